@@ -50,7 +50,7 @@ def test_shares_and_cost_of_fresh_rows_lie_within_the_printed_limits(tmp_path: P
     y = X[:, :5].sum(axis=1) > 0  # most rows are clear from the first feature
     model = LogisticRegression().fit(X[:1000], y[:1000])
     fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0).fit(X[1000:3000])
-    plan, n = fast.plan_, fast._validation.n_rows
+    plan, n = fast.plan_, fast.compiled_plan_.validation.scores.n_rows
     assert 0 in np.round(plan.reached * n) or plan.reached.min() * n < 10, "no rare stage"
     wald.save(fast, tmp_path / "rare.wald")
     facts = said("inspect", tmp_path / "rare.wald")["plan"]
@@ -109,7 +109,7 @@ def test_the_table_has_a_line_per_stage(files: Path, name: str) -> None:
 
 def test_a_void_certificate_is_exit_code_1(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = wald.load(files / "svc.wald")
-    fast.certificate_ = fast.certificate_.voided("made on training rows")
+    fast.compiled_plan_ = fast.compiled_plan_.voided("made on training rows")
     monkeypatch.setattr("wald.commands.inspect.load_fast", lambda *_: fast)
     result = done("inspect", files / "svc.wald", code=1)
     assert result.stdout.startswith("void: made on training rows")

@@ -253,7 +253,7 @@ def test_a_threshold_that_is_misread_by_a_little_is_caught_near_it():
 def test_recertify_compares_too():
     model = LogisticRegression().fit(X2[:800], y2[:800])
     fast = wrap(model, X2[800:2400])
-    fast._predictor.model.terms.coef[:] *= 1.5  # what was read is no longer what the model holds
+    fast.compiled_plan_.model.terms.coef[:] *= 1.5  # what was read is no longer what the model holds
     with pytest.raises(ValueError, match="misreads this LogisticRegression"):
         fast.recertify(X2[2400:])
 

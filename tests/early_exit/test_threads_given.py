@@ -39,7 +39,7 @@ def test_rows_outside_of_the_ranges_take_the_threads_of_the_call(n_threads: int)
     X = np.clip(X, -3, 3)
     model, rule = LogisticRegression().fit(X, y), Lossless(low=-3, high=3)
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.001, rule=rule, cost="units", random_state=0).fit(X)
-    own, noted = fast._predictor, []
+    own, noted = fast.compiled_plan_, []
     assert not own.plan.evaluate_all
     packed = own.model.terms.pack(own.plan.terms, own.plan.surrogates, own.plan.precision)
     predictor = Predictor(own.model, own.plan, own.by_proof, Noting(packed, noted), FeatureRanges.of(own.model, rule))

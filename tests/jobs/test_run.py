@@ -55,7 +55,7 @@ def test_rows_sorted_by_score_are_decided_from_few_columns(case, tmp_path):
     save(tmp_path / "easy.parquet", easy, case.names, 100)
     report = run(case.fast, [str(tmp_path / "easy.parquet")], tmp_path / "out", model="m", options=WITH_COST)
     same(answers(tmp_path / "out"), whole(case, easy))
-    first = len(case.fast._predictor.columns_by_stage()[0]) / 40
+    first = len(case.fast.compiled_plan_.columns_by_stage()[0]) / 40
     assert first < 0.5
     assert report.bytes_decoded < 1.5 * first * report.bytes_there
 
@@ -77,7 +77,7 @@ def test_columns_that_no_term_reads_are_not_decoded(tmp_path):
     save(tmp_path / "rows.parquet", X, [f"c{i}" for i in range(20)])
     report = run(fast, [str(tmp_path / "rows.parquet")], tmp_path / "out", model="m", options=WITH_COST)
     same(answers(tmp_path / "out"), fast.predict(X, return_cost=True))
-    by_stage = fast._predictor.columns_by_stage()
+    by_stage = fast.compiled_plan_.columns_by_stage()
     assert set(by_stage[-1]) == set(np.flatnonzero(model.booster_.feature_importance()))
     assert report.bytes_decoded < 1.1 * report.bytes_there * len(by_stage[-1]) / 20
 

@@ -9,6 +9,7 @@ from persistence.cases import made
 from persistence.forge import put_together, sealed, taken_apart
 
 import wald
+from wald.early_exit.compiled_plan import ValidationRows
 from wald.persistence import FileFormatError
 
 try:
@@ -128,7 +129,8 @@ def small_file(name, path):
     """A file with few rows of stage scores, so that most mutations change other parts."""
     fast, X = made(name)
     fast = fast.recertify(X)
-    fast._validation = fast._validation.take(np.arange(4))
+    compiled = fast.compiled_plan_
+    compiled.validation = ValidationRows(compiled.validation.scores.take(np.arange(4)))
     wald.save(fast, path)
     return path.read_bytes()
 

@@ -210,7 +210,7 @@ def test_a_file_holds_support_vectors_once():
     _, arrays = taken_apart(to_bytes(fast))
     assert sum(a.nbytes for n, a in arrays.items() if n.startswith("e.")) < 0.05 * size
     loaded = from_bytes(to_bytes(fast))
-    assert np.shares_memory(loaded.estimator_.support_vectors_, loaded._predictor.model.terms.support_vectors)
+    assert np.shares_memory(loaded.estimator_.support_vectors_, loaded.compiled_plan_.model.terms.support_vectors)
 
 
 # ---- files that lie --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 import wald
 from wald import EarlyExitClassifier
-from wald.early_exit.predictor import Predictor
+from wald.early_exit import CompiledPlan
 from wald.persistence import container
 from wald.stopping import Boundary, Certificate, Ladder
 
@@ -174,9 +174,11 @@ def test_paths_that_cannot_be_written_or_read(tmp_path):
 def test_a_certificate_that_calls_lossless_what_is_not(path):
     """Pickles of older versions may hold such a certificate."""
     fast = copy.copy(made("rbf")[0])
-    fast.risk, fast.certificate_ = 0, Certificate.lossless()
-    fast.plan_ = dataclasses.replace(fast.plan_, q=1.0)
-    fast._predictor = Predictor(fast._predictor.model, fast.plan_, by_proof=True)
+    fast.risk, made_by = 0, fast.compiled_plan_
+    plan, promise = dataclasses.replace(fast.plan_, q=1.0), dataclasses.replace(made_by.promise, risk=0)
+    fast.compiled_plan_ = CompiledPlan(
+        made_by.model, plan, Certificate.lossless(), promise, made_by.validation, made_by.reader
+    )
     with pytest.raises(ValueError, match=r"cannot be saved: .* thresholds that q moves\. Call fit again"):
         wald.save(fast, path)
     assert not path.exists()

@@ -40,7 +40,7 @@ def test_a_loaded_model_gives_the_same_bits(name, path):
     assert isinstance(loaded.estimator_, SavedModel) == (name == "boosting")
     same_answers(fast, loaded, X)
     same_array(loaded.plan_, fast.plan_)
-    same_array(loaded._validation, fast._validation)
+    same_array(loaded.compiled_plan_.validation.scores, fast.compiled_plan_.validation.scores)
     same_array(loaded.classes_, fast.classes_)
     assert loaded.certificate_ == fast.certificate_
     assert loaded.n_features_in_ == fast.n_features_in_
@@ -59,7 +59,7 @@ def test_the_cases_are_what_their_names_say():
     for name in MAKERS:
         if name not in ("frame", "groups", "measured times"):
             assert made(name)[0].plan_.evaluate_all == name.startswith("evaluates everything")
-    assert sparse.issparse(made("sparse")[0]._predictor.model.terms.support_vectors)
+    assert sparse.issparse(made("sparse")[0].compiled_plan_.model.terms.support_vectors)
     assert made("words as objects")[0].classes_.dtype == object
 
 
@@ -109,9 +109,9 @@ class InFloat64:
 def twin(fast):
     """The same classifier with ties decided in float64."""
     model = dataclasses.replace(
-        fast._predictor.model, estimator=InFloat64(fast._predictor.model, fast.plan_), leaf=None, steps=()
+        fast.compiled_plan_.model, estimator=InFloat64(fast.compiled_plan_.model, fast.plan_), leaf=None, steps=()
     )
-    return Predictor(model, fast.plan_, fast._predictor.by_proof)
+    return Predictor(model, fast.plan_, fast.compiled_plan_.by_proof)
 
 
 def test_ties_are_decided_in_float64_unless_the_estimator_is_there(path):

@@ -137,7 +137,7 @@ def test_a_void_certificate_is_said_first(cases: dict[str, Case]) -> None:
     import copy
 
     fast = copy.copy(cases["linear"].fast)
-    fast.certificate_ = fast.certificate_.voided("made on training rows")
+    fast.compiled_plan_ = fast.compiled_plan_.voided("made on training rows")
     page = wald.report(fast, cases["linear"].X, timed=False)
     assert "Do not rely on the promise.</b> void: made on training rows." in page
 

@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 import wald
-from wald.early_exit.answering import answer_table
 from wald.serving import create_app
 from wald.serving.bodies import ARROW
 
@@ -249,7 +248,7 @@ def test_stages_are_those_at_which_rows_left(rows):
     trees = HistGradientBoostingClassifier(max_iter=40, early_stopping=False).fit(X[:1000], y[:1000])
     fast = wald.EarlyExitClassifier(FrozenEstimator(trees), risk=0.05, cost="units", random_state=0).fit(X[1000:3500])
     served = X[3500:3700]
-    answers = answer_table(fast, served, None)
+    answers = fast.compiled_plan_.predict(served)
     assert (answers.costs != fast.plan_.stage_costs[answers.stages]).any()
     stages = np.bincount(answers.stages, minlength=fast.plan_.n_stages + 1)
     for bodies in ([{"rows": served.tolist()}], [{"row": row} for row in served.tolist()]):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
-from ..early_exit.answering import answer_table
+from ..engine.threads import effective_threads
 from ..stopping import Certificate
 from .shipping import Shipment, receive
 
@@ -100,7 +100,7 @@ class Job:
             name = type(model.estimator_).__name__
             raise TypeError(f"proba=True needs a model with probabilities, and this {name} has none. Leave it out.")
         found = tuple(f"proba_{label}" for label in model.classes_) if proba else ()  # as `wald predict` names them
-        schema = model._ready().model.schema
+        schema = model.schema_
         kept = there if keep is None else _names("keep", keep)
         if columns is not None:
             features = _names("columns", columns)
@@ -136,7 +136,12 @@ class Job:
         else:
             if self.names is not None:
                 features = features.set_axis(list(self.names), axis=1)
-            answers = answer_table(model, features, self.budget, check_input=self.names is not None)
+            answers = model.compiled_plan_.predict(
+                features,
+                budget=self.budget,
+                n_threads=effective_threads(model.n_jobs),
+                check_input=self.names is not None,
+            )
             found = {"label": answers.labels, "cost": answers.costs, "stage": answers.stages}
             if self.probabilities:
                 # numbers as names are no names: the model does not know any

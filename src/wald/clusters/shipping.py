@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import platform
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from ..early_exit import EarlyExitClassifier
-from ..early_exit.auditing import unwatched
 from ..persistence import SavedModel, from_bytes, load, to_bytes
 from ..persistence.room import NO_END
 from ..utils.install import install
@@ -92,7 +92,7 @@ def ship(
         raw = Path(model).read_bytes()
         received = load(model, trusted=trusted)
     elif isinstance(model, EarlyExitClassifier):
-        model = unwatched(model)
+        model = model.unwatched()
         raw = to_bytes(model, pipeline=pipeline)
         received = _as_received(model, raw, trusted)
     else:
@@ -101,7 +101,7 @@ def ship(
         raise TypeError(
             f"model must be a fitted EarlyExitClassifier or the path of its file. Got {type(received).__name__}."
         )
-    received = unwatched(received)
+    received = copy.copy(received.unwatched())
     received.n_jobs = n_jobs
     return Shipment(raw, hashlib.sha256(raw).hexdigest(), wald.__version__, tuple(trusted), n_jobs), received
 
@@ -152,7 +152,7 @@ def receive(shipment: Shipment) -> EarlyExitClassifier:
     with _lock:  # a second thread waits, and does not load it again
         if wanted not in _kept:
             loaded: EarlyExitClassifier = from_bytes(shipment.raw, trusted=shipment.trusted, max_bytes=NO_END)
-            model: EarlyExitClassifier = unwatched(loaded)
+            model = loaded.unwatched()
             model.n_jobs = shipment.n_jobs
             _kept[wanted] = model
             while len(_kept) > MOST_KEPT:

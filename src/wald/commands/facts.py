@@ -138,8 +138,8 @@ def least_costs(plan: Plan) -> Floats:
 
 def model_facts(fast: Any) -> dict[str, Any]:
     """The wrapped model: its family, terms, features and classes."""
-    model = fast._predictor.model
-    agreement = getattr(fast, "_agreement", None)  # files do not hold it
+    compiled = fast.compiled_plan_
+    model, agreement = compiled.model, compiled.agreement  # files do not hold the agreement
     return {
         "family": model.terms.family,
         "description": model.terms.description,

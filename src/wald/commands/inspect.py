@@ -33,12 +33,10 @@ def inspect(
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, 1, wrapped, trust_type or ())
         if wrapped is not None:
-            from ..early_exit.self_check import require_own_answers
-
             with as_user_error(str(file), ValueError):
-                fast._agreement = require_own_answers(fast._predictor)
+                fast.compiled_plan_.require_own_answers()
         certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)
-        plan = plan_facts(fast.plan_, fast._validation.n_rows)
+        plan = plan_facts(fast.plan_, fast.compiled_plan_.validation.scores.n_rows)
         if json:
             told = {"file": str(file), "model": facts, "certificate": certificate, "plan": plan}
             as_json(told | monitor_facts(fast))

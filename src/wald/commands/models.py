@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -148,9 +147,8 @@ def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
         raise UserError(
             f"{path}: its {type(fast.estimator_).__name__} does not read tables of numbers; use wald.load from Python."
         )
-    unwatched = copy.copy(fast)
-    unwatched.monitor_ = None  # type: ignore[assignment]  # it would count the row that is tried
-    model = fast._predictor.model
+    unwatched = fast.watched(None)  # a monitor would count the row that is tried
+    model = fast.compiled_plan_.model
     with as_user_error(str(path), ValueError):
         categories = FileCategories.of(model)
     names = fast.schema_.array

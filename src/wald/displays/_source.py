@@ -55,7 +55,7 @@ def require_chosen(rows: ArrayLike, n_rows: int, caller: str) -> NDArray[np.intp
 
 def model_of(estimator: EarlyExitClassifier) -> AdditiveModel:
     """The wrapped model as terms."""
-    return estimator._ready().model
+    return estimator.compiled_plan_.model
 
 
 def name_of(estimator: EarlyExitClassifier) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +16,7 @@ from ..stopping.core.boundary import Protect
 from ..stopping.core.certifying import rows_of
 from ..stopping.core.class_risks import by_code
 from ..utils.figures import percent, thousands
-from .parameters import checked_rule
+from .parameters import Parameters, checked_rule
 from .planning import full_codes
 from .request import stage_scores, without_exits
 from .rows import Rows
@@ -46,10 +45,20 @@ class Promise:
     n_splits: int = 1
 
     @classmethod
-    def of(cls, owner: Any, groups: ArrayLike | None) -> Promise:
-        """Check and read the parameters of an `EarlyExitClassifier`."""
-        seed = int(check_random_state(owner.random_state).randint(2**31 - 1)) if groups is not None else 0
-        return cls(checked_rule(owner), owner.risk, owner.confidence, owner.protect, seed)
+    def of(cls, given: Parameters, grouped: bool) -> Promise:
+        """Check and read the parameters of an estimator; rows of groups are drawn at random."""
+        seed = int(check_random_state(given.random_state).randint(2**31 - 1)) if grouped else 0
+        return cls(checked_rule(given), given.risk, given.confidence, given.protect, seed)
+
+
+def require_proof(made: Promise, plan: Plan, wanted: Promise) -> None:
+    """Refuse a lossless promise for a plan, unless a lossless rule made it."""
+    if wanted.risk is None or not wanted.rule.lossless or (made.rule.lossless and plan.boundary.fixed):
+        return
+    raise ValueError(
+        f"recertify cannot promise risk={wanted.risk!r} by proof: the exits of this plan were not placed by a lossless "
+        "rule. Call fit with that risk, or recertify with a risk that rows can back."
+    )
 
 
 def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:

@@ -11,43 +11,46 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_random_state
 
 from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
-from ..models import AdditiveModel, Schema, decompose, fitted_for_good
-from ..plan import CertificateSize, Plan
-from ..stopping import Certificate
+from ..models import decompose, fitted_for_good
 from ..stopping.core.boundary import Protect
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.class_risks import by_code
 from ..stopping.core.row_groups import group_numbers
 from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
-from .answering import answer_one, answer_records, answer_table
-from .auditing import Audited, monitor_of
-from .certification import Promise, certificate_scores, certified, rare_classes, tried
+from .base import EarlyExitEstimator
+from .certification import Promise, require_proof
+from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
-from .full_scores import FullScores
-from .locating import locate
+from .locating import locate, located
 from .lossless import FeatureRanges
-from .parameters import checked_rule, require_counted, require_estimator, require_proof
-from .predictor import Predictor
-from .records import library_of
+from .parameters import checked_rule, require_counted, require_estimator
+from .reader import RowReader, library_of
 from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
-from .self_check import require_own_answers
-from .tracing import Tracing
 from .training_rows import warn_of_leaf_counts
 from .validation import require_accepted, validate_fit_rows
-from .without_rows import fit_without_rows
+from .without_rows import compiled_without_rows
 
 
-class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+def _wrapped_has(method: str) -> Any:
+    def check(self: EarlyExitClassifier) -> bool:
+        wrapped = getattr(self, "estimator_", self.estimator)
+        getattr(wrapped, method)  # raises the wrapped estimator's own AttributeError
+        return True
+
+    return check
+
+
+class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
     A linear model or kernel machine is a sum of terms. On rows that need no labels, ``fit`` decides in which order to
@@ -235,10 +238,12 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         rule = checked_rule(self)
         require_counted(self.n_splits, rule, self.risk)
         require_estimator(self.estimator)
-        n_threads = effective_threads(self.n_jobs)
-        self._one_per_group = None
+        promise = Promise.of(self, groups is not None)
         if X is None:
-            self._install(*fit_without_rows(self, {"y": y, "groups": groups, **params}))
+            compiled = compiled_without_rows(self.estimator, promise, {"y": y, "groups": groups, **params})
+            self.estimator_, self.classes_ = compiled.model.estimator, compiled.model.classes
+            self._set_columns(compiled.schema.n_columns, None)
+            self._install(compiled)
             return self
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         try:
@@ -255,35 +260,42 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         model = replace(model, schema=model.schema.seen(X))
         table = model.schema.table(X)
         if table is not X:  # its columns were found by name
-            X, self.feature_names_in_, self.n_features_in_ = table, model.schema.array, table.shape[1]
-        self._library = library_of(X)
+            X = table
+            self._set_columns(table.shape[1], model.schema.array)
         if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
             raise ValueError(
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
             )
         protect = by_code(self.protect, model.classes)  # raises for labels that are no classes
         self.classes_ = model.classes
-        try:
+        with located(X, model):
             require_accepted(model, X)
             given = Rows.of(model, X, groups)
-        except (ValueError, TypeError) as error:
-            locate(error, X, model, model.schema.names)
-            raise
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
             ranges.require(given.preprocessed)
         warn_of_training_rows(model, given.preprocessed[rows])
         if not rule.lossless:  # a proof does not depend on the rows
             warn_of_leaf_counts(model, given.preprocessed[rows])
-        request = Request.of(self, model, X, rule, protect, n_threads, rng)
+        request = Request.of(self, model, X, rule, protect, effective_threads(self.n_jobs), rng)
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as progress:
-            outcome = plan_and_certify(model, given, draw, self.n_splits, request, Promise.of(self, groups), progress)
-        self._validation = outcome.validation
-        if groups is not None:
-            self._one_per_group = one_row_per_group(np.asarray(groups)[outcome.split.validation], rng)
-        self._install(model, outcome.plan, outcome.certificate, outcome.split.use_of(n_rows_of(X)), X)
+            outcome = plan_and_certify(model, given, draw, self.n_splits, request, promise, progress)
+        one_each = None if groups is None else one_row_per_group(np.asarray(groups)[outcome.split.validation], rng)
+        seen, n_columns = (getattr(self, name, None) for name in ("feature_names_in_", "n_features_in_"))
+        reader = RowReader(model, seen, n_columns, library_of(X), type(self).__name__)
+        validation = ValidationRows(outcome.validation, one_each)
+        compiled = CompiledPlan(model, outcome.plan, outcome.certificate, promise, validation, reader)
+        self._install(compiled, outcome.split.use_of(n_rows_of(X)), X)
         return self
+
+    def _set_columns(self, n_columns: int | None, names: NDArray[Any] | None) -> None:
+        """Set scikit-learn's attributes of the columns, or delete those without a value."""
+        for name, value in (("n_features_in_", n_columns), ("feature_names_in_", names)):
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
 
     def recertify(
         self, X: Any, *, risk: float | None = None, confidence: float | None = None, groups: ArrayLike | None = None
@@ -309,102 +321,61 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         ValueError
             For ``risk=0`` if this plan's exits were not placed by a lossless rule; and as in `fit`.
         """
-        check_is_fitted(self)
+        compiled = self._compiled()
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
-        require_proof(self, checked_rule(other), other.risk)
-        by_code(other.protect, self.classes_)
-        rows = self._read(X)
+        promise = Promise.of(other, groups is not None)
+        require_proof(compiled.promise, compiled.plan, promise)
+        by_code(promise.protect, self.classes_)
+        rows = compiled.read(X)
         groups = None if groups is None else group_numbers(groups, len(rows))
-        model, plan, promise = self._predictor.model, self._predictor.plan, Promise.of(other, groups)
-        warn_of_training_rows(model, rows.preprocessed)
-        if not checked_rule(other).lossless:
-            warn_of_leaf_counts(model, rows.preprocessed)
-        scores = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
-        size = CertificateSize(len(rows) if groups is None else len(np.unique(groups)), promise.confidence)
-        trial = tried(model, plan, self._validation, size, promise)
-        certificate, plan = certified(model, trial, self._validation, scores, groups, promise)
-        other._install(model, plan, certificate, given=rows.raw)
-        rare = rare_classes(model, certificate, plan, scores)
-        if rare is not None:
-            warn_caller(rare)
+        warn_of_training_rows(compiled.model, rows.preprocessed)
+        if not promise.rule.lossless:
+            warn_of_leaf_counts(compiled.model, rows.preprocessed)
+        other._install(compiled.recertified(rows, groups, promise, effective_threads(self.n_jobs)), given=rows.raw)
         return other
 
-    def _install(
-        self, model: AdditiveModel, plan: Plan, certificate: Certificate, use_of_rows: str = "", given: Any = None
-    ) -> None:
-        """Compile a plan with its thresholds, compare answers with the model's own, and warn if no row may leave."""
-        ranges = FeatureRanges.of(model, checked_rule(self))
-        predictor = Predictor(model, plan, by_proof=self.risk == 0, ranges=ranges)
-        self._agreement = require_own_answers(predictor, given)
-        self.certificate_, self.plan_, self._predictor = certificate, plan, predictor
-        self.__dict__.pop("monitor_", None)
-        if (monitor := monitor_of(self, self._predictor)) is not None:
-            self.monitor_ = monitor
-        if self.certificate_.status in ("too few rows", "too many disagreements"):
-            few = self.certificate_.status == "too few rows"
-            warn_caller(f"{self.certificate_}{use_of_rows if few else ''}")
+    def _install(self, compiled: CompiledPlan, use_of_rows: str = "", given: Any = None) -> None:
+        """Compare answers with the model's own, take the plan, and warn if no row may leave."""
+        compiled.require_own_answers(given)
+        self.compiled_plan_ = compiled.watched(self.audit_rate, self.on_broken)
+        certificate = compiled.certificate
+        if certificate.status in ("too few rows", "too many disagreements"):
+            warn_caller(f"{certificate}{use_of_rows if certificate.status == 'too few rows' else ''}")
 
-    # ---- prediction ------------------------------------------------------------------------------------------------
+    # ---- scores of the wrapped estimator ---------------------------------------------------------------------------
 
-    def predict(
-        self,
-        X: Any,
-        *,
-        budget: float | None = None,
-        return_cost: bool = False,
-        check_input: bool = True,
-        groups: ArrayLike | None = None,
-    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
-        """Predict labels, with early exits.
+    # available_if has no types
+    @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own scores, in full."""
+        return self._compiled().in_full("decision_function", X, effective_threads(self.n_jobs))
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-        budget : float, default=None
-            Largest cost of a row, in the unit of the costs. Rows that are still undecided get the label of the last
-            stage within the budget. The certificate does not cover such calls.
-        return_cost : bool, default=False
-            Whether to return the cost of each row.
-        check_input : bool, default=True
-            Whether feature names and their number are checked.
-        groups : array-like of shape (n_rows,), default=None
-            Group of each row, for a watched promise about groups: ``monitor_`` counts one row of each.
+    @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own probabilities, in full."""
+        return self._compiled().in_full("predict_proba", X, effective_threads(self.n_jobs))
 
-        Returns
-        -------
-        labels : ndarray of shape (n_rows,)
-        cost : float64 ndarray of shape (n_rows,)
-            Only with ``return_cost``: units evaluated, or the user's feature costs.
+    @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own log-probabilities, in full."""
+        return self._compiled().in_full("predict_log_proba", X, effective_threads(self.n_jobs))
 
-        Raises
-        ------
-        ValueError
-            If rows do not fit the model, a value that is read or compared with ranges is NaN or infinite, the budget is
-            below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
-            is watched.
-        """
-        return answer_table(self, X, budget, check_input, groups).labels_or_both(return_cost)
-
-    def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False, group: Any = None) -> Any:
-        """Label of one row, in microseconds.
+    @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba_one(self, x: Any) -> NDArray[Any]:
+        """Probabilities of one row, in full; of tree ensembles in microseconds.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), or dict from feature name to value
-            A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is an error
-            only where it is read, or compared with ``Lossless(low=, high=)``. Other numbers are converted to float64.
-            If the wrapped model or the rows of ``fit`` have feature names, a dict, a named tuple or a Series with these
-            names is read by name.
-        budget, return_cost
-            As in `predict`.
-        group : object, default=None
-            Group of the row, as ``groups`` of `predict`.
+            As for `predict_one`.
 
         Returns
         -------
-        label, or (label, cost)
+        ndarray of shape (n_classes,)
+            Of tree ensembles the row of `predict_proba`, bit for bit. Other models answer for this row alone, and their
+            matrix products may round it otherwise than among other rows.
 
         Raises
         ------
@@ -414,116 +385,56 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         Examples
         --------
         >>> import pandas as pd
-        >>> from sklearn.frozen import FrozenEstimator
         >>> from sklearn.datasets import make_classification
-        >>> from sklearn.svm import SVC
+        >>> from sklearn.ensemble import HistGradientBoostingClassifier
+        >>> from sklearn.frozen import FrozenEstimator
         >>> from wald import EarlyExitClassifier
-        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> X, y = make_classification(500, 4, random_state=0)
         >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-        >>> svc = SVC().fit(frame[:500], y[:500])
-        >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(frame[500:])
+        >>> model = HistGradientBoostingClassifier(max_iter=10).fit(frame, y)
+        >>> fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
         >>> row = {"d": X[0, 3], "a": X[0, 0], "b": X[0, 1], "c": X[0, 2]}
-        >>> bool(fast.predict_one(row) == fast.predict_one(X[0]))
+        >>> bool((fast.predict_proba_one(row) == model.predict_proba(frame[:1])[0]).all())
         True
         """
-        if self.audit_rate is None and group is None:
-            try:  # an array of the right shape and dtype needs no validation
-                predictor: Predictor = self._predictor
-                code, stage, skipped = predictor.predict_one(x, budget)
-            except (AttributeError, TypeError, ValueError, KeyError, IndexError):
-                pass  # the row is read below, or the error raised again
-            else:
-                label = self.classes_[code]
-                return (label, float(predictor.plan.stage_costs[stage]) - skipped) if return_cost else label
-        label, cost, _ = answer_one(self, x, budget, group)
-        return (label, cost) if return_cost else label
+        return self._compiled().proba_of_one(x)
 
-    def predict_records(
-        self,
-        records: Sequence[Mapping[str, Any]],
-        *,
-        budget: float | None = None,
-        return_cost: bool = False,
-        groups: ArrayLike | None = None,
-    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
-        """Predict labels of rows that are given as dicts.
+    @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba_records(self, records: Sequence[Mapping[str, Any]]) -> NDArray[Any]:
+        """Probabilities of rows that are given as dicts, in full.
 
         Parameters
         ----------
         records : sequence of dict
-            From feature name to value, in any order. Values must be numbers, unless the model is a pipeline that begins
-            with a ColumnTransformer; it receives a data frame of the library that ``fit`` received. Features that no
-            transformer reads may be left out.
-        budget, return_cost, groups
-            As in `predict`.
+            As for `predict_records`.
 
         Returns
         -------
-        labels : ndarray of shape (n_records,)
-        cost : float64 ndarray of shape (n_records,)
-            Only with ``return_cost``.
+        ndarray of shape (n_records, n_classes)
 
         Raises
         ------
         ValueError, TypeError
-            If a record lacks a feature, has an unknown one, or a value that the model does not take; the message names
-            record and feature. If there are no feature names.
+            As `predict_records`.
 
         Examples
         --------
         >>> import pandas as pd
-        >>> from sklearn.frozen import FrozenEstimator
         >>> from sklearn.datasets import make_classification
-        >>> from sklearn.svm import SVC
+        >>> from sklearn.ensemble import HistGradientBoostingClassifier
+        >>> from sklearn.frozen import FrozenEstimator
         >>> from wald import EarlyExitClassifier
-        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> X, y = make_classification(500, 4, random_state=0)
         >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-        >>> svc = SVC().fit(frame[:500], y[:500])
-        >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(frame[500:])
+        >>> model = HistGradientBoostingClassifier(max_iter=10).fit(frame, y)
+        >>> fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
         >>> records = frame[:3].to_dict("records")
-        >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
+        >>> bool((fast.predict_proba_records(records) == model.predict_proba(frame[:3])).all())
         True
         """
-        return answer_records(self, records, budget, groups).labels_or_both(return_cost)
-
-    @property
-    def schema_(self) -> Schema:
-        """The columns that `predict` reads."""
-        check_is_fitted(self, "_predictor")
-        schema: Schema = self._predictor.model.schema
-        return schema
-
-    # ---- housekeeping ----------------------------------------------------------------------------------------------
-
-    def _ready(self) -> Predictor:
-        if "_predictor" not in self.__dict__:
-            check_is_fitted(self, "_predictor")  # raises
-        predictor: Predictor = self._predictor
-        changed = predictor.model.changed()
-        if changed is not None:
-            raise ValueError(
-                f"The wrapped model is not the one that was planned and certified: {changed} Call fit again."
-            )
-        return predictor
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Route the parameters of ``fit`` to the wrapped estimator's."""
-        return MetadataRouter(owner=self.__class__.__name__).add(
-            estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
-        )
-
-    def __sklearn_clone__(self) -> Self:
-        """Copy the parameters; a booster is shared, since it cannot be fitted again."""
-        if fitted_for_good(self.estimator) is None:
-            return super().__sklearn_clone__()  # type: ignore[no-any-return]
-        given = self.get_params(deep=False)
-        return type(self)(**{name: v if name == "estimator" else clone(v, safe=False) for name, v in given.items()})
+        return self._compiled().proba_of_records(records, effective_threads(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(fitted_for_good(self.estimator) or self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = inner.input_tags.string
-        tags.classifier_tags = inner.classifier_tags
+        tags.classifier_tags = get_tags(fitted_for_good(self.estimator) or self.estimator).classifier_tags
         return tags

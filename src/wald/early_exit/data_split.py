@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
@@ -48,12 +48,17 @@ class Split:
 
 
 def fitted_estimator(
-    owner: Any, X: Any, y: Any, groups: ArrayLike | None, params: Mapping[str, Any], rng: np.random.Generator
+    wrapper: BaseEstimator,
+    X: Any,
+    y: Any,
+    groups: ArrayLike | None,
+    params: Mapping[str, Any],
+    rng: np.random.Generator,
 ) -> tuple[Any, Indices]:
     """Return the fitted estimator whose labels are promised, and the rows it was not trained on."""
     n = n_rows_of(X)
     everything = np.arange(n)
-    estimator = owner.estimator
+    estimator = wrapper.estimator
     ready = fitted_for_good(estimator)
     if ready is not None or isinstance(estimator, FrozenEstimator):
         if params:
@@ -89,7 +94,7 @@ def fitted_estimator(
             "sklearn.frozen) to keep it.",
         )
     train, rest = _halves(n, y, groups, rng)
-    routed = process_routing(owner, "fit", **params).estimator.fit if _routing() else dict(params)
+    routed = process_routing(wrapper, "fit", **params).estimator.fit if _routing() else dict(params)
     sliced = {name: take(v, train) if _per_row(v, n) else v for name, v in routed.items()}
     weight = sliced.get("sample_weight")
     if weight is not None and len(np.unique(np.asarray(take(y, train))[np.asarray(weight) != 0])) == 1:
@@ -100,7 +105,7 @@ def fitted_estimator(
         return clone(estimator).fit(take(X, train), take(y, train), **sliced), rest
     except (ValueError, TypeError) as error:
         if not hasattr(estimator, "steps"):  # the transformers of a pipeline may accept such values
-            locate(error, X, None, getattr(owner, "feature_names_in_", None))
+            locate(error, X, None, getattr(wrapper, "feature_names_in_", None))
         raise
 
 

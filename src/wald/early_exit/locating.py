@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,16 @@ from ..models import AdditiveModel
 SEARCHED_ROWS = 4096
 #: Beginnings of scikit-learn's messages about NaN and infinity.
 NAN, INFINITY = "Input X contains NaN", "Input X contains infinity or a value too large for "
+
+
+@contextmanager
+def located(X: Any, model: AdditiveModel, word: str = "row") -> Iterator[None]:
+    """Add the place of an invalid value in X to the error that the block raises about it."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        locate(error, X, model, model.schema.names, word)
+        raise
 
 
 def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = None, word: str = "row") -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, Protocol
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 
 from ..models import fitted_for_good
@@ -13,57 +15,67 @@ from ..models.refusals import refusal
 from ..monitoring.monitor import require_audits
 from ..plan import CostModel
 from ..stopping import Ladder, Lossless, Rule, check_rule
-from ..stopping.core.boundary import PROTECT
+from ..stopping.core.boundary import PROTECT, Protect
 
 
-def checked_rule(owner: Any) -> Rule:
+class Parameters(Protocol):
+    """The parameters of an early-exit estimator; see `EarlyExitClassifier`."""
+
+    estimator: Any
+    risk: float | None
+    confidence: float
+    order: Any
+    readout: Any
+    rule: Any
+    protect: Protect
+    cost: Any
+    feature_costs: ArrayLike | Mapping[str, float] | None
+    feature_groups: Mapping[str, Sequence[int | str]] | None
+    certificate_fraction: float | Literal["auto"]
+    n_splits: int | str
+    audit_rate: float | None
+    on_broken: str
+    random_state: int | np.random.RandomState | None
+
+
+def checked_rule(given: Parameters) -> Rule:
     """Check the parameters and return the stopping rule."""
-    if owner.risk is not None and not (_is_number(owner.risk) and 0 <= owner.risk < 1):
-        raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {owner.risk!r} instead.")
-    if not _is_share(owner.confidence):
-        raise ValueError(f"confidence must be a number above 0 and below 1. Got {owner.confidence!r} instead.")
-    if not (_is_auto(owner.certificate_fraction) or _is_share(owner.certificate_fraction)):
+    if given.risk is not None and not (_is_number(given.risk) and 0 <= given.risk < 1):
+        raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {given.risk!r} instead.")
+    if not _is_share(given.confidence):
+        raise ValueError(f"confidence must be a number above 0 and below 1. Got {given.confidence!r} instead.")
+    if not (_is_auto(given.certificate_fraction) or _is_share(given.certificate_fraction)):
         raise ValueError(
             "certificate_fraction must be 'auto' or a number above 0 and below 1. "
-            f"Got {owner.certificate_fraction!r} instead."
+            f"Got {given.certificate_fraction!r} instead."
         )
-    _check_protect(owner.protect, owner.risk)
-    if owner.readout not in ("regressed", "partial"):
-        raise ValueError(f"readout must be 'regressed' or 'partial'. Got {owner.readout!r} instead.")
-    if isinstance(owner.order, str) and owner.order not in ("greedy", "qwyc", "random", "sorted"):
+    _check_protect(given.protect, given.risk)
+    if given.readout not in ("regressed", "partial"):
+        raise ValueError(f"readout must be 'regressed' or 'partial'. Got {given.readout!r} instead.")
+    if isinstance(given.order, str) and given.order not in ("greedy", "qwyc", "random", "sorted"):
         raise ValueError(
-            f"order must be 'greedy', 'qwyc', 'random', 'sorted' or an array of units. Got {owner.order!r} instead."
+            f"order must be 'greedy', 'qwyc', 'random', 'sorted' or an array of units. Got {given.order!r} instead."
         )
-    if not (isinstance(owner.cost, CostModel) or owner.cost in ("time", "units")):
-        raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {owner.cost!r} instead.")
-    _check_splits(owner.n_splits)
-    require_audits(0.0 if owner.audit_rate is None else owner.audit_rate, owner.on_broken)
-    if isinstance(owner.rule, str):
-        if owner.rule != "ladder":
-            raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {owner.rule!r} instead.")
-        return Lossless() if owner.risk == 0 else Ladder(readout=owner.readout)
-    if isinstance(owner.rule, type):
+    if not (isinstance(given.cost, CostModel) or given.cost in ("time", "units")):
+        raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {given.cost!r} instead.")
+    _check_splits(given.n_splits)
+    require_audits(0.0 if given.audit_rate is None else given.audit_rate, given.on_broken)
+    if isinstance(given.rule, str):
+        if given.rule != "ladder":
+            raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {given.rule!r} instead.")
+        return Lossless() if given.risk == 0 else Ladder(readout=given.readout)
+    if isinstance(given.rule, type):
         raise TypeError(
-            f"rule must be 'ladder' or a rule object from wald.stopping. Got the class {owner.rule.__name__}: add "
+            f"rule must be 'ladder' or a rule object from wald.stopping. Got the class {given.rule.__name__}: add "
             "parentheses."
         )
-    if not isinstance(owner.rule, Rule):
+    if not isinstance(given.rule, Rule):
         raise TypeError(
-            f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(owner.rule).__name__} instead."
+            f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(given.rule).__name__} instead."
         )
-    check_rule(owner.rule, owner.risk)
-    _check_sides(owner.rule, owner.protect)
-    return owner.rule
-
-
-def require_proof(owner: Any, rule: Rule, risk: float | None) -> None:
-    """Refuse a lossless promise for the plan of a fitted `owner`, unless a lossless rule made it."""
-    if risk is None or not rule.lossless or (checked_rule(owner).lossless and owner.plan_.boundary.fixed):
-        return
-    raise ValueError(
-        f"recertify cannot promise risk={risk!r} by proof: the exits of this plan were not placed by a lossless "
-        "rule. Call fit with that risk, or recertify with a risk that rows can back."
-    )
+    check_rule(given.rule, given.risk)
+    _check_sides(given.rule, given.protect)
+    return given.rule
 
 
 def _check_protect(protect: Any, risk: float | None) -> None:

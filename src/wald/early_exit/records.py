@@ -1,4 +1,4 @@
-"""Conversion of single rows and of rows with names (dicts, named tuples) to the form that the model reads."""
+"""Values and names of single rows and of records (dicts, named tuples, Series), as arrays and columns."""
 
 from __future__ import annotations
 
@@ -15,74 +15,10 @@ from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from ..engine.frames import NATIVE, is_missing
-from ..models import AdditiveModel, Schema
+from ..engine.frames import is_missing
+from ..models import Schema
 from ..models.categories import CategoryCodes
-from ..models.encoded_categories import EncodedCategories
 from ..models.schema import listed
-from .rows import refuse_half_precision
-
-#: Libraries in which frames are built, the usual one first.
-LIBRARIES = ("pandas", "polars", "pyarrow")
-
-
-def library_of(X: Any) -> str | None:
-    """Name of the library that a frame is from; None for rows of another kind."""
-    if isinstance(X, np.ndarray):
-        return None
-    if nw.dependencies.is_pandas_dataframe(X):
-        return "pandas"
-    if nw.dependencies.is_polars_dataframe(X):
-        return "polars"
-    return "pyarrow" if nw.dependencies.is_pyarrow_table(X) else None
-
-
-# ---- one row ---------------------------------------------------------------------------------------------------------
-
-
-def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
-    """Convert a single row to the form that `predict_one` or `predict` reads.
-
-    Returns
-    -------
-    row : ndarray of shape (n_features,), or a container of one row
-        ``x`` itself if it needs no conversion.
-    is_table : bool
-        Whether the row is a container for `predict`.
-    """
-    record = _record(x, model.schema)
-    if record is not None and (record is x or model.schema.names is not None):
-        if not takes_raw(model):
-            rows = read_records(owner, model, [record], lambda _: "x")
-            return (rows[0], False) if isinstance(rows, np.ndarray) else (rows, True)
-        return [x], True
-    if takes_raw(model):
-        return ([x], True) if isinstance(x, str | bytes | list | tuple) else (x, False)
-    values = _values(x, int(model.schema.n_columns or 0))
-    if model.preprocessing is not None and model.feature_names_in is not None and values is not x:
-        # an array of strings and numbers would hold strings only
-        given = x if isinstance(x, list | tuple) else values.tolist()
-        named = dict(zip(model.schema.names or (), given, strict=True))
-        return read_records(owner, model, [named], lambda _: "x"), True
-    if model.preprocessing is None and values.dtype not in NATIVE:
-        refuse_half_precision(model, values)
-        values = _numbers(values, x, model.terms.conversion.integers)
-    return values, False
-
-
-def as_table(owner: Any, model: AdditiveModel, x: Any) -> Any:
-    """A single row in any form as a table of one row; tables are returned unchanged."""
-    if len(getattr(x, "shape", ())) == 2:
-        return x
-    row, is_table = read_row(owner, model, x)
-    if is_table:
-        return row
-    return row[None] if row is x else as_frame(owner, model, row[None])
-
-
-def takes_raw(model: AdditiveModel) -> bool:
-    """Whether rows are not tables but strings, or dicts for a pipeline that starts with a DictVectorizer."""
-    return model.preprocessing is not None and model.schema.n_columns is None
 
 
 def named_rows(X: Any, schema: Schema) -> list[Mapping[Any, Any]] | None:
@@ -95,7 +31,7 @@ def named_rows(X: Any, schema: Schema) -> list[Mapping[Any, Any]] | None:
     """
     if not isinstance(X, list | tuple) or hasattr(X, "_asdict"):
         return None
-    records = [_record(x, schema) for x in X]
+    records = [as_record(x, schema) for x in X]
     if all(record is None for record in records):
         return None
     if None in records:
@@ -104,7 +40,7 @@ def named_rows(X: Any, schema: Schema) -> list[Mapping[Any, Any]] | None:
     return records  # type: ignore[return-value]  # none of them is None
 
 
-def _record(x: Any, schema: Schema) -> Mapping[Any, Any] | None:
+def as_record(x: Any, schema: Schema) -> Mapping[Any, Any] | None:
     """Names and values of a dict, a named tuple or a row of a pandas frame; None for rows without names."""
     if isinstance(x, Mapping):
         return x
@@ -130,7 +66,7 @@ def _are_names(index: Any, schema: Schema) -> bool:
     )
 
 
-def _values(x: Any, n: int) -> NDArray[Any]:
+def values_of_row(x: Any, n: int) -> NDArray[Any]:
     """Values of a row, by position."""
     must = f"x must be one row of {n} features"
     if sparse.issparse(x):
@@ -152,7 +88,8 @@ def _values(x: Any, n: int) -> NDArray[Any]:
     return values if values.flags.aligned else values.copy()
 
 
-def _numbers(values: NDArray[Any], x: Any, integers: np.dtype[Any]) -> NDArray[Any]:
+def numbers_of_row(values: NDArray[Any], x: Any, integers: np.dtype[Any]) -> NDArray[Any]:
+    """Convert the values of a row to numbers; integers to the type in which the model reads them."""
     if values.dtype.kind in "biuf":
         return values.astype(integers)
     if values.dtype.kind == "O" or isinstance(x, list | tuple):
@@ -172,58 +109,7 @@ def require_records(records: Any, for_one: str, for_frames: str) -> None:
         raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
 
 
-def read_records(
-    owner: Any, model: AdditiveModel, records: Sequence[Mapping[str, Any]], where: Callable[[int], str]
-) -> Any:
-    """Convert records to rows of the wrapped model: an array, or a frame if transformers come first.
-
-    Parameters
-    ----------
-    owner : EarlyExitClassifier
-    model : AdditiveModel
-    records : sequence of dict
-    where : callable
-        From the number of a record to its name in messages.
-    """
-    if takes_raw(model):
-        return list(records)
-    names = model.schema.names
-    if names is None:
-        raise TypeError(
-            f"{where(0)} is a {type(records[0]).__name__}, and neither the wrapped model nor the rows of fit had "
-            "feature names: both were fitted on arrays. Pass an array of feature values, or fit on a data frame."
-        )
-    records = [_spelled(record, model.schema) for record in records]
-    if model.preprocessing is None:
-        _check_names(records, names, names, where)
-        return _table(records, names, model.allow_nan, where)
-    allowed = list(dict.fromkeys([*names, *map(str, getattr(owner, "feature_names_in_", ()))]))
-    first = model.preprocessing.steps[0][1]
-    _check_names(records, _needed(first, names), allowed, where)
-    if isinstance(first, CategoryCodes):
-        return _codes(first, records, names, model.allow_nan, where)
-    columns: dict[str, Any] = {
-        name: _column([record[name] for record in records])
-        for name in allowed
-        if all(name in record for record in records)
-    }
-    for name, missing in _text_columns(first, names).items():
-        if name in columns:
-            texts = [missing if is_missing(value) else value for value in columns[name]]
-            columns[name] = np.array(texts, dtype=object) if _library(owner) == "pandas" else texts
-    frame = _frame(owner, columns)
-    return first.with_categories(frame) if isinstance(first, EncodedCategories) else frame
-
-
-def as_frame(owner: Any, model: AdditiveModel, rows: Any) -> Any:
-    """Convert an array from `read_records` to a frame if the wrapped model was fitted with names; codes stay."""
-    holds_codes = model.preprocessing is not None and isinstance(model.preprocessing.steps[0][1], CategoryCodes)
-    if not isinstance(rows, np.ndarray) or model.feature_names_in is None or holds_codes or _library(owner) is None:
-        return rows
-    return _frame(owner, dict(zip(model.schema.names or (), rows.T, strict=True)))
-
-
-def _spelled(record: Any, schema: Schema) -> Any:
+def spelled(record: Any, schema: Schema) -> Any:
     """A record with the names of its values as the model's library writes them."""
     known = set(schema.names or ())
     if not isinstance(record, Mapping) or record.keys() <= known:
@@ -237,14 +123,10 @@ def _spelled(record: Any, schema: Schema) -> Any:
     return spelled
 
 
-def named(owner: Any, rows: NDArray[Any], names: Sequence[str]) -> Any:
-    """Convert an array to a frame with these names; the array itself where no library of frames is installed."""
-    return rows if _library(owner) is None else _frame(owner, dict(zip(names, rows.T, strict=True)))
-
-
-def _check_names(
+def check_names(
     records: Sequence[Mapping[str, Any]], needed: Sequence[str], allowed: Sequence[str], where: Callable[[int], str]
 ) -> None:
+    """Raise ValueError if a record lacks a column that is needed, or has one that is not allowed."""
     must, may = set(needed), set(allowed)
     for i, record in enumerate(records):
         if not isinstance(record, Mapping):
@@ -261,9 +143,10 @@ def _check_names(
         raise ValueError(f"{where(i)} {' and '.join(wrong)}. The features are {listed(allowed)}.")
 
 
-def _table(
+def numbers_of_records(
     records: Sequence[Mapping[str, Any]], names: Sequence[str], allow_nan: bool, where: Callable[[int], str]
 ) -> NDArray[np.float64]:
+    """Rows of numbers, from records with these names."""
     rows = [[record[name] for name in names] for record in records]
     try:
         table = np.array(rows)
@@ -279,7 +162,7 @@ def _table(
     )
 
 
-def _codes(
+def codes_of_records(
     categories: CategoryCodes,
     records: Sequence[Mapping[str, Any]],
     names: Sequence[str],
@@ -300,7 +183,7 @@ def _codes(
     return rows
 
 
-def _column(values: list[Any]) -> Any:
+def column_of(values: list[Any]) -> Any:
     """Values of a column for a frame: of one kind, whichever object stands for the missing ones."""
     missing = [is_missing(value) for value in values]
     if not any(missing):
@@ -327,7 +210,7 @@ def _number(value: Any, where: Callable[[], str], allow_missing: bool) -> float:
     raise ValueError(f"{where()} must be a number. Got {value!r}, a {type(value).__name__}.")
 
 
-def _needed(first: Any, names: Sequence[str]) -> list[str]:
+def needed(first: Any, names: Sequence[str]) -> list[str]:
     """Names of the columns that a pipeline's first step reads; all names if it is no ColumnTransformer."""
     if not isinstance(first, ColumnTransformer):
         return list(names)
@@ -340,7 +223,7 @@ def _needed(first: Any, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in read]
 
 
-def _text_columns(first: Any, names: Sequence[str]) -> dict[str, float | None]:
+def text_columns(first: Any, names: Sequence[str]) -> dict[str, float | None]:
     """Columns that a pipeline's first step encodes as texts, and what stands for a missing one: NaN or None."""
     parts = _parts(first, names) if isinstance(first, ColumnTransformer) else [(first, list(names))]
     found: dict[str, float | None] = {}
@@ -365,20 +248,3 @@ def _parts(transformer: ColumnTransformer, names: Sequence[str]) -> list[tuple[A
         else:
             parts.append((step, list(columns)))
     return parts
-
-
-def _library(owner: Any) -> str | None:
-    """Library in which frames are built: the one of the rows of `fit`, or else an installed one."""
-    from importlib.util import find_spec
-
-    library: str | None = getattr(owner, "_library", None)
-    return library or next((name for name in LIBRARIES if find_spec(name) is not None), None)
-
-
-def _frame(owner: Any, columns: Mapping[str, Any]) -> Any:
-    library = _library(owner)
-    if library is None:
-        raise ImportError(
-            f"The pipeline reads columns by name, which needs one of {', '.join(LIBRARIES)}: install one."
-        )
-    return nw.from_dict(dict(columns), backend=library).to_native()  # type: ignore[arg-type]  # one of LIBRARIES

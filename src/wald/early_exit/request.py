@@ -14,6 +14,7 @@ from ..engine.rows import is_columnar
 from ..models import AdditiveModel
 from ..stopping import Rule, StageScores
 from ..stopping.core.boundary import Protect
+from .parameters import Parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class Request:
     @classmethod
     def of(
         cls,
-        owner: Any,
+        given: Parameters,
         model: AdditiveModel,
         X: Any,
         rule: Rule,
@@ -44,16 +45,16 @@ class Request:
         rng: np.random.Generator,
     ) -> Request:
         """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`."""
-        priced = owner.feature_costs is not None or owner.feature_groups is not None
-        by_price = priced and model.terms.shares_features and owner.cost == "time"
+        priced = given.feature_costs is not None or given.feature_groups is not None
+        by_price = priced and model.terms.shares_features and given.cost == "time"
         return cls(
             rule=rule,
-            risk=owner.risk,
+            risk=given.risk,
             protect=protect,
-            order=owner.order,
-            cost="units" if by_price else owner.cost,
-            feature_costs=owner.feature_costs,
-            feature_groups=owner.feature_groups,
+            order=given.order,
+            cost="units" if by_price else given.cost,
+            feature_costs=given.feature_costs,
+            feature_groups=given.feature_groups,
             names=model.schema.array,
             columnar=model.preprocessing is None and is_columnar(X),
             n_threads=n_threads,

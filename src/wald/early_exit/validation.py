@@ -8,27 +8,26 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..engine.frames import has_names, is_frame, numbers_of
+from ..engine.frames import numbers_of
 from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel
-from ..models.schema import names_in
 from .full_model import predict_wrapped
-from .records import as_frame, named_rows, read_records
 
 
-def validate_fit_rows(owner: Any, X: Any) -> Any:
-    """Record names and number of features of the rows of `fit`, and return the rows."""
-    X = _readable(X)
+def validate_fit_rows(estimator: BaseEstimator, X: Any) -> Any:
+    """Let an estimator record names and number of features of the rows of `fit`, and return the rows."""
+    X = readable(X)
     if _is_raw(X):
         return X
     if sparse.issparse(X):
         X = X.tocsr()
     elif not (hasattr(X, "shape") and len(X.shape) == 2):
-        X = _as_table(X, dtype=None)
-    validate_data(owner, X, skip_check_array=True)
+        X = as_array(X, dtype=None)
+    validate_data(estimator, X, skip_check_array=True)
     return X
 
 
@@ -40,39 +39,7 @@ def require_accepted(model: AdditiveModel, X: Any) -> None:
             predict_wrapped(model, take(X, np.arange(1)))
 
 
-def validate_rows(owner: Any, X: Any) -> Any:
-    """Check names and number of features of rows to predict, and give columns in the model's order."""
-    model: AdditiveModel = owner._predictor.model
-    schema = model.schema
-    if schema.n_columns is None:
-        return _readable(X)
-    seen = getattr(owner, "feature_names_in_", None)
-    if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == owner.n_features_in_ and seen is None:
-        return X
-    if seen is not None and has_names(X, seen):
-        return X
-    if schema.names is not None and (records := named_rows(X, schema)) is not None:
-        return as_frame(owner, model, read_records(owner, model, records, "X[{}]".format))
-    if sparse.issparse(X):
-        X = X.tocsr()
-    elif not hasattr(X, "shape"):
-        X = _as_table(X, dtype="numeric", ensure_min_samples=0)
-    elif len(X.shape) != 2:
-        X = _as_table(X)  # raises
-    if is_frame(X):
-        if schema.library == "pipeline":
-            if n_rows_of(X) > 0:
-                model.estimator.predict(take(X, np.arange(1)))  # raises the estimator's own error for wrong columns
-            return X
-        if schema.names is not None:
-            X = schema.table(X)
-            if schema.library != "scikit-learn" or any(isinstance(name, str) for name in names_in(X)):
-                return X
-    validate_data(owner, X, reset=False, skip_check_array=True)
-    return X
-
-
-def _readable(X: Any) -> Any:
+def readable(X: Any) -> Any:
     """Convert Arrow arrays of strings, which vectorizers cannot read, to NumPy arrays; return other rows unchanged."""
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "shape"):
         return X
@@ -95,7 +62,7 @@ def _is_raw(X: Any) -> bool:
     return getattr(X.dtype, "kind", None) in ("O", "U", "S", "T")
 
 
-def _as_table(X: Any, **checks: Any) -> Any:
+def as_array(X: Any, **checks: Any) -> Any:
     """Convert nested lists and the like to an array; add a hint to scikit-learn's error if X is not a table."""
     if isinstance(X, str | bytes):
         raise TypeError(f"X must be rows of features. Got one {type(X).__name__}: for one row use predict_one.")

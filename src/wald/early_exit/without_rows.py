@@ -11,25 +11,22 @@ from sklearn.utils.validation import check_is_fitted
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
-from .certification import in_full
+from .certification import Promise, in_full
+from .compiled_plan import CompiledPlan, ValidationRows
 from .planning import plan_without_stages
+from .reader import RowReader
 
 
-def fit_without_rows(owner: Any, given: dict[str, Any]) -> tuple[AdditiveModel, Plan, Certificate]:
-    """Plan the full evaluation of every row.
+def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, Any]) -> CompiledPlan:
+    """Compile the plan that evaluates everything, which needs no rows.
 
     Parameters
     ----------
-    owner : EarlyExitClassifier
-        Receives the attributes that `fit` sets before it plans.
-    given : dict
+    estimator : estimator
+        A fitted one, frozen unless it is a booster.
+    promise : Promise
+    others : dict
         The other arguments of `fit`.
-
-    Returns
-    -------
-    model : AdditiveModel
-    plan : Plan
-    certificate : Certificate
 
     Raises
     ------
@@ -38,18 +35,17 @@ def fit_without_rows(owner: Any, given: dict[str, Any]) -> tuple[AdditiveModel, 
     TypeError
         If the model is not supported.
     """
-    estimator = owner.estimator
     inner = fitted_for_good(estimator) or (estimator.estimator if isinstance(estimator, FrozenEstimator) else None)
     if inner is None:
         raise ValueError(
             f"fit needs rows to train {type(estimator).__name__}. Pass X and y; or, if it is fitted already, wrap it "
             "as FrozenEstimator(estimator) (from sklearn.frozen)."
         )
-    if extra := sorted(name for name, value in given.items() if value is not None):
+    if extra := sorted(name for name, value in others.items() if value is not None):
         raise ValueError(f"Without X, fit takes nothing else. Got {', '.join(extra)}.")
-    if owner.risk != 0:
+    if promise.risk != 0:
         raise ValueError(
-            f"risk={owner.risk} is certified on rows: pass X, unlabelled rows that the model was not trained on. "
+            f"risk={promise.risk} is certified on rows: pass X, unlabelled rows that the model was not trained on. "
             "Without rows there is risk=0 alone."
         )
     check_is_fitted(inner)
@@ -59,16 +55,10 @@ def fit_without_rows(owner: Any, given: dict[str, Any]) -> tuple[AdditiveModel, 
             f"fit needs rows X: wald's own scores of a {model.terms.description} may differ from the model's in the "
             "last bits, so that exits are planned on rows. Tree ensembles alone are fitted without."
         )
-    owner.estimator_, owner.classes_ = inner, model.classes
-    for name, value in (("n_features_in_", model.schema.n_columns), ("feature_names_in_", None)):  # no rows were seen
-        if value is not None:
-            setattr(owner, name, value)
-        elif hasattr(owner, name):
-            delattr(owner, name)
-    owner._library = None
     plan = plan_without_stages(model)
-    owner._validation = _no_scores(model, plan)
-    return model, plan, Certificate.full_evaluation(in_full(model), owner.risk, owner.confidence)
+    certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence)
+    reader = RowReader(model, None, model.schema.n_columns)
+    return CompiledPlan(model, plan, certificate, promise, ValidationRows(_no_scores(model, plan)), reader)
 
 
 def _no_scores(model: AdditiveModel, plan: Plan) -> StageScores:

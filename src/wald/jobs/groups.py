@@ -60,13 +60,14 @@ class RowGroups:
 
     def __init__(self, fast: EarlyExitClassifier, wanted: Wanted, budget: float | None, proba: bool = False) -> None:
         self._fast, self._wanted, self._budget, self._proba = fast, wanted, budget, proba
-        self._predictor = fast._ready()
+        self._compiled = fast.compiled_plan_
+        self._compiled.require_unchanged()
         self._threads = effective_threads(fast.n_jobs)
-        plan = self._predictor.plan
+        plan = self._compiled.plan
         n_stages = plan.n_stages if budget is None else min(plan.n_stages, plan.affordable(budget))
-        watched = budget is None and getattr(fast, "monitor_", None) is not None  # audited rows are read whole
+        watched = budget is None and self._compiled.monitor is not None  # audited rows are read whole
         self._steps = Steps(
-            None if watched or proba else self._predictor.columns_by_stage(), wanted.n_features, n_stages
+            None if watched or proba else self._compiled.columns_by_stage(), wanted.n_features, n_stages
         )
         self.bytes = Decoded()
 
@@ -152,9 +153,9 @@ class RowGroups:
 
     def _decided(self, rows: SomeColumns, depth: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
         """Labels and costs after the first stages, of no meaning for the rows that these leave open; and those rows."""
-        decided = self._predictor.first_stages(rows, depth, self._threads)
-        labels = self._predictor.labels(np.maximum(decided.codes, 0))
-        return labels, self._predictor.costs(decided), np.flatnonzero(decided.codes < 0)
+        decided = self._compiled.first_stages(rows, depth, self._threads)
+        answers = self._compiled.answers(decided)
+        return answers.labels, answers.costs, np.flatnonzero(decided.codes < 0)
 
     def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         return self.predict(named(rows.array(), self._wanted.names), where)

@@ -195,7 +195,7 @@ def run(
         raise JobError("proba: the model has no probabilities, or its file does not hold them; leave it out.")
     inputs = find(data, out)
     try:
-        categories = None if fast.schema_.names is None else FileCategories.of(fast._predictor.model)
+        categories = None if fast.schema_.names is None else FileCategories.of(fast.compiled_plan_.model)
     except ValueError as error:
         raise JobError(str(error)) from error
     folders = kinds_of([one.name for one in inputs])

@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..early_exit import EarlyExitClassifier
-from ..early_exit.auditing import monitor_of
-from ..early_exit.lossless import FeatureRanges
+from ..early_exit import CompiledPlan, EarlyExitClassifier
+from ..early_exit.certification import Promise
+from ..early_exit.compiled_plan import ValidationRows
 from ..early_exit.parameters import checked_rule
-from ..early_exit.predictor import Predictor
+from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
 from ..stopping import Certificate
 from ..utils.warn import warn_caller
@@ -39,8 +39,9 @@ ARCHIVE = "estimator.skops"
 
 def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str | None = None) -> dict[str, Any]:
     """Describe a fitted classifier, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
-    check_is_fitted(owner, "_predictor")
-    served = owner._ready()
+    check_is_fitted(owner, "compiled_plan_")
+    served = owner.compiled_plan_
+    served.require_unchanged()
     whole = _needs_archive(served.model)
     own_steps = pipeline is None and served.model.own_steps
     if own_steps:
@@ -66,18 +67,18 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
         fields["n_columns"] = getattr(owner, "n_features_in_", None)
     if own_steps:
         fields["own_steps"] = True
-    encode_stage_scores(owner._validation, arrays)
-    if (monitor := getattr(owner, "monitor_", None)) is not None:
-        fields["monitor"] = encode_monitor(monitor, arrays)
-    if owner._one_per_group is not None:
+    encode_stage_scores(served.validation.scores, arrays)
+    if served.monitor is not None:
+        fields["monitor"] = encode_monitor(served.monitor, arrays)
+    if served.validation.one_per_group is not None:
         fields["one_per_group"] = True
-        arrays[ROWS] = owner._one_per_group.astype(np.int64)
+        arrays[ROWS] = served.validation.one_per_group.astype(np.int64)
     return fields
 
 
 def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     """Describe the wrapped estimator, so that a file answers by it; None, with a warning, where that cannot be."""
-    by_proof = owner._ready().by_proof
+    by_proof = owner.compiled_plan_.by_proof
     if isinstance(owner.estimator_, SavedModel):
         return None
     alone = trees.encode(model, arrays)
@@ -290,20 +291,21 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         model = replace(model, schema=parts.model.schema)
     if parts.names_seen:
         owner.feature_names_in_ = model.schema.array
-    owner.plan_, owner.certificate_, owner._validation = parts.plan, parts.certificate, parts.stage_scores
-    owner._one_per_group = parts.one_per_group
+    promise = Promise.of(owner, grouped=False)
+    if parts.by_proof != (promise.risk == 0):  # the parameter was set after fit
+        promise = replace(promise, risk=0.0 if parts.by_proof else parts.certificate.risk)
+    validation = ValidationRows(parts.stage_scores, parts.one_per_group)
+    reader = RowReader(model, getattr(owner, "feature_names_in_", None), parts.n_features)
     try:
-        ranges = FeatureRanges.of(model, checked_rule(owner))
-        owner._predictor = Predictor(model, parts.plan, parts.by_proof, packed, ranges)
+        compiled = CompiledPlan(model, parts.plan, parts.certificate, promise, validation, reader, packed)
     except (ValueError, TypeError) as error:
         raise FileFormatError(str(error)) from None
-    if (monitor := monitor_of(owner, owner._predictor)) is not None:
-        owner.monitor_ = monitor
-        if parts.monitor is not None:
-            try:
-                monitor.restore(**parts.monitor)
-            except ValueError as error:
-                raise FileFormatError(f"header.monitor: {error}") from None
+    owner.compiled_plan_ = compiled.watched(owner.audit_rate, owner.on_broken)
+    if owner.compiled_plan_.monitor is not None and parts.monitor is not None:
+        try:
+            owner.compiled_plan_.monitor.restore(**parts.monitor)
+        except ValueError as error:
+            raise FileFormatError(f"header.monitor: {error}") from None
     return owner
 
 

@@ -11,8 +11,6 @@ from ..commands.facts import certificate_facts, model_facts
 from ..commands.promises import broken_promise
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
 from ..early_exit import EarlyExitClassifier
-from ..early_exit.answering import answer_table
-from ..early_exit.auditing import unwatched
 from ..engine.rows import take
 from ..engine.threads import effective_threads
 from ..stopping import StageScores
@@ -49,10 +47,10 @@ def gather(
     -------
     Facts
     """
-    fast = unwatched(require_fitted(estimator, caller))
+    fast = require_fitted(estimator, caller).unwatched()
     n_rows = require_rows(X, caller)
     plan, certificate = fast.plan_, fast.certificate_
-    answers = answer_table(fast, X, None)
+    answers = fast.compiled_plan_.predict(X, n_threads=effective_threads(fast.n_jobs))
     labels, cost, stage = np.asarray(answers.labels), answers.costs, answers.stages
     scores = fast.looks(X) if plan.n_stages else None  # without stages, every row is evaluated in full
     full = labels if scores is None else fast.classes_.take(scores.full)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
-from ..early_exit.answering import answer_one, answer_records, answer_table
-from ..early_exit.records import named
+from ..engine.threads import effective_threads
 from .bodies import Body, RequestError, numbers, table_of_numbers
 
 #: Labels, costs and stages of rows.
@@ -36,10 +35,11 @@ class Rows:
             )
         check_is_fitted(model)
         self._model = model
-        additive = model._predictor.model
-        self._raw = additive.preprocessing is not None  # whether rows may hold more than numbers
+        self._compiled = compiled = model.compiled_plan_
+        self._threads = effective_threads(model.n_jobs)
+        self._raw = compiled.model.preprocessing is not None  # whether rows may hold more than numbers
         self._n_features = getattr(model, "n_features_in_", None)
-        self._schema = additive.schema
+        self._schema = compiled.schema
         self.classes: list[Any] = model.classes_.tolist()
         self.probability_names = [f"proba_{label}" for label in self.classes]  # as `wald predict` names them
 
@@ -50,7 +50,7 @@ class Rows:
     def one(self, row: Any) -> tuple[Any, float, int]:
         """Label, cost and stage of a row."""
         try:
-            return answer_one(self._model, row, None)
+            return self._compiled.predict_one(row)
         except (ValueError, TypeError) as error:
             raise _about("row", error) from None
 
@@ -87,7 +87,7 @@ class Rows:
         else:
             rows = table_of_numbers(rows, self._n_features)
         if isinstance(rows, np.ndarray) and self._schema.names is not None:
-            rows = named(model, rows, list(self._schema.names))
+            rows = self._compiled.reader.named(rows, list(self._schema.names))
         return np.asarray(model.predict_proba(rows))
 
     def _labels(self, body: Body, budget: float | None) -> Answers:
@@ -98,12 +98,12 @@ class Rows:
                 raise RequestError(400, "rows", '"record" must be an object from feature name to value.')
             given = self.read(rows) if body.kind == "row" else rows
             try:
-                label, cost, stage = answer_one(self._model, given, budget)
+                label, cost, stage = self._compiled.predict_one(given, budget=budget)
             except (ValueError, TypeError) as error:
                 raise _about(body.kind, error) from None
             return np.asarray([label]), np.array([cost]), np.array([stage], dtype=np.int32)
         if body.kind == "records":
-            found = answer_records(self._model, rows, budget)
+            found = self._compiled.predict_records(rows, budget=budget, n_threads=self._threads)
             return found.labels, found.costs, found.stages
         if body.kind == "table":
             return self._predict(self._read_table(rows), budget)
@@ -114,14 +114,15 @@ class Rows:
     def _predict(self, rows: Any, budget: float | None) -> Answers:
         if not len(rows):
             return self._model.classes_[:0], np.empty(0), np.empty(0, dtype=np.int32)
-        found = answer_table(self._model, rows, budget, check_input=self._schema.names is None)
+        check = self._schema.names is None
+        found = self._compiled.predict(rows, budget=budget, n_threads=self._threads, check_input=check)
         return found.labels, found.costs, found.stages
 
     def _in_turn(self, rows: list[Any], budget: float | None) -> Answers:
         answers = []
         for r, row in enumerate(rows):
             try:
-                answers.append(answer_one(self._model, row, budget))
+                answers.append(self._compiled.predict_one(row, budget=budget))
             except (ValueError, TypeError) as error:
                 raise _about(f"row {r}", error, f"row {r}: ") from None
         labels = np.array([label for label, _, _ in answers], dtype=self._model.classes_.dtype)

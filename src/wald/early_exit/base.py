@@ -1,0 +1,344 @@
+"""What every early-exit estimator does with its compiled plan: answer rows, watch the promise, and show its stages."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted
+
+from ..engine.threads import effective_threads
+from ..models import Schema, fitted_for_good
+from ..monitoring import Monitor
+from ..plan import Plan
+from ..stopping import Certificate, StageScores
+from .compiled_plan import CompiledPlan
+from .predictor import Trace
+
+
+class EarlyExitEstimator(MetaEstimatorMixin, BaseEstimator):
+    """The shell of a compiled plan. Its subclasses say what is asked, and fit."""
+
+    estimator: Any
+    audit_rate: float | None
+    on_broken: str
+    n_jobs: int | None
+    classes_: NDArray[Any]
+    compiled_plan_: CompiledPlan
+
+    # ---- prediction ------------------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        budget: float | None = None,
+        return_cost: bool = False,
+        check_input: bool = True,
+        groups: ArrayLike | None = None,
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
+        """Predict labels, with early exits.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        budget : float, default=None
+            Largest cost of a row, in the unit of the costs. Rows that are still undecided get the label of the last
+            stage within the budget. The certificate does not cover such calls.
+        return_cost : bool, default=False
+            Whether to return the cost of each row.
+        check_input : bool, default=True
+            Whether feature names and their number are checked.
+        groups : array-like of shape (n_rows,), default=None
+            Group of each row, for a watched promise about groups: ``monitor_`` counts one row of each.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+        cost : float64 ndarray of shape (n_rows,)
+            Only with ``return_cost``: units evaluated, or the user's feature costs.
+
+        Raises
+        ------
+        ValueError
+            If rows do not fit the model, a value that is read or compared with ranges is NaN or infinite, the budget is
+            below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
+            is watched.
+        """
+        compiled, n_threads = self._compiled(), effective_threads(self.n_jobs)
+        answers = compiled.predict(X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups)
+        return answers.labels_or_both(return_cost)
+
+    def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False, group: Any = None) -> Any:
+        """Label of one row, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or dict from feature name to value
+            A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is an error
+            only where it is read, or compared with ``Lossless(low=, high=)``. Other numbers are converted to float64.
+            If the wrapped model or the rows of ``fit`` have feature names, a dict, a named tuple or a Series with these
+            names is read by name.
+        budget, return_cost
+            As in `predict`.
+        group : object, default=None
+            Group of the row, as ``groups`` of `predict`.
+
+        Returns
+        -------
+        label, or (label, cost)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If ``x`` is not one row of the model's features.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+        >>> svc = SVC().fit(frame[:500], y[:500])
+        >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(frame[500:])
+        >>> row = {"d": X[0, 3], "a": X[0, 0], "b": X[0, 1], "c": X[0, 2]}
+        >>> bool(fast.predict_one(row) == fast.predict_one(X[0]))
+        True
+        """
+        compiled = self._compiled()
+        if compiled.monitor is None and group is None:
+            try:  # an array of the right shape and dtype needs no validation
+                code, stage, skipped = compiled.decide_one(x, budget)
+            except (AttributeError, TypeError, ValueError, KeyError, IndexError):
+                pass  # the row is read below, or the error raised again
+            else:
+                label = self.classes_[code]
+                return (label, float(compiled.plan.stage_costs[stage]) - skipped) if return_cost else label
+        label, cost, _ = compiled.predict_one(x, budget=budget, group=group)
+        return (label, cost) if return_cost else label
+
+    def predict_records(
+        self,
+        records: Sequence[Mapping[str, Any]],
+        *,
+        budget: float | None = None,
+        return_cost: bool = False,
+        groups: ArrayLike | None = None,
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
+        """Predict labels of rows that are given as dicts.
+
+        Parameters
+        ----------
+        records : sequence of dict
+            From feature name to value, in any order. Values must be numbers, unless the model is a pipeline that begins
+            with a ColumnTransformer; it receives a data frame of the library that ``fit`` received. Features that no
+            transformer reads may be left out.
+        budget, return_cost, groups
+            As in `predict`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        cost : float64 ndarray of shape (n_records,)
+            Only with ``return_cost``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a record lacks a feature, has an unknown one, or a value that the model does not take; the message names
+            record and feature. If there are no feature names.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+        >>> svc = SVC().fit(frame[:500], y[:500])
+        >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(frame[500:])
+        >>> records = frame[:3].to_dict("records")
+        >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
+        True
+        """
+        compiled, n_threads = self._compiled(), effective_threads(self.n_jobs)
+        answers = compiled.predict_records(records, budget=budget, n_threads=n_threads, groups=groups)
+        return answers.labels_or_both(return_cost)
+
+    # ---- what was fitted -------------------------------------------------------------------------------------------
+
+    def _compiled(self) -> CompiledPlan:
+        """The compiled plan; raise if there is none."""
+        try:
+            return self.compiled_plan_
+        except AttributeError:
+            check_is_fitted(self, "compiled_plan_")
+            raise
+
+    @property
+    def plan_(self) -> Plan:
+        """Order, stages, readouts, thresholds and costs."""
+        return self.compiled_plan_.plan
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The promise; printed, it is one sentence. It does not cover calls of ``predict`` with a ``budget``."""
+        return self.compiled_plan_.certificate
+
+    @property
+    def monitor_(self) -> Monitor:
+        """Counts of served rows and what they say of the promise; only with ``audit_rate``."""
+        monitor = self.compiled_plan_.monitor
+        if monitor is None:
+            raise AttributeError("There is no monitor_ without audit_rate: see watched.")
+        return monitor
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns that `predict` reads."""
+        return self._compiled().schema
+
+    # ---- watching --------------------------------------------------------------------------------------------------
+
+    def watched(self, audit_rate: float | None, *, on_broken: str = "warn") -> Self:
+        """Watch the promise of the same plan, as after ``fit`` with these parameters.
+
+        Parameters
+        ----------
+        audit_rate : float or None
+            Probability that a served row is evaluated in full as well. None: no monitor.
+        on_broken : {"warn", "full"}, default="warn"
+
+        Returns
+        -------
+        EarlyExitClassifier
+            A new object; this one is unchanged.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For parameters out of range.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.ensemble import HistGradientBoostingClassifier
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from wald import EarlyExitClassifier
+        >>> X, y = make_classification(3000, random_state=0)
+        >>> model = HistGradientBoostingClassifier(max_iter=20).fit(X[:1000], y[:1000])
+        >>> fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, random_state=0).fit(X[1000:])
+        >>> watched = fast.watched(0.1)
+        >>> labels = watched.predict(X)
+        >>> watched.monitor_.n_rows
+        3000
+        """
+        other = copy.copy(self)
+        other.audit_rate, other.on_broken = audit_rate, on_broken
+        other.compiled_plan_ = self._compiled().watched(audit_rate, on_broken)
+        return other
+
+    def unwatched(self) -> Self:
+        """Give the same plan without its monitor, for rows that are not served.
+
+        Where the promise is broken and rows are evaluated in full, the monitor stays: it counts no more rows.
+
+        Returns
+        -------
+        EarlyExitClassifier
+            This object, if it has no monitor that counts rows.
+        """
+        monitor = self._compiled().monitor
+        if monitor is None or monitor.answers_in_full:
+            return self
+        return self.watched(None)
+
+    # ---- study -----------------------------------------------------------------------------------------------------
+
+    def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Estimates of rows at every stage of the plan, and the stages at which the rows exit.
+
+        Returns
+        -------
+        scores : float64 ndarray of shape (n_rows, T + 1)
+            The estimate at each of the T early stages and the full score; with several outputs, their confidence.
+            Where the leaves of trees say how uncertain an estimate is, it is standardized, as in `Trace`.
+        stage : int32 ndarray of shape (n_rows,)
+            The stage at which the row exits; T stands for full evaluation.
+        """
+        return self._compiled().stage_scores(X, effective_threads(self.n_jobs))
+
+    def looks(self, X: Any) -> StageScores:
+        """Scores of rows at every stage of the plan, with the full model's answers.
+
+        They are the input of the calibrations of `wald.stopping`, together with ``plan_.boundary``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        StageScores
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> from wald.stopping import calibrate
+        >>> X, y = make_classification(6000, random_state=0)
+        >>> fast = EarlyExitClassifier(FrozenEstimator(SVC().fit(X[:500], y[:500])), risk=0.05, random_state=0)
+        >>> stage_scores = fast.fit(X[500:4000]).looks(X[4000:])
+        >>> calibrate(stage_scores, fast.plan_.boundary, delta=0.05, method="pac", protect="positive").q < 10
+        True
+        """
+        return self._compiled().looks(X, effective_threads(self.n_jobs))
+
+    def trace(self, x: Any) -> Trace:
+        """Trace one row: score, thresholds and cost at every stage.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features), or dict from feature name to value
+
+        Returns
+        -------
+        Trace
+        """
+        return self._compiled().trace(x, effective_threads(self.n_jobs))
+
+    # ---- housekeeping ----------------------------------------------------------------------------------------------
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Route the parameters of ``fit`` to the wrapped estimator's."""
+        return MetadataRouter(owner=self.__class__.__name__).add(
+            estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        )
+
+    def __sklearn_clone__(self) -> Self:
+        """Copy the parameters; a booster is shared, since it cannot be fitted again."""
+        if fitted_for_good(self.estimator) is None:
+            return super().__sklearn_clone__()  # type: ignore[no-any-return]
+        given = self.get_params(deep=False)
+        return type(self)(**{name: v if name == "estimator" else clone(v, safe=False) for name, v in given.items()})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(fitted_for_good(self.estimator) or self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.string = inner.input_tags.string
+        return tags

@@ -1,0 +1,404 @@
+"""A fitted model with its plan, compiled: rows as they come in; labels, costs and stages out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..engine import Decisions, Packed
+from ..engine.rows import n_rows_of
+from ..models import AdditiveModel, Schema
+from ..monitoring import Monitor
+from ..monitoring.monitor import require_audits
+from ..plan import CertificateSize, Plan
+from ..stopping import Certificate, StageScores
+from ..utils.warn import warn_caller
+from .answers import NOTHING, Answers
+from .auditing import audited, audited_one, monitor_of
+from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
+from .full_model import as_met
+from .locating import located
+from .lossless import FeatureRanges
+from .predictor import Predictor, Trace
+from .reader import RowReader
+from .records import require_records
+from .rows import Rows, refuse_half_precision
+from .self_check import Agreement, require_own_answers
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationRows:
+    """Rows by which the stages of a plan were chosen.
+
+    Attributes
+    ----------
+    scores : StageScores
+        At every stage of the plan.
+    one_per_group : ndarray of int or None, default=None
+        Positions of one row of each group; None unless ``fit`` was given groups.
+    """
+
+    scores: StageScores
+    one_per_group: NDArray[np.intp] | None = None
+
+
+class CompiledPlan:
+    """A fitted model with its plan, compiled.
+
+    It never changes while it predicts, but for the counts of its monitor, so that threads may share it.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    plan : Plan
+        With its thresholds.
+    certificate : Certificate
+    promise : Promise
+    validation : ValidationRows
+    reader : RowReader
+    packed : Packed, default=None
+        The model's terms, packed in the plan's order; None to pack them here.
+    monitor : Monitor, default=None
+        Counts the rows that are answered without a budget.
+
+    Attributes
+    ----------
+    decide_one : callable
+        Code, stage and number of skipped terms of one row, an array of the model's columns: what `predict_one` calls
+        for an array, without a monitor.
+    agreement : Agreement or None
+        What `require_own_answers` found; None before, and in copies and files.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.svm import SVC
+    >>> from wald import EarlyExitClassifier
+    >>> X, y = make_classification(3000, random_state=0)
+    >>> svc = SVC().fit(X[:500], y[:500])
+    >>> compiled = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(X[500:]).compiled_plan_
+    >>> answers = compiled.predict(X[:3])
+    >>> len(answers.labels), bool((answers.costs <= compiled.plan.full_cost).all())
+    (3, True)
+    """
+
+    def __init__(
+        self,
+        model: AdditiveModel,
+        plan: Plan,
+        certificate: Certificate,
+        promise: Promise,
+        validation: ValidationRows,
+        reader: RowReader,
+        packed: Packed | None = None,
+        monitor: Monitor | None = None,
+    ) -> None:
+        ranges = FeatureRanges.of(model, promise.rule)
+        predictor = Predictor(model, plan, by_proof=promise.risk == 0, packed=packed, ranges=ranges)
+        self._set(predictor, certificate, promise, validation, reader, monitor)
+
+    def _set(
+        self,
+        predictor: Predictor,
+        certificate: Certificate,
+        promise: Promise,
+        validation: ValidationRows,
+        reader: RowReader,
+        monitor: Monitor | None,
+    ) -> None:
+        self._predictor, self.certificate, self.promise = predictor, certificate, promise
+        self.validation, self.reader, self.monitor = validation, reader, monitor
+        self.decide_one = predictor.predict_one
+        self.agreement: Agreement | None = None
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._predictor, self.certificate, self.promise, self.validation, self.reader, self.monitor
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._set(*state)
+
+    @property
+    def model(self) -> AdditiveModel:
+        """The wrapped model as a sum of terms."""
+        return self._predictor.model
+
+    @property
+    def plan(self) -> Plan:
+        """Order, stages, readouts, thresholds and costs."""
+        return self._predictor.plan
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that are read."""
+        return self.model.schema
+
+    @property
+    def by_proof(self) -> bool:
+        """Whether only lossless exits are allowed."""
+        return self._predictor.by_proof
+
+    def require_unchanged(self) -> None:
+        """Raise ValueError if the wrapped model is not the one that was planned."""
+        changed = self.model.changed()
+        if changed is not None:
+            raise ValueError(
+                f"The wrapped model is not the one that was planned and certified: {changed} Call fit again."
+            )
+
+    def require_own_answers(self, X: Any = None) -> None:
+        """Compare some answers with the wrapped object's own, on given rows or, for None, on rows at its thresholds.
+
+        Raises
+        ------
+        ValueError
+            If they differ by more than rounding explains.
+        """
+        self.agreement = require_own_answers(self._predictor, X)
+
+    # ---- labels ----------------------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        budget: float | None = None,
+        n_threads: int = 1,
+        check_input: bool = True,
+        groups: ArrayLike | None = None,
+    ) -> Answers:
+        """Answer rows of a table.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        budget : float, default=None
+            Largest cost of a row, in the unit of the plan.
+        n_threads : int, default=1
+        check_input : bool, default=True
+            Whether feature names and their number are checked.
+        groups : array-like of shape (n_rows,), default=None
+            Group of each row, for the monitor.
+
+        Returns
+        -------
+        Answers
+
+        Raises
+        ------
+        ValueError, TypeError
+            See `EarlyExitClassifier.predict`.
+        """
+        self.require_unchanged()
+        with located(X, self.model):
+            return self._answers(self.reader.table(X) if check_input else X, budget, n_threads, groups)
+
+    def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> tuple[Any, float, int]:
+        """Label, cost and stage of one row in any form.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or dict from feature name to value
+        budget : float, default=None
+        group : object, default=None
+            Group of the row, for the monitor.
+        """
+        try:  # an array of the right shape and dtype needs no validation
+            code, stage, skipped = audited_one(self._predictor, self.monitor, x, budget, group)
+        except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
+            failed = error
+        else:
+            return self.model.classes[code], self._cost(stage, skipped), stage
+        self.require_unchanged()
+        model = self.model
+        row, is_table = self.reader.row(x)
+        if row is x:  # conversion does not change it
+            with located(np.asarray(x)[None], model):
+                raise failed
+        with located(row if is_table else row[None], model):
+            if not is_table:
+                # undecided rows go to the wrapped model, which expects its feature names
+                named = partial(self.reader.frame, row[None]) if self.by_proof else None
+                code, stage, skipped = audited_one(self._predictor, self.monitor, row, budget, group, named)
+                return model.classes[code], self._cost(stage, skipped), stage
+            answers = self._answers(row, budget, 1, None if group is None else [group])
+        return answers.labels[0], float(answers.costs[0]), int(answers.stages[0])
+
+    def predict_records(
+        self,
+        records: Sequence[Mapping[str, Any]],
+        *,
+        budget: float | None = None,
+        n_threads: int = 1,
+        groups: ArrayLike | None = None,
+    ) -> Answers:
+        """Answer rows that are given as dicts; parameters as for `predict`."""
+        self.require_unchanged()
+        require_records(records, "predict_one", "predict")
+        if len(records) == 0:
+            return Answers(self._predictor, NOTHING)
+        rows = self.reader.frame(self.reader.records(records, "records[{}]".format))
+        with located(rows, self.model, "record"):
+            return self._answers(rows, budget, n_threads, groups)
+
+    def _answers(self, X: Any, budget: float | None, n_threads: int, groups: ArrayLike | None) -> Answers:
+        """Answer rows that were read."""
+        if self.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
+            return Answers(self._predictor, NOTHING)
+        return Answers(self._predictor, audited(self._predictor, self.monitor, X, n_threads, budget, groups))
+
+    def _cost(self, stage: int, skipped: int) -> float:
+        return float(self.plan.stage_costs[stage]) - skipped
+
+    def answers(self, decided: Decisions) -> Answers:
+        """Answers of rows from `first_stages`; the labels of those that were not decided have no meaning."""
+        return Answers(self._predictor, Decisions(np.maximum(decided.codes, 0), decided.stages, decided.skipped))
+
+    def columns_by_stage(self) -> list[NDArray[np.intp]] | None:
+        """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole."""
+        return self._predictor.columns_by_stage()
+
+    def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Decisions:
+        """Decide rows by the first stages; the code of a row that they do not decide is negative."""
+        return self._predictor.first_stages(X, n_stages, n_threads)
+
+    # ---- full scores -----------------------------------------------------------------------------------------------
+
+    def in_full(self, method: str, X: Any, n_threads: int = 1) -> NDArray[Any]:
+        """The wrapped estimator's own scores: by the engine where that has the same bits.
+
+        Parameters
+        ----------
+        method : {"decision_function", "predict_proba", "predict_log_proba"}
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        n_threads : int, default=1
+        """
+        self.require_unchanged()
+        X = self.reader.table(X)
+        refuse_half_precision(self.model, X)
+        found = self._by_engine(method, X, n_threads)
+        return self._by_estimator(method, X) if found is None else found
+
+    def proba_of_one(self, x: Any) -> NDArray[Any]:
+        """The wrapped estimator's own probabilities of one row in any form."""
+        self.require_unchanged()
+        if self.model.links.predict_proba is not None:
+            row, is_table = self.reader.row(x)
+            table = row if is_table else row[None]
+            with located(table, self.model):
+                found = self._by_engine("predict_proba", table, 1)
+            if found is not None:
+                return np.asarray(found[0])
+        return np.asarray(self._by_estimator("predict_proba", self.reader.one(x))[0])
+
+    def proba_of_records(self, records: Sequence[Mapping[str, Any]], n_threads: int = 1) -> NDArray[Any]:
+        """The wrapped estimator's own probabilities of rows that are given as dicts."""
+        self.require_unchanged()
+        require_records(records, "predict_proba_one", "predict_proba")
+        if len(records) == 0:
+            return np.empty((0, len(self.model.classes)))
+        rows = self.reader.records(records, "records[{}]".format)
+        with located(rows, self.model, "record"):
+            found = self._by_engine("predict_proba", rows, n_threads)
+            return self._by_estimator("predict_proba", self.reader.frame(rows)) if found is None else found
+
+    def _by_engine(self, method: str, X: Any, n_threads: int) -> NDArray[Any] | None:
+        """Scores by the engine; None where it has none of the same bits, or meets values that the estimator refuses."""
+        link = getattr(self.model.links, method, None)
+        if link is None:
+            return None
+        scores = self._predictor.scores(X, n_threads)
+        return None if np.isnan(scores).any() else np.asarray(link(scores))
+
+    def _by_estimator(self, method: str, X: Any) -> NDArray[Any]:
+        return np.asarray(getattr(self.model.estimator, method)(as_met(self.model, X)))
+
+    # ---- study -----------------------------------------------------------------------------------------------------
+
+    def stage_scores(self, X: Any, n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Estimates at every stage and full scores, (n, T + 1), and the stage at which each row exits, (n,)."""
+        self.require_unchanged()
+        with located(X, self.model):
+            return self._predictor.trace(self.reader.table(X), n_threads)
+
+    def trace(self, x: Any, n_threads: int = 1) -> Trace:
+        """Trace one row: score, thresholds and cost at every stage."""
+        self.require_unchanged()
+        row = self.reader.one(x)
+        with located(row, self.model):
+            row = self.reader.table(row) if row is x else row  # a converted row was checked, and lost its names
+            scores, stage = self._predictor.trace(row, n_threads)
+            decided = self._predictor.predict(row, n_threads, None)
+        low, high = self.plan.thresholds()
+        costs, t = self.plan.stage_costs, int(stage[0])
+        answers = Answers(self._predictor, decided)
+        return Trace(scores[0], low, high, costs, t, answers.labels[0], float(costs[t] - answers.costs[0]))
+
+    def looks(self, X: Any, n_threads: int = 1) -> StageScores:
+        """Scores of rows at every stage of the plan, with the full model's answers."""
+        return scores_at_stages(self.model, self.plan, self.read(X), n_threads)
+
+    def read(self, X: Any) -> Rows:
+        """Read and preprocess rows; all values must be finite."""
+        self.require_unchanged()
+        with located(X, self.model):
+            return Rows.of(self.model, self.reader.table(X))
+
+    # ---- other promises --------------------------------------------------------------------------------------------
+
+    def recertified(self, rows: Rows, groups: ArrayLike | None, promise: Promise, n_threads: int) -> CompiledPlan:
+        """Certify the same plan on other rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            From `read`.
+        groups : array-like of shape (n_rows,) or None
+        promise : Promise
+        n_threads : int
+
+        Returns
+        -------
+        CompiledPlan
+            A new object, without a monitor.
+        """
+        model, seen = self.model, self.validation.scores
+        scores = certificate_scores(model, self.plan, rows, promise, n_threads)
+        size = CertificateSize(len(rows) if groups is None else len(np.unique(groups)), promise.confidence)
+        trial = tried(model, self.plan, seen, size, promise)
+        certificate, plan = certified(model, trial, seen, scores, groups, promise)
+        rare = rare_classes(model, certificate, plan, scores)
+        if rare is not None:
+            warn_caller(rare)
+        return CompiledPlan(model, plan, certificate, promise, self.validation, self.reader)
+
+    def voided(self, reason: str) -> CompiledPlan:
+        """Give the same plan with a certificate that is void."""
+        return self._with(self.certificate.voided(reason), self.monitor)
+
+    def watched(self, audit_rate: float | None, on_broken: str = "warn") -> CompiledPlan:
+        """Give the same plan with a monitor of its own; without one, for no rate."""
+        monitor = None
+        if audit_rate is not None:
+            require_audits(audit_rate, on_broken)
+            monitor = monitor_of(
+                self._predictor,
+                self.certificate,
+                self.promise,
+                self.validation.scores,
+                self.validation.one_per_group,
+                audit_rate,
+                on_broken,
+            )
+        return self._with(self.certificate, monitor)
+
+    def _with(self, certificate: Certificate, monitor: Monitor | None) -> CompiledPlan:
+        other = CompiledPlan.__new__(CompiledPlan)
+        other._set(self._predictor, certificate, self.promise, self.validation, self.reader, monitor)
+        other.agreement = self.agreement
+        return other
