@@ -220,7 +220,7 @@ def test_jobs(named, drifted, tmp_path, budget):
     run(fast, tmp_path / "in", tmp_path / "out", model="m", options=Options(budget=budget))
     labels = np.concatenate([read_table(part)["label"] for part in sorted((tmp_path / "out").glob("part-*"))])
     np.testing.assert_array_equal(labels, model.predict(frame))
-    assert fast._predictor.columns_by_stage() is None  # late reading would leave columns unread
+    assert fast.compiled_plan_.columns_by_stage() is None  # late reading would leave columns unread
     frame.iloc[3000, last_of(fast)] = np.nan
     (tmp_path / "bad").mkdir()
     write_table(pyarrow.Table.from_pandas(frame), tmp_path / "bad" / "rows.parquet", row_group_size=250)
@@ -295,7 +295,7 @@ def test_the_comparison_of_all_layouts(nameless, n_columns, allow_nan):
     X[some, at] = rng.choice([np.nan, np.inf, -np.inf, 1e5, -1e5, 1e300, 0.0], 40)
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)
-    terms = nameless[1]._predictor.model.terms
+    terms = nameless[1].compiled_plan_.model.terms
     ranges = FeatureRanges(low, high, allow_nan, terms.conversion)
     kinds = [X, single, np.asfortranarray(X), np.asfortranarray(single), X[:, ::-1].copy()[:, ::-1], X[::-1]]
     kinds += [pd.DataFrame(X), pd.DataFrame({c: X[:, c].copy() for c in range(n_columns)})]
