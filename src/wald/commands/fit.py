@@ -134,7 +134,7 @@ def fit(
                     "file": str(output),
                     "n_rows": 0 if part is None else part.rows.shape[0],
                     "certificate": certificate_facts(fast.certificate_),
-                    "plan": plan_facts(fast.plan_, fast._validation.n_rows),
+                    "plan": plan_facts(fast.plan_, fast.compiled_plan_.validation.scores.n_rows),
                     "model": model_facts(fast),
                 }
             )
