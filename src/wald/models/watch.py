@@ -23,7 +23,7 @@ MISSING = object()
 class Snapshot(NamedTuple):
     """One attribute of the model when it was read."""
 
-    owner: Any
+    owner: object
     name: str
     value: Any
     by_value: bool  # whether an equal value counts as unchanged, in addition to the same object
@@ -78,7 +78,7 @@ class Watch:
             self._snapshots.append(Snapshot(owner, name, now, by_value, None if by_value else _reader(now), memory))
 
 
-def _snapshots(owner: Any, name: str) -> list[Snapshot]:
+def _snapshots(owner: object, name: str) -> list[Snapshot]:
     value = getattr(owner, name, MISSING)
     # A NaN is not equal to itself, so it is compared by identity.
     if value is None or (isinstance(value, (str, bool, int, float, np.generic)) and value == value):

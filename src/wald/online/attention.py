@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,12 +33,29 @@ ERROR_OF: dict[str, ErrorKind] = {
 }
 
 
-def rule_of(owner: Any) -> str:
+class Attentive(Protocol):
+    """The parameters of attention that every learner has; see `wald.AttentivePegasos`."""
+
+    attention: str
+    boundary: str
+    order: str
+    variance: str
+    delta: Any
+    max_stop_error: float
+    audit_rate: float
+    warm_up: int
+    ring_size: int
+    run_length: int | None
+    budget: int | None
+    feature_costs: ArrayLike | None
+
+
+def rule_of(owner: Attentive) -> str:
     """The compiled learner's name for the rule that `attention` and `boundary` select."""
     return str(owner.boundary if owner.attention == "constant" else owner.attention)
 
 
-def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
+def settings(owner: Attentive, n_features: int, csr: bool) -> dict[str, Any]:
     """Check the parameters of attention and translate them."""
     name = type(owner).__name__
     require_option(name, "attention", owner.attention, ATTENTION)
@@ -88,7 +105,7 @@ def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
         "width": math.sqrt(-math.log(delta) / 2) if rule == "bridge" else float(-ndtri(delta)),
         "target": owner.max_stop_error if owner.delta == "auto" else 0.0,
         "audit_rate": float(owner.audit_rate) if owner.attention != "full" else 0.0,
-        "budget": int(owner.budget) if owner.attention == "budgeted" else 0,
+        "budget": int(owner.budget or 0) if owner.attention == "budgeted" else 0,
         "warm_up": int(owner.warm_up),
         "ring": int(owner.ring_size),
         "unit": 0 if owner.run_length is None else int(owner.run_length),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..stopping.papers.levels import DegenerateBoundaryWarning
 from ..utils.warn import warn_caller
 from .attention import rule_of
+
+if TYPE_CHECKING:
+    from .classifier import AttentiveClassifier
 
 # Explains, for the examples of a class, what the compiled learner reports about their boundary.
 _MEANING = {
@@ -27,7 +30,7 @@ _MEANING = {
 _NAMED = 5
 
 
-def warn_of_degenerate_boundaries(owner: Any) -> None:
+def warn_of_degenerate_boundaries(owner: AttentiveClassifier) -> None:
     """Warn about every class whose constant boundary is out of its formula's range.
 
     With ``delta="auto"`` a level that was moved gives no warning, because audits move and correct it on purpose.
@@ -36,8 +39,8 @@ def warn_of_degenerate_boundaries(owner: Any) -> None:
         return
     classes: dict[str, list[str]] = {found: [] for found in _MEANING}
     for k, problem in enumerate(owner.problems_):
-        names = owner.classes_ if len(owner.problems_) == 1 else (f"not {owner.classes_[k]}", owner.classes_[k])
-        for name, found in zip(names, problem.learner.ranges, strict=True):
+        pair = owner.classes_ if len(owner.problems_) == 1 else (f"not {owner.classes_[k]}", owner.classes_[k])
+        for name, found in zip(pair, problem.learner.ranges, strict=True):
             if found == "no spread" or (found != "holds" and owner.delta != "auto"):
                 classes[found].append(str(name))
     for found, names in classes.items():

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
+from ..early_exit import EarlyExitClassifier
 from ..models import Schema
 from . import values
 from .arrays import Arrays, Stock, require, text_array
 from .header import Section
 
 
-def encode_plain(owner: Any, arrays: Arrays, left_out: Sequence[str] = ()) -> dict[str, Any]:
+def encode_plain(owner: BaseEstimator, arrays: Arrays, left_out: Sequence[str] = ()) -> dict[str, Any]:
     """Describe an estimator's parameters but for some; raises ValueError, naming it, for one that is no plain value."""
     require_plain_seed(owner.random_state)
     names = [name for name in owner.get_params(deep=False) if name not in left_out]
@@ -49,7 +51,7 @@ def require_plain_seed(random_state: Any) -> None:
 LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline")
 
 
-def encode_schema(owner: Any, arrays: Arrays) -> dict[str, Any]:
+def encode_schema(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
     """Describe the columns that a classifier reads, and put their names into ``arrays``."""
     schema = owner.schema_
     if schema.names is not None:
@@ -80,7 +82,7 @@ def _names(there: bool, stock: Stock, n_columns: int | None) -> tuple[str, ...] 
     return None if names is None else tuple(names.tolist())
 
 
-def encode_names(owner: Any, arrays: Arrays) -> bool:
+def encode_names(owner: BaseEstimator, arrays: Arrays) -> bool:
     """Put the names of features into ``arrays``, and say whether there are any."""
     names = getattr(owner, "feature_names_in_", None)
     if names is not None:

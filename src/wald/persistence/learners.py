@@ -33,7 +33,7 @@ SETTINGS: dict[str, type] = {
 }
 
 
-def encode_learner(owner: Any, arrays: Arrays) -> dict[str, Any]:
+def encode_learner(owner: AttentiveClassifier, arrays: Arrays) -> dict[str, Any]:
     """Describe a fitted estimator, and put its weights and what attention knows into ``arrays``."""
     check_is_fitted(owner, "problems_")
     answers = [problem.learner.answer(owner._averages)[0] for problem in owner.problems_]
@@ -66,7 +66,7 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stoc
     given = decode_plain(header.section("parameters"), stock, kind, LEFT_OUT, LATER_PARAMETERS)
     given["class_weight"] = _decode_class_weight(header.take("class_weight"), stock)
     given["feature_costs"] = stock.floats("feature_costs", None) if header.flag("feature_costs") else None
-    owner: Any = kind(**given)
+    owner = kind(**given)
     owner._check_parameters()
     owner._rule()
     n_classes = header.integer("n_classes", 2, MOST_CLASSES)
@@ -92,7 +92,7 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stoc
     owner.n_iter_ = header.integer("n_iter")
     owner._publish()
     require(np.isfinite(owner.coef_).all() and np.isfinite(owner.intercept_).all(), "the weights overflow")
-    return owner  # type: ignore[no-any-return]  # it is what kind made
+    return owner
 
 
 # ---- class weights ---------------------------------------------------------------------------------------------------
