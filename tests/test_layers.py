@@ -33,11 +33,11 @@ KNOWS = {
         "structured",
         "utils",
     },
-    "serving": {"early_exit", "models", "persistence", "utils"},
+    "serving": {"early_exit", "engine", "models", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {"early_exit", "engine", "models", "persistence", "plan", "stopping", "structured", "utils"},
     "papers": {"datasets", "displays", "early_exit", "models", "online", "stopping", "structured", "utils"},
-    "clusters": {"early_exit", "persistence", "stopping", "utils"},
+    "clusters": {"early_exit", "engine", "persistence", "stopping", "utils"},
     "jobs": {"early_exit", "engine", "models", "utils"},
     "reporting": {"commands", "displays", "early_exit", "engine", "models", "persistence", "stopping", "utils"},
     "commands": {
