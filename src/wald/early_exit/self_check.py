@@ -350,8 +350,8 @@ def _overheard(estimator: Any, method: str, heard: list[Any]) -> Any:
         name, last = estimator.steps[-1]
         other.steps = [*estimator.steps[:-1], (name, _overheard(last, method, heard))]
         return other
-    own = getattr(estimator, method, None)
-    if own is None or not type(estimator).predict.__module__.startswith("sklearn."):
+    own, predict = getattr(estimator, method, None), getattr(type(estimator), "predict", None)
+    if own is None or predict is None or not predict.__module__.startswith("sklearn."):
         return estimator
 
     def answer(*args: Any, **params: Any) -> Any:
