@@ -24,10 +24,11 @@ EXTRAS_test  := test
 EXTRAS_dev   := test,dev
 EXTRAS_docs  := test,dev,docs
 EXTRAS_bench := bench
+EXTRAS_reproduce := plot
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long check lint format types stub reference readme examples docs isa levels sanitize
-.PHONY: sanitize-threads check-deep bench wheels aarch64 clean
+.PHONY: sanitize-threads check-deep bench reproduce wheels aarch64 clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,7 +49,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
-	$(BIN)/python -m numpydoc lint $$(find src/wald -name '*.py')
+	$(BIN)/python -m numpydoc lint $$(find src/wald reproduce -name '*.py')
 	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-issue-forms \
 	  $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
@@ -77,7 +78,7 @@ readme: $(VENV)/.installed-dev ## write the figures of README.md from bench/resu
 	$(BIN)/python tools/readme.py
 
 examples: $(VENV)/.installed-docs
-	$(BIN)/python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs wald
+	$(BIN)/python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs wald reproduce
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
 # A warning ends the build; no network is needed. The gallery runs, and links, questions and search are tested.
@@ -136,6 +137,9 @@ check-deep: $(VENV)/.installed-dev ## fuzzers (SECONDS=600 each), sanitizers, lo
 bench: $(VENV)/.installed-bench ## speed compared with the peers in one run (ARGS="frames --write": one setting, results kept)
 	$(BIN)/python -m bench $(ARGS)
 
+reproduce: $(VENV)/.installed-reproduce ## a paper's experiments (ARGS="focus-of-attention --quick"; --write keeps them)
+	$(BIN)/python -m reproduce $(ARGS)
+
 wheels: ## sdist and wheels in dist/: built, audited, and tried in new environments (ARGS="python3.12 ...")
 	$(PYTHON) tools/wheels.py $(ARGS)
 
@@ -144,7 +148,7 @@ aarch64: $(VENV)/.installed-test ## build for aarch64 and test the engine under 
 
 clean: ## remove everything that make made
 	rm -rf $(VENV) build dist docs/api docs/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests reproduce -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package is installed, not linked, so that tests see what users get; build/ keeps unchanged objects.
 $(VENV)/.installed-%: $(SOURCES) | $(VENV)/.created

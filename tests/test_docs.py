@@ -33,7 +33,8 @@ PAGES = [
     ROOT / "bench" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-TREE = [path for top in ("src", "cpp", "tests", "docs", "bench", "tools", "*.md", "*.toml") for path in ROOT.glob(top)]
+TOPS = ("src", "cpp", "tests", "docs", "bench", "reproduce", "tools", "*.md", "*.toml")
+TREE = [path for top in TOPS for path in ROOT.glob(top)]
 TREE += [path for folder in TREE for path in folder.rglob("*")]
 
 

@@ -36,12 +36,11 @@ KNOWS = {
     "serving": {"early_exit", "engine", "models", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {"early_exit", "engine", "models", "persistence", "plan", "stopping", "structured", "utils"},
-    "papers": {"datasets", "displays", "early_exit", "models", "online", "stopping", "structured", "utils"},
     "clusters": {"early_exit", "engine", "persistence", "stopping", "utils"},
     "jobs": {"early_exit", "engine", "models", "utils"},
     "reporting": {"commands", "displays", "early_exit", "engine", "models", "persistence", "stopping", "utils"},
     "commands": {
-        *("demo", "early_exit", "engine", "jobs", "models", "papers", "persistence", "plan"),
+        *("demo", "early_exit", "engine", "jobs", "models", "persistence", "plan"),
         *("reporting", "serving", "stopping", "utils"),
     },
     "demo": {"commands", "datasets", "displays", "early_exit", "models", "utils"},

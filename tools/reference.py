@@ -89,7 +89,6 @@ SECTIONS = (
     ),
     ("Pictures", "wald.displays", ""),
     ("Data", "wald.datasets", ""),
-    ("The papers, run again", "wald.papers", "run names"),
     ("Files", "wald.persistence", "FileFormatError SavedModel"),
     ("What a fitted classifier holds", "wald.plan", "Plan"),
 )

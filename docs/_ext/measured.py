@@ -1,7 +1,7 @@
 """Tables of figures that were measured: the directives `measured` and `findings`.
 
 Pages name a figure by its setting and its name in `bench/results/`, so that no page repeats a number by hand; tables of
-the papers come from `docs/papers/results/`. A figure that is not there ends the build.
+the papers come from `reproduce/results/`. A figure that is not there ends the build.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-FINDINGS = Path(__file__).parents[1] / "papers" / "results"
+FINDINGS = Path(__file__).parents[2] / "reproduce" / "results"
 
 
 class Lines(SphinxDirective):
@@ -65,7 +65,7 @@ class Measured(Lines):
 
 
 class Findings(Lines):
-    """A table of a full run of `wald reproduce`; by default the paper's claims, and what was found."""
+    """A table of a full run of `make reproduce`; by default the paper's claims, and what was found."""
 
     required_arguments = 1
     option_spec: ClassVar = {"heading": directives.unchanged, "number": int}

@@ -16,7 +16,7 @@ from matplotlib.ticker import ScalarFormatter
 from sphinx.util.docutils import SphinxDirective
 
 DOCS = Path(__file__).parents[1]
-FINDINGS = DOCS / "papers" / "results"
+FINDINGS = DOCS.parent / "reproduce" / "results"
 #: Where charts lie until Sphinx copies them; `make clean` removes the folder.
 FOLDER = DOCS / "api" / "charts"
 #: Okabe and Ito's colours, as in wald's displays, without a frame around the axes.
@@ -41,7 +41,7 @@ def style(gallery: Any = None, file: Any = None) -> None:
 
 
 def table(name: str, heading: str, number: int = 0) -> dict[str, Any]:
-    """Return a table of a full run of `wald reproduce`."""
+    """Return a table of a full run of `make reproduce`."""
     kept = json.loads((FINDINGS / f"{name}.json").read_text("utf-8"))
     found: list[dict[str, Any]] = [table for table in kept["tables"] if table["heading"] == heading]
     return found[number]

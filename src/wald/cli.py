@@ -80,7 +80,7 @@ def build() -> "typer.Typer":
     import rich  # noqa: F401  # what is missing is said before anything else happens
     import typer
 
-    from .commands import bench, demo, fit, inspect, predict, report, reproduce, serve
+    from .commands import bench, demo, fit, inspect, predict, report, serve
 
     application = typer.Typer(name="wald", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -110,7 +110,6 @@ def build() -> "typer.Typer":
         report.report,
         serve.serve,
         bench.bench,
-        reproduce.reproduce,
         demo.demo,
     ):
         application.command()(command)

@@ -35,7 +35,7 @@ def test_json_alone_is_on_stdout(files: Path) -> None:
 def test_help_names_every_command_and_code() -> None:
     result = process("--help")
     assert result.returncode == 0
-    for word in ("fit", "predict", "inspect", "bench", "reproduce", "demo", "Exit codes"):
+    for word in ("fit", "predict", "inspect", "bench", "demo", "Exit codes"):
         assert word in result.stdout
 
 
