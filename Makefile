@@ -78,7 +78,7 @@ readme: $(VENV)/.installed-dev ## write the figures of README.md from bench/resu
 	$(BIN)/python tools/readme.py
 
 examples: $(VENV)/.installed-docs
-	$(BIN)/python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs wald reproduce
+	$(BIN)/python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs wald reproduce acquisition
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
 # A warning ends the build; no network is needed. The gallery runs, and links, questions and search are tested.

@@ -75,7 +75,7 @@ def test_every_folder_is_listed():
 
 
 def test_imports_are_seen():
-    assert {"stopping", "models"} <= {names[0] for names in imported(PACKAGE / "plan" / "ladder.py")}
+    assert {"stopping", "models"} <= {names[0] for names in imported(PACKAGE / "plan" / "boldness.py")}
 
 
 @pytest.mark.parametrize("folder", KNOWS)

@@ -1,3 +1,5 @@
+"""The picture of what was bought, which is in the gallery: `docs/gallery/papers/acquisition`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -5,10 +7,10 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from acquisition import AcquisitionDisplay
 from matplotlib.colors import to_rgba
 
 from wald.datasets import fetch_ocr
-from wald.displays import AcquisitionDisplay
 from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup
 from wald.structured.policies import MyopicPolicy
 

@@ -1,4 +1,4 @@
-"""Conventions of all displays."""
+"""Conventions of all displays, and of the one that is in the gallery."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from acquisition import AcquisitionDisplay
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -20,8 +21,9 @@ import wald
 from wald import EarlyExitClassifier, displays
 from wald.structured import BudgetedPredictor
 
-ALL = [getattr(displays, name) for name in displays.__all__]
-UNDER_BUDGETS = [displays.AcquisitionDisplay, displays.BudgetCurveDisplay]
+PUBLIC = [getattr(displays, name) for name in displays.__all__]
+ALL = [*PUBLIC, AcquisitionDisplay]
+UNDER_BUDGETS = [AcquisitionDisplay, displays.BudgetCurveDisplay]
 EARLY = [display for display in ALL if display not in UNDER_BUDGETS]
 
 
@@ -135,6 +137,7 @@ def test_wrong_number_of_features(display: Any, source: Any) -> None:
         display.from_estimator(source[0], [np.zeros((3, 5))] if display in UNDER_BUDGETS else np.zeros((3, 5)))
 
 
+@pytest.mark.parametrize("display", PUBLIC, ids=lambda display: display.__name__)
 def test_without_matplotlib(display: Any, source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(

@@ -5,7 +5,6 @@ often and onto as many axes as wanted, and keeps what it drew in attributes that
 loaded when something is drawn; it comes with the extra ``plot``.
 """
 
-from .acquisition import AcquisitionDisplay
 from .attention_map import AttentionMapDisplay
 from .budget_curve import BudgetCurveDisplay
 from .cost_histogram import CostHistogramDisplay
@@ -13,7 +12,6 @@ from .stopping_path import StoppingPathDisplay
 from .tradeoff import TradeoffDisplay
 
 __all__ = [
-    "AcquisitionDisplay",
     "AttentionMapDisplay",
     "BudgetCurveDisplay",
     "CostHistogramDisplay",

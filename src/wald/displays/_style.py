@@ -75,31 +75,8 @@ def new_row(n: int, width: float, height: float) -> Any:
         return plt.subplots(1, n, figsize=(width, height), layout="constrained", squeeze=False)[1][0]
 
 
-def new_column(width: float, heights: Sequence[float], between: float, rim: float) -> Any:
-    """Axes of these heights, in points, below each other on a new figure, as an array."""
-    height = sum(heights) + between * (len(heights) - 1) + 2 * rim
-    with matplotlib.rc_context(SETTINGS):
-        figure = plt.figure(figsize=(width, height / 72))
-        panels, top = [], height - rim
-        for points in heights:
-            wide = 1 - 2 * rim / (72 * width)
-            panels.append(figure.add_axes((rim / (72 * width), (top - points) / height, wide, points / height)))
-            top -= points + between
-    return np.array(panels, dtype=object)
-
-
-def make_room_above(figure: Any, panels: Sequence[Any], legend: Any, rim: float) -> None:
-    """Make a figure of `new_column` higher, so that it holds the legend above the first axes."""
-    width, before = figure.get_size_inches()
-    after = before + (legend.get_window_extent().height / figure.dpi) + rim / 72
-    figure.set_size_inches(width, after)
-    for panel in panels:
-        left, bottom, wide, high = panel.get_position().bounds
-        panel.set_position((left, bottom * before / after, wide, high * before / after))
-
-
-def divided(ax: Any, n: int, what: str, heights: Sequence[float] | None = None) -> Any:
-    """Axes for n things: the given ones, or one divided, side by side or, with heights, from top to bottom."""
+def divided(ax: Any, n: int, what: str) -> Any:
+    """Axes for n things: the given ones, or one divided, side by side."""
     if isinstance(ax, Sequence | np.ndarray):
         panels = np.asarray(ax, dtype=object).ravel()
         if len(panels) != n:
@@ -111,8 +88,7 @@ def divided(ax: Any, n: int, what: str, heights: Sequence[float] | None = None) 
     if spec is None:
         raise ValueError(f"This Axes is no subplot and cannot be divided: give ax as a sequence of {n} Axes.")
     ax.set_axis_off()
-    inner = spec.subgridspec(1, n) if heights is None else spec.subgridspec(n, 1, height_ratios=heights)
-    return np.array([ax.figure.add_subplot(cell) for cell in inner], dtype=object)
+    return np.array([ax.figure.add_subplot(cell) for cell in spec.subgridspec(1, n)], dtype=object)
 
 
 def text_size(ax: Any) -> float:
@@ -132,11 +108,9 @@ def boxed(ax: Any, colour: str = GREY, width: float = 0.6) -> None:
         spine.set(visible=True, color=colour, linewidth=width)
 
 
-def legend(
-    ax: Any, handles: Sequence[Any], names: Sequence[str], title: str | None = None, *, most_columns: int = 3
-) -> Any:
+def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], title: str | None = None) -> Any:
     """Draw a legend above the axes, where it hides nothing, with as many columns as fit."""
-    for n_columns in range(most_columns, 0, -1):
+    for n_columns in range(3, 0, -1):
         made = ax.legend(
             handles=handles,
             labels=names,

@@ -7,13 +7,15 @@ from itertools import repeat
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
+from wald.structured import BudgetedPredictor
 
-from ..structured.budget import BudgetedPredictor
-from ._bought import Bought, buy, has_trees, labels_of, named_parts
-from ._budgets import require_budgeted
-from ._display import Display
-from ._source import require_chosen
+from . import style
+from .bought import Bought, buy, has_trees, labels_of, named_parts
+from .flow import Example, Flow, Ink
+from .trees import Trees
 
 #: Up to this many rounds have an entry each in the legend.
 _MOST_ROUNDS = 4
@@ -21,7 +23,7 @@ _MOST_ROUNDS = 4
 _BETWEEN, _RIM = 9.0, 4.0
 
 
-class AcquisitionDisplay(Display):
+class AcquisitionDisplay:
     """Parts of examples, as words or as images, with what was bought in which round, and the answers before and after.
 
     It is recommended to create it with `from_estimator`.
@@ -62,7 +64,7 @@ class AcquisitionDisplay(Display):
     Examples
     --------
     >>> from wald.datasets import make_chains
-    >>> from wald.displays import AcquisitionDisplay
+    >>> from acquisition import AcquisitionDisplay
     >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
     >>> from wald.structured.policies import IteratedPolicy
     >>> X, y = make_chains(300, noise=1.5, random_state=0)
@@ -152,19 +154,15 @@ class AcquisitionDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is missing.
         TypeError
             If the predictor is another one.
         ValueError
             If there are no examples, ``rows`` are not among them, parts do not fit, or ``group`` is not a costly group.
         """
-        caller = cls._caller("from_estimator")
-        fast = require_budgeted(predictor, caller)
-        found = buy(fast, X, y, caller)
-        n_examples = len(found.offsets) - 1
-        chosen = [found.most_changed()] if rows is None else require_chosen(rows, n_examples, caller).tolist()
-        rounds = _rounds(found, list(fast.model.group_names_), group, caller)
+        caller = f"{cls.__name__}.from_estimator"
+        found = buy(predictor, X, y, caller)
+        chosen = [found.most_changed()] if rows is None else _chosen(rows, len(found.offsets) - 1, caller)
+        rounds = _rounds(found, list(predictor.model.group_names_), group, caller)
         trees = has_trees(X, found.session) if trees is None else trees
         given = X if parts is None and image_shape is not None else parts
         drawn = []
@@ -215,23 +213,19 @@ class AcquisitionDisplay(Display):
         AcquisitionDisplay
             Itself, with the attributes that end in an underscore.
         """
-        style = self._load_style()
-        from ._flow import Flow, Ink
-        from ._trees import Trees
-
-        name = self._named(name)
+        name = self.name if name is None else name
         examples = self._examples()
         own = ax is None
         size = style.SETTINGS["font.size"] if own else style.text_size(np.asarray(ax, dtype=object).ravel()[0])
         most = max(int(example.round_of.max(initial=0)) for example in examples)
-        ink = Ink(style, size, most, most > 1)
+        ink = Ink(size, most, most > 1)
         room = 72 * style.COLUMN_WIDTH - 2 * _RIM if own else _room(ax)
         layouts = [Trees(e, ink, room) if self.trees else Flow(e, ink, self.image_shape, room) for e in examples]
         heights = [layout.height for layout in layouts]
         self.axes_ = (
             style.new_column(style.COLUMN_WIDTH, heights, _BETWEEN, _RIM)
             if own
-            else style.divided(ax, len(examples), "example", heights)
+            else style.divided(ax, len(examples), heights)
         )
         self.figure_ = self.axes_[0].figure
         shades = _shades(self.parts) if self.image_shape is not None else (0.0, 1.0)
@@ -253,11 +247,9 @@ class AcquisitionDisplay(Display):
             style.make_room_above(self.figure_, self.axes_, made, _RIM)
         return self
 
-    def _examples(self) -> list[Any]:
+    def _examples(self) -> list[Example]:
         """The drawn content of each example."""
-        from ._flow import Example
-
-        examples = []
+        examples: list[Example] = []
         truths: Any = repeat(None) if self.truth is None else self.truth
         titles: Any = repeat(None) if self.titles is None else self.titles
         for parts, rounds, before, after, truth, title in zip(
@@ -283,10 +275,6 @@ class AcquisitionDisplay(Display):
         return examples
 
     def _draw_legend(self, ink: Any, name: str | None) -> Any:
-        from matplotlib.lines import Line2D
-        from matplotlib.patches import Patch
-
-        style = ink.style
         entries: list[tuple[Any, str]] = []
         shown = list(range(1, ink.n_rounds + 1))
         if len(shown) > _MOST_ROUNDS:
@@ -301,7 +289,7 @@ class AcquisitionDisplay(Display):
             )
         entries.append((out, "changed" if self.truth is None else "wrong"))
         handles, names = zip(*entries, strict=True)
-        return style.legend(self.axes_[0], handles, names, name, most_columns=len(names))
+        return style.legend(self.axes_[0], handles, names, name)
 
 
 def _in_words(done: int, n_rounds: int) -> str:
@@ -309,6 +297,18 @@ def _in_words(done: int, n_rounds: int) -> str:
     if n_rounds == 1:
         return "bought"
     return f"round {done}" if done == 1 else str(done)
+
+
+def _chosen(rows: ArrayLike, n_examples: int, caller: str) -> list[int]:
+    """Chosen examples as indices."""
+    chosen = np.asarray(rows)
+    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
+        raise ValueError(f"The 'rows' parameter of {caller} must be a list of row numbers. Got {rows!r} instead.")
+    if chosen.min() < 0 or chosen.max() >= n_examples:
+        raise ValueError(
+            f"The 'rows' parameter of {caller} must hold numbers from 0 to {n_examples - 1}. Got {rows!r}."
+        )
+    return [int(row) for row in chosen]
 
 
 def _rounds(found: Bought, names: list[str], group: str | None, caller: str) -> NDArray[np.int64]:

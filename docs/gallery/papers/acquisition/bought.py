@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ..structured.budget import BudgetedPredictor
-from ..structured.conll import Treebank
-from ..structured.policies.driver import answers_of, cost_of, rounds
-from ..structured.protocol import State
-from ._budgets import opened
-from ._source import Floats
+from sklearn.utils.validation import check_is_fitted
+from wald.structured import BudgetedPredictor, Treebank
+from wald.structured.policies.driver import answers_of, cost_of, rounds
 
 #: An example of at most this many parts counts as short.
 _SHORT = 20
@@ -40,8 +36,8 @@ class Bought:
     before: NDArray[np.int32]
     after: NDArray[np.int32]
     truth: NDArray[np.int32] | None
-    cost: Floats
-    full_cost: Floats
+    cost: NDArray[np.float64]
+    full_cost: NDArray[np.float64]
     session: Any
 
     def parts(self, example: int) -> slice:
@@ -59,8 +55,13 @@ class Bought:
 
 def buy(predictor: BudgetedPredictor, X: Any, y: Any, caller: str) -> Bought:
     """Answer examples as `predict` does, and record what is bought in which round."""
-    session = opened(predictor.model, X, caller)
-    nothing: State = session.state() & False
+    if not isinstance(predictor, BudgetedPredictor):
+        raise TypeError(f"{caller} needs a fitted BudgetedPredictor. Got {type(predictor).__name__} instead.")
+    check_is_fitted(predictor, "threshold_")
+    if hasattr(X, "__len__") and len(X) == 0:
+        raise ValueError(f"{caller} needs at least one example. X has none.")
+    session: Any = predictor.model.open(X)
+    nothing: NDArray[np.bool_] = session.state() & False
     before = np.array(session.decode(nothing))
     round_of, state = np.zeros(nothing.shape, dtype=np.int64), nothing
     if predictor.mode_ == "everything":

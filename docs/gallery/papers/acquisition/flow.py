@@ -8,7 +8,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
+
+from .style import BLACK, ORANGE
 
 #: Points between parts, and between lines of parts.
 _GAP, _LINE_GAP = 4.0, 7.0
@@ -42,15 +49,12 @@ class Example:
 class Ink:
     """Colours of rounds, and whether their numbers are written."""
 
-    style: Any
     size: float
     n_rounds: int
     numbers: bool
 
     def of(self, done: int) -> Any:
         """Colour of a round."""
-        from matplotlib import colormaps
-
         return colormaps["viridis"](0.15 + 0.7 * (done - 1) / max(self.n_rounds - 1, 1))
 
     def patch(self, done: int) -> dict[str, Any]:
@@ -84,9 +88,6 @@ def _lines(text: str, size: float, room: float) -> list[str]:
 @cache
 def width(text: str, size: float, weight: str = "normal") -> float:
     """Points that a text takes."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
-
     if not text.strip():
         return 0.0
     return float(
@@ -154,9 +155,7 @@ class Flow:
 
     def draw(self, ax: Any, shades: tuple[float, float], **kwargs: Any) -> tuple[list[Any], list[Any]]:
         """Draw onto axes in points, from 0 downwards; outlines of the parts, and images."""
-        from matplotlib.patches import Rectangle
-
-        example, ink, style = self.example, self.ink, self.ink.style
+        example, ink = self.example, self.ink
         boxes: list[Any] = []
         images: list[Any] = []
         ink.write_title(ax, example.title, self.room)
@@ -186,7 +185,7 @@ class Flow:
                         ha="center",
                         va="top",
                         fontsize=self.small,
-                        color=style.ORANGE if stands_out else style.BLACK,
+                        color=ORANGE if stands_out else BLACK,
                         fontweight="bold" if stands_out else "normal",
                     )
                 x += wide + _GAP
@@ -211,12 +210,10 @@ class Flow:
             ax.text(x + wide - 1.5, head - 1.0, str(done), ha="right", va="top", fontsize=0.65 * ink.size)
 
     def _image(self, ax: Any, i: int, corner: Any, size: Any, done: int, shades: tuple[float, float]) -> Any:
-        from matplotlib.colors import LinearSegmentedColormap
-
         assert self.example.images is not None
         assert self.image_shape is not None
         light = "#ffffff" if not done else tuple(1 - 0.25 * (1 - v) for v in self.ink.of(done)[:3])
-        dark = self.ink.style.BLACK if done else "#8a8a8a"
+        dark = BLACK if done else "#8a8a8a"
         return ax.imshow(
             np.asarray(self.example.images[i]).reshape(self.image_shape),
             cmap=LinearSegmentedColormap.from_list("part", [light, dark]),

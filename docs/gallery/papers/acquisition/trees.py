@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.path import Path
 from numpy.typing import NDArray
 
-from ._flow import Example, Ink, short, width
-from ._source import Floats
+from .flow import Example, Ink, short, width
+from .style import ORANGE
 
 #: Points from a word to the square that is the root.
 _STUB = 14.0
@@ -43,8 +45,6 @@ class Trees:
 
     def draw(self, ax: Any, **kwargs: Any) -> tuple[list[Any], list[Any]]:
         """Draw onto axes in points, from 0 downwards; outlines of the words, and arcs."""
-        from matplotlib.patches import Rectangle
-
         example, ink = self.example, self.ink
         assert example.heads is not None
         centre, top = self.room / 2, -self.title_height
@@ -53,7 +53,7 @@ class Trees:
             x = centre + side * (self.box / 2 + 4.0)
             ha = "right" if side < 0 else "left"
             ax.text(x, top + 2.0, name, ha=ha, va="bottom", fontsize=0.85 * ink.size, color="#555555")
-        rows: Floats = top - self.row * (np.arange(len(example), dtype=np.float64) + 0.5)
+        rows: NDArray[np.float64] = top - self.row * (np.arange(len(example), dtype=np.float64) + 0.5)
         boxes = []
         for i, (word, y) in enumerate(zip(self.words, rows, strict=True)):
             done = int(example.round_of[i])
@@ -71,20 +71,17 @@ class Trees:
 
     def _arc_styles(self, heads: NDArray[np.int64]) -> list[dict[str, Any]]:
         """Wrong arcs stand out; where the truth is not known, those that changed."""
-        style, example = self.ink.style, self.example
+        example = self.example
         assert example.heads is not None
         rivals = example.heads[0] != example.heads[1] if example.truth is None else heads != example.truth
-        wrong = {"color": style.ORANGE, "linewidth": 1.5, "zorder": 3}
+        wrong = {"color": ORANGE, "linewidth": 1.5, "zorder": 3}
         plain = {"color": "#555555", "linewidth": 0.7, "zorder": 2}
         return [wrong if out else plain for out in rivals]
 
     def _arcs(
-        self, ax: Any, side: int, heads: NDArray[np.int64], rows: Floats, styles: list[dict[str, Any]]
+        self, ax: Any, side: int, heads: NDArray[np.int64], rows: NDArray[np.float64], styles: list[dict[str, Any]]
     ) -> list[Any]:
         """Half ellipses from heads to words; a short bar for the word that hangs on the root."""
-        from matplotlib.patches import FancyArrowPatch
-        from matplotlib.path import Path
-
         start = self.room / 2 + side * (self.box / 2 + 2.0)
         longest = max([abs(head - 1 - i) for i, head in enumerate(heads) if head > 0], default=1)
         drawn = []
