@@ -21,13 +21,14 @@ SECTIONS = (
     (
         "Early exit",
         "wald",
-        "EarlyExitClassifier TreeClassifier Certificate CostModel Margin calibrate_margin read_model save load report",
+        "EarlyExitClassifier CompiledPlan TreeClassifier Certificate CostModel read_model save load report",
     ),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),
     ("A web service", "wald.serving", "create_app Service"),
     ("Clusters", "wald.dask", "predict"),
     ("Clusters, with Ray", "wald.ray", "predict"),
     ("Clusters, with Spark", "wald.spark", "predict"),
+    ("For LightGBM's own early stop", "wald.lightgbm", ""),
     ("Many files", "wald.jobs", "run Options Report JobError"),
     (
         "Stopping rules, for `rule=`",

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .early_exit import EarlyExitClassifier, Margin, calibrate_margin
+    from .early_exit import CompiledPlan, EarlyExitClassifier
     from .models import TreeClassifier, read_model
     from .persistence import load, save
     from .plan import CostModel
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate",
+    "CompiledPlan",
     "CostModel",
     "EarlyExitClassifier",
-    "Margin",
     "TreeClassifier",
     "__version__",
-    "calibrate_margin",
     "load",
     "read_model",
     "report",
@@ -33,11 +32,10 @@ __all__ = [
 
 _WHERE = {
     "Certificate": ".stopping",
+    "CompiledPlan": ".early_exit",
     "CostModel": ".plan",
     "EarlyExitClassifier": ".early_exit",
-    "Margin": ".early_exit",
     "TreeClassifier": ".models",
-    "calibrate_margin": ".early_exit",
     "load": ".persistence",
     "read_model": ".models",
     "report": ".reporting",
@@ -45,7 +43,9 @@ _WHERE = {
 }
 _PARTS = (
     "dask",
+    "displays",
     "jobs",
+    "lightgbm",
     "models",
     "monitoring",
     "online",

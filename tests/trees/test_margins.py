@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-import wald
-from wald.early_exit.margins import MARGINS
+from wald.lightgbm import MARGINS, calibrate_margin
 
 
 def rows(seed: int, n: int, classes: int = 2) -> tuple[Any, Any]:
@@ -26,7 +25,7 @@ def test_the_margin_keeps_the_promise_on_other_rows(classes: int, as_booster: bo
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=60, num_leaves=7, n_jobs=1, verbose=-1).fit(*rows(0, 1500, classes))
     X, T = rows(1, 4000, classes)[0], rows(2, 20_000, classes)[0]
-    margin = wald.calibrate_margin(model.booster_ if as_booster else model, X, risk=0.02, freq=5)
+    margin = calibrate_margin(model.booster_ if as_booster else model, X, risk=0.02, freq=5)
     assert margin.certificate.status == "certified"
     assert margin.certificate.verify()
     assert margin.certificate.n_rows == 4000
@@ -44,7 +43,7 @@ def test_the_margin_keeps_the_promise_on_other_rows(classes: int, as_booster: bo
 def test_too_few_rows_give_no_margin() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1).fit(*rows(0, 500))
-    margin = wald.calibrate_margin(model, rows(1, 100)[0], risk=0.001)
+    margin = calibrate_margin(model, rows(1, 100)[0], risk=0.001)
     assert margin.certificate.status == "too few rows"
     assert math.isinf(margin.margin)
     assert margin.params() == {}
@@ -74,7 +73,7 @@ def test_promises_are_broken_as_rarely_as_they_say() -> None:
     rate = {float(m): 0.05 * 0.85**m for m in margins}
     broken = 0
     for _ in range(300):
-        margin = wald.calibrate_margin(Stub(rng, rate), rng.random(1500), risk=0.01, confidence=0.9, margins=margins)
+        margin = calibrate_margin(Stub(rng, rate), rng.random(1500), risk=0.01, confidence=0.9, margins=margins)
         broken += not math.isinf(margin.margin) and rate[margin.margin] > 0.01
     assert broken <= 300 * 0.1 + 3 * math.sqrt(300 * 0.1 * 0.9)
     assert broken > 0
@@ -83,7 +82,7 @@ def test_promises_are_broken_as_rarely_as_they_say() -> None:
 def test_refusals() -> None:
     stub = Stub(np.random.default_rng(0), {})
     with pytest.raises(TypeError, match=r"LightGBM Booster or LGBMClassifier\. Got LogisticRegression"):
-        wald.calibrate_margin(LogisticRegression(), [[0.0]])
+        calibrate_margin(LogisticRegression(), [[0.0]])
     for name, value, words in (
         ("risk", 0.0, "risk"),
         ("confidence", 1.0, "confidence"),
@@ -93,9 +92,9 @@ def test_refusals() -> None:
         ("margins", (math.inf,), "margins must be"),
     ):
         with pytest.raises(ValueError, match=words):
-            wald.calibrate_margin(stub, np.zeros(5), **{name: value})
+            calibrate_margin(stub, np.zeros(5), **{name: value})
     with pytest.raises(ValueError, match="X has no rows"):
-        wald.calibrate_margin(stub, np.zeros(0))
+        calibrate_margin(stub, np.zeros(0))
     for header, words in (
         ("objective=regression\n", "ignores pred_early_stop for the objective 'regression'"),
         ("objective=binary sigmoid:1\naverage_output\n", "random forest"),
@@ -103,4 +102,4 @@ def test_refusals() -> None:
     ):
         stub.model_to_string = lambda num_iteration, header=header: f"tree\n{header}\nTree=0\n"  # type: ignore
         with pytest.raises(ValueError, match=words):
-            wald.calibrate_margin(stub, np.zeros(5))
+            calibrate_margin(stub, np.zeros(5))

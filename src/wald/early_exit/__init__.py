@@ -5,7 +5,6 @@ from __future__ import annotations
 from .answers import Answers
 from .classifier import EarlyExitClassifier
 from .compiled_plan import CompiledPlan
-from .margins import Margin, calibrate_margin
 from .predictor import Trace
 
-__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Margin", "Trace", "calibrate_margin"]
+__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Trace"]
