@@ -36,7 +36,7 @@ class Answers:
     @property
     def costs(self) -> NDArray[np.float64]:
         """What the rows cost, in the plan's unit."""
-        return self._predictor.costs(self._decided)
+        return self._predictor.plan.paid(self._decided.stages, self._decided.skipped)
 
     @property
     def stages(self) -> NDArray[np.int32]:

@@ -122,7 +122,7 @@ class EarlyExitEstimator(MetaEstimatorMixin, BaseEstimator):
                 pass  # the row is read below, or the error raised again
             else:
                 label = self.classes_[code]
-                return (label, float(compiled.plan.stage_costs[stage]) - skipped) if return_cost else label
+                return (label, float(compiled.plan.paid(stage, skipped))) if return_cost else label
         label, cost, _ = compiled.predict_one(x, budget=budget, group=group)
         return (label, cost) if return_cost else label
 

@@ -213,7 +213,7 @@ class CompiledPlan:
         except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
             failed = error
         else:
-            return self.model.classes[code], self._cost(stage, skipped), stage
+            return self.model.classes[code], float(self.plan.paid(stage, skipped)), stage
         self.require_unchanged()
         model = self.model
         row, is_table = self.reader.row(x)
@@ -225,7 +225,7 @@ class CompiledPlan:
                 # undecided rows go to the wrapped model, which expects its feature names
                 named = partial(self.reader.frame, row[None]) if self.by_proof else None
                 code, stage, skipped = audited_one(self._predictor, self.monitor, row, budget, group, named)
-                return model.classes[code], self._cost(stage, skipped), stage
+                return model.classes[code], float(self.plan.paid(stage, skipped)), stage
             answers = self._answers(row, budget, 1, None if group is None else [group])
         return answers.labels[0], float(answers.costs[0]), int(answers.stages[0])
 
@@ -251,9 +251,6 @@ class CompiledPlan:
         if self.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
             return Answers(self._predictor, NOTHING)
         return Answers(self._predictor, audited(self._predictor, self.monitor, X, n_threads, budget, groups))
-
-    def _cost(self, stage: int, skipped: int) -> float:
-        return float(self.plan.stage_costs[stage]) - skipped
 
     def answers(self, decided: Decisions) -> Answers:
         """Answers of rows from `first_stages`; the labels of those that were not decided have no meaning."""
@@ -335,9 +332,9 @@ class CompiledPlan:
             scores, stage = self._predictor.trace(row, n_threads)
             decided = self._predictor.predict(row, n_threads, None)
         low, high = self.plan.thresholds()
-        costs, t = self.plan.stage_costs, int(stage[0])
         answers = Answers(self._predictor, decided)
-        return Trace(scores[0], low, high, costs, t, answers.labels[0], float(costs[t] - answers.costs[0]))
+        costs, cost = self.plan.stage_costs, float(answers.costs[0])
+        return Trace(scores[0], low, high, costs, int(stage[0]), answers.labels[0], cost)
 
     def looks(self, X: Any, n_threads: int = 1) -> StageScores:
         """Scores of rows at every stage of the plan, with the full model's answers."""

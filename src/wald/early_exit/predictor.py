@@ -42,8 +42,8 @@ class Trace:
     stage : int
         The stage at which the row exited; T stands for full evaluation.
     label : object
-    skipped : float, default=0.0
-        What the row did not pay of the cost at its stage, since classes were out of the race.
+    cost : float
+        What the row paid: the cost at its stage, less that of classes that were out of the race.
     """
 
     scores: NDArray[np.float64]
@@ -52,12 +52,7 @@ class Trace:
     costs: NDArray[np.float64]
     stage: int
     label: Any
-    skipped: float = 0.0
-
-    @property
-    def cost(self) -> float:
-        """Cost of the row."""
-        return float(self.costs[self.stage]) - self.skipped
+    cost: float
 
 
 class Predictor:
@@ -122,11 +117,6 @@ class Predictor:
         if codes.size and codes.min() < 0:
             self._hand_over(X, codes, n_threads)
         return decided if n_stages > 0 else Decisions(codes, np.full_like(stages, self.plan.n_stages))
-
-    def costs(self, decided: Decisions) -> NDArray[np.float64]:
-        """What rows cost, in the unit of the plan."""
-        costs: NDArray[np.float64] = self.plan.stage_costs.take(decided.stages)
-        return costs if decided.skipped is None else costs - decided.skipped
 
     def _everything(self, X: Any, n_threads: int) -> Codes | None:
         """Codes of fully evaluated rows from the wrapped model; None if the engine should evaluate them."""
