@@ -28,6 +28,7 @@ from trees.texts import TEXTS  # noqa: E402
 
 import wald  # noqa: E402
 from wald.datasets import make_chains, make_trees  # noqa: E402
+from wald.early_exit.compiled_plan import ValidationRows  # noqa: E402
 from wald.online import AttentivePerceptron  # noqa: E402
 from wald.persistence import to_bytes  # noqa: E402
 from wald.structured import ChainClassifier, DependencyParser, from_words  # noqa: E402
@@ -50,7 +51,8 @@ def early(model: Any, classes: int = 2, **params: Any) -> Any:
     )
     fast.fit(X[40:])
     if params["risk"]:  # few rows of stage scores, so that most mutations alter other parts
-        fast._validation = fast._validation.take(np.arange(4))
+        compiled = fast.compiled_plan_
+        compiled.validation = ValidationRows(compiled.validation.scores.take(np.arange(4)))
     return fast
 
 

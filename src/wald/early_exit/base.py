@@ -121,7 +121,7 @@ class EarlyExitEstimator(MetaEstimatorMixin, BaseEstimator):
             except (AttributeError, TypeError, ValueError, KeyError, IndexError):
                 pass  # the row is read below, or the error raised again
             else:
-                label = self.classes_[code]
+                label = compiled.model.classes[code]
                 return (label, float(compiled.plan.paid(stage, skipped))) if return_cost else label
         label, cost, _ = compiled.predict_one(x, budget=budget, group=group)
         return (label, cost) if return_cost else label
@@ -189,17 +189,17 @@ class EarlyExitEstimator(MetaEstimatorMixin, BaseEstimator):
     @property
     def plan_(self) -> Plan:
         """Order, stages, readouts, thresholds and costs."""
-        return self.compiled_plan_.plan
+        return self._compiled().plan
 
     @property
     def certificate_(self) -> Certificate:
         """The promise; printed, it is one sentence. It does not cover calls of ``predict`` with a ``budget``."""
-        return self.compiled_plan_.certificate
+        return self._compiled().certificate
 
     @property
     def monitor_(self) -> Monitor:
         """Counts of served rows and what they say of the promise; only with ``audit_rate``."""
-        monitor = self.compiled_plan_.monitor
+        monitor = self._compiled().monitor
         if monitor is None:
             raise AttributeError("There is no monitor_ without audit_rate: see watched.")
         return monitor
@@ -262,7 +262,7 @@ class EarlyExitEstimator(MetaEstimatorMixin, BaseEstimator):
         monitor = self._compiled().monitor
         if monitor is None or monitor.answers_in_full:
             return self
-        return self.watched(None)
+        return self.watched(None, on_broken=self.on_broken)
 
     # ---- study -----------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +23,12 @@ from .planning import full_codes
 from .request import stage_scores, without_exits
 from .rows import Rows
 
+#: A plan is used if it pays at the thresholds that its certificate allows with this probability, as its validation rows
+#: say.
+LIKELY = 0.9
+#: Few validation rows say less of these thresholds. Where a plan may cost more than the model, its cost must lie below
+#: the model's by this number over the root of theirs.
+FEW_ROWS = 1.5
 #: Number of certificate rows that the engine evaluates at a time.
 PIECE_ROWS = 32_768
 #: Warn if a promise about all rows allows more than this share of a rare class to disagree, or `TIMES` the risk.
@@ -42,13 +50,14 @@ class Promise:
     confidence: float
     protect: Protect  # by label
     seed: int
+    given_rule: Any = "ladder"  # as a parameter
     n_splits: int = 1
 
     @classmethod
     def of(cls, given: Parameters, grouped: bool) -> Promise:
         """Check and read the parameters of an estimator; rows of groups are drawn at random."""
         seed = int(check_random_state(given.random_state).randint(2**31 - 1)) if grouped else 0
-        return cls(checked_rule(given), given.risk, given.confidence, given.protect, seed)
+        return cls(checked_rule(given), given.risk, given.confidence, given.protect, seed, given.rule)
 
 
 def require_proof(made: Promise, plan: Plan, wanted: Promise) -> None:
@@ -81,10 +90,10 @@ def certificate_scores(
 
 
 def tried(model: AdditiveModel, plan: Plan, validation: StageScores, size: CertificateSize, promise: Promise) -> Plan:
-    """Set the thresholds that the validation rows let the certificate expect, and decide whether the plan pays.
+    """Set the thresholds that the certificate is likely to allow, and decide whether the plan pays.
 
-    This comes before the certificate is walked. A plan that was kept or dropped for what its certificate allows would
-    be kept more often where the certificate is too bold by chance.
+    The validation rows say which ones these are, before the certificate is walked. A plan that was kept or dropped for
+    what its certificate allows would be kept more often where the certificate is too bold by chance.
 
     Returns
     -------
@@ -92,11 +101,14 @@ def tried(model: AdditiveModel, plan: Plan, validation: StageScores, size: Certi
         It evaluates everything if the plan does not pay there by its own cost model.
     """
     protect = by_code(promise.protect, model.classes)
-    q = boldest(validation, plan.boundary, promise.rule, promise.risk, protect, size)
+    q = boldest(validation, plan.boundary, promise.rule, promise.risk, protect, size, LIKELY)
     plan = plan.at(q, shares_reached(validation, plan.boundary, q, plan.precision), evaluate_all=False)
     if promise.risk is None:  # the rule is used as published
         return plan
-    return replace(plan, evaluate_all=not plan.cost_model.worthwhile(expected_cost(model, plan, promise)))
+    costs, expected = plan.cost_model, expected_cost(model, plan, promise)
+    if expected_cost(model, replace(plan, reached=np.ones_like(plan.reached)), promise) > costs.full:
+        expected /= 1.0 - FEW_ROWS / math.sqrt(max(3, validation.n_rows))
+    return replace(plan, evaluate_all=not costs.worthwhile(expected))
 
 
 def certified(

@@ -87,8 +87,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         ``confidence``. Classes that are not named have the promise about all rows only.
     cost : {"time", "units"} or CostModel, default="time"
         Cost that the plan minimizes: measured time, or units (or ``feature_costs``). Everything is evaluated if no plan
-        is cheaper. With "time", a plan whose estimated time is not below a fifth of the model's is timed against the
-        model and must be clearly faster.
+        is cheaper at the thresholds that its certificate is likely to allow. With "time", a plan whose estimated time
+        is not below a fifth of the model's is timed there against the model and must be clearly faster.
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
         Positive costs, for linear models and trees. Costs are then reported, and budgets given, in their unit. A row
         pays once for a feature that several trees read, when the first of them is evaluated. Plans of trees minimize
@@ -119,6 +119,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
 
     Attributes
     ----------
+    compiled_plan_ : CompiledPlan
+        What answers rows: with labels, costs and stages at once.
     plan_ : Plan
         Order, stages, readouts, thresholds and costs.
     certificate_ : Certificate
@@ -238,12 +240,11 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         rule = checked_rule(self)
         require_counted(self.n_splits, rule, self.risk)
         require_estimator(self.estimator)
-        promise = Promise.of(self, groups is not None)
         if X is None:
-            compiled = compiled_without_rows(self.estimator, promise, {"y": y, "groups": groups, **params})
-            self.estimator_, self.classes_ = compiled.model.estimator, compiled.model.classes
+            promise = Promise.of(self, grouped=False)
+            compiled, inner = compiled_without_rows(self.estimator, promise, {"y": y, "groups": groups, **params})
             self._set_columns(compiled.schema.n_columns, None)
-            self._install(compiled)
+            self._install(compiled, inner)
             return self
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         try:
@@ -253,10 +254,10 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
                 locate(error, X, None, getattr(self, "feature_names_in_", None))
             raise
         groups = None if groups is None else group_numbers(groups, n_rows_of(X))
-        self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
-        model = decompose(self.estimator_)
+        inner, rows = fitted_estimator(self, X, y, groups, params, rng)
+        model = decompose(inner)
         if sparse.issparse(X) and model.centres:  # such steps transform sparse rows differently, or refuse them
-            model = decompose(self.estimator_, fold=False)
+            model = decompose(inner, fold=False)
         model = replace(model, schema=model.schema.seen(X))
         table = model.schema.table(X)
         if table is not X:  # its columns were found by name
@@ -267,7 +268,6 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
             )
         protect = by_code(self.protect, model.classes)  # raises for labels that are no classes
-        self.classes_ = model.classes
         with located(X, model):
             require_accepted(model, X)
             given = Rows.of(model, X, groups)
@@ -277,6 +277,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         warn_of_training_rows(model, given.preprocessed[rows])
         if not rule.lossless:  # a proof does not depend on the rows
             warn_of_leaf_counts(model, given.preprocessed[rows])
+        promise = Promise.of(self, groups is not None)
         request = Request.of(self, model, X, rule, protect, effective_threads(self.n_jobs), rng)
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as progress:
@@ -286,7 +287,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         reader = RowReader(model, seen, n_columns, library_of(X), type(self).__name__)
         validation = ValidationRows(outcome.validation, one_each)
         compiled = CompiledPlan(model, outcome.plan, outcome.certificate, promise, validation, reader)
-        self._install(compiled, outcome.split.use_of(n_rows_of(X)), X)
+        self._install(compiled, inner, outcome.split.use_of(n_rows_of(X)), X)
         return self
 
     def _set_columns(self, n_columns: int | None, names: NDArray[Any] | None) -> None:
@@ -325,6 +326,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
+        other.rule = compiled.promise.given_rule  # it placed the exits
         promise = Promise.of(other, groups is not None)
         require_proof(compiled.promise, compiled.plan, promise)
         by_code(promise.protect, self.classes_)
@@ -333,12 +335,14 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         warn_of_training_rows(compiled.model, rows.preprocessed)
         if not promise.rule.lossless:
             warn_of_leaf_counts(compiled.model, rows.preprocessed)
-        other._install(compiled.recertified(rows, groups, promise, effective_threads(self.n_jobs)), given=rows.raw)
+        certified = compiled.recertified(rows, groups, promise, effective_threads(self.n_jobs))
+        other._install(certified, self.estimator_, given=rows.raw)
         return other
 
-    def _install(self, compiled: CompiledPlan, use_of_rows: str = "", given: Any = None) -> None:
+    def _install(self, compiled: CompiledPlan, estimator: Any, use_of_rows: str = "", given: Any = None) -> None:
         """Compare answers with the model's own, take the plan, and warn if no row may leave."""
         compiled.require_own_answers(given)
+        self.estimator_, self.classes_ = estimator, compiled.model.classes
         self.compiled_plan_ = compiled.watched(self.audit_rate, self.on_broken)
         certificate = compiled.certificate
         if certificate.status in ("too few rows", "too many disagreements"):

@@ -195,8 +195,9 @@ class CompiledPlan:
             See `EarlyExitClassifier.predict`.
         """
         self.require_unchanged()
-        with located(X, self.model):
-            return self._answers(self.reader.table(X) if check_input else X, budget, n_threads, groups)
+        rows = self._table(X) if check_input else X
+        with located(rows, self.model):
+            return self._answers(rows, budget, n_threads, groups)
 
     def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> tuple[Any, float, int]:
         """Label, cost and stage of one row in any form.
@@ -252,7 +253,7 @@ class CompiledPlan:
             return Answers(self._predictor, NOTHING)
         return Answers(self._predictor, audited(self._predictor, self.monitor, X, n_threads, budget, groups))
 
-    def answers(self, decided: Decisions) -> Answers:
+    def answers_of(self, decided: Decisions) -> Answers:
         """Answers of rows from `first_stages`; the labels of those that were not decided have no meaning."""
         return Answers(self._predictor, Decisions(np.maximum(decided.codes, 0), decided.stages, decided.skipped))
 
@@ -320,8 +321,9 @@ class CompiledPlan:
     def stage_scores(self, X: Any, n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Estimates at every stage and full scores, (n, T + 1), and the stage at which each row exits, (n,)."""
         self.require_unchanged()
-        with located(X, self.model):
-            return self._predictor.trace(self.reader.table(X), n_threads)
+        rows = self._table(X)
+        with located(rows, self.model):
+            return self._predictor.trace(rows, n_threads)
 
     def trace(self, x: Any, n_threads: int = 1) -> Trace:
         """Trace one row: score, thresholds and cost at every stage."""
@@ -330,7 +332,8 @@ class CompiledPlan:
         with located(row, self.model):
             row = self.reader.table(row) if row is x else row  # a converted row was checked, and lost its names
             scores, stage = self._predictor.trace(row, n_threads)
-            decided = self._predictor.predict(row, n_threads, None)
+            in_full = self.monitor is not None and self.monitor.answers_in_full
+            decided = self._predictor.predict(row, n_threads, None, full=in_full)
         low, high = self.plan.thresholds()
         answers = Answers(self._predictor, decided)
         costs, cost = self.plan.stage_costs, float(answers.costs[0])
@@ -343,8 +346,14 @@ class CompiledPlan:
     def read(self, X: Any) -> Rows:
         """Read and preprocess rows; all values must be finite."""
         self.require_unchanged()
+        rows = self._table(X)
+        with located(rows, self.model):
+            return Rows.of(self.model, rows)
+
+    def _table(self, X: Any) -> Any:
+        """Give columns in the model's order."""
         with located(X, self.model):
-            return Rows.of(self.model, self.reader.table(X))
+            return self.reader.table(X)
 
     # ---- other promises --------------------------------------------------------------------------------------------
 
@@ -380,9 +389,10 @@ class CompiledPlan:
 
     def watched(self, audit_rate: float | None, on_broken: str = "warn") -> CompiledPlan:
         """Give the same plan with a monitor of its own; without one, for no rate."""
+        self.require_unchanged()
+        require_audits(0.0 if audit_rate is None else audit_rate, on_broken)
         monitor = None
         if audit_rate is not None:
-            require_audits(audit_rate, on_broken)
             monitor = monitor_of(
                 self._predictor,
                 self.certificate,

@@ -46,11 +46,11 @@ class Costs:
     def __init__(self, model: AdditiveModel, rows: Rows, units: Units, precision: str, request: Request) -> None:
         self._model, self._units, self._precision, self._request = model, units, precision, request
         self._rows = rows.first(n_timed(model, len(rows)))
-        self._full, self._besides = math.nan, 0.0
+        self._full, self._before_stages = math.nan, 0.0
         if request.cost == "time":
             raw, n = self._rows.raw, len(self._rows)
             self._full = min(full_time(model, raw, threads) for threads in {1, request.n_threads}) / n
-            self._besides = (_preprocessing_time(model, raw) + self._checking_time()) / n
+            self._before_stages = (_preprocessing_time(model, raw) + self._checking_time()) / n
 
     def evaluation(self, recipe: Recipe, packed: Packed, walk: Walk, dtype: Precision) -> Evaluation:
         """The walk of a recipe with the costs of its stages, on terms that are packed for it."""
@@ -63,14 +63,14 @@ class Costs:
         every = terms.pass_work(np.arange(terms.n_terms), np.array([terms.n_terms]), self._request.columnar)
         shared = None if self._units.buys is not None else work
         costs = None if timed and len(early) else self._cost_model(recipe, packed)
-        return Evaluation(walk, dtype, costs, shared, self._full, every(0, terms.n_terms, 0, 1.0), self._besides)
+        return Evaluation(walk, dtype, costs, shared, self._full, every(0, terms.n_terms, 0, 1.0), self._before_stages)
 
     def _cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""
-        costs = self._without_preprocessing(recipe, packed)
-        return replace(costs, row=costs.row + self._besides)  # the full model's time includes preprocessing, too
+        costs = self._of_stages(recipe, packed)
+        return replace(costs, row=costs.row + self._before_stages)  # preprocessing is in the full model's time, too
 
-    def _without_preprocessing(self, recipe: Recipe, packed: Packed) -> CostModel:
+    def _of_stages(self, recipe: Recipe, packed: Packed) -> CostModel:
         request, model, terms = self._request, self._model, self._model.terms
         if isinstance(request.cost, CostModel):
             return request.cost

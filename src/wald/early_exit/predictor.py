@@ -192,6 +192,8 @@ class Predictor:
 
     def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Decisions:
         """Decide rows by the first stages; the code of a row that they do not decide is negative."""
+        if self._ranges is not None:
+            raise ValueError("The exits of this plan rely on the ranges of all columns: its rows are read whole.")
         return self._cascade.predict(X, n_stages, "pending", n_threads)
 
     def _undo_unsafe_exits(self, X: Any, codes: Codes, stages: Codes, n_threads: int) -> None:

@@ -7,7 +7,6 @@ probabilities where their relation to the terms is known.
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ from .rows import preprocessed
 
 #: Numbers of rows: as given, at thresholds of the model, and segments that are searched for a change of the label.
 GIVEN_ROWS, THRESHOLD_ROWS, SEGMENTS = 16, 48, 8
-#: Halvings of a segment; both ends after half of them, and after all, are compared. They end after some seconds.
+#: Halvings of a segment; both ends after half of them, and after all, are compared. They end after `SECONDS`.
 HALVINGS, SECONDS = 16, 0.004
 #: As many rows of a kind are compared as the engine evaluates in this time, but at least `FEWEST`.
 ENGINE_SECONDS, FEWEST = 0.002, 4
@@ -45,7 +44,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Compared:
     """Numbers of the same rows by the wrapped object and by the engine, and the difference that rounding explains."""
 
     method: str
@@ -140,7 +139,7 @@ def _compare(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.intp])
         rows = _stacked([given, some]) if together else some
         try:
             answers = inner.ask(rows)
-            predictor.full_codes(rows[:1])
+            predictor.full_codes(some[:1])
         except Exception:  # whatever a library raises for made values that it refuses
             continue
         scores |= inner.judge(rows, rows, answers, name if together else lambda rows, i: f"the row {_shown(rows, i)}")
@@ -318,7 +317,7 @@ class Reference:
             raise ValueError(_message(model, compared.method, name(rows, i), compared.own[i], compared.ours[i]))
         return True
 
-    def _compared(self, own: NDArray[Any], scores: Floats, errors: Floats) -> Answers:
+    def _compared(self, own: NDArray[Any], scores: Floats, errors: Floats) -> Compared:
         """What the `method` answered beside the same numbers by the engine."""
         model, links, method = self._model, self._model.links, self.method
         if method == "decision_function":
@@ -337,7 +336,7 @@ class Reference:
             own = np.column_stack([1 - own.ravel(), own.ravel()])
         # the exponential function is one of the library, or of its booster
         ours = np.asarray(links.link.probabilities(scores), dtype=np.float64)
-        return Answers("predict_proba", own, ours, np.asarray(2e-6))
+        return Compared("predict_proba", own, ours, np.asarray(2e-6))
 
 
 def _overheard(estimator: Any, method: str, heard: list[Any]) -> Any:
@@ -346,7 +345,7 @@ def _overheard(estimator: Any, method: str, heard: list[Any]) -> Any:
     Objects of other libraries than scikit-learn are returned as they are.
     """
     if type(estimator) is Pipeline:
-        other = copy.copy(estimator)
+        other = _shallow(estimator)
         name, last = estimator.steps[-1]
         other.steps = [*estimator.steps[:-1], (name, _overheard(last, method, heard))]
         return other
@@ -358,19 +357,26 @@ def _overheard(estimator: Any, method: str, heard: list[Any]) -> Any:
         heard.append(own(*args, **params))
         return heard[-1]
 
-    other = copy.copy(estimator)
+    other = _shallow(estimator)
     setattr(other, method, answer)
     return other
 
 
-def _exact(method: str, own: Any, ours: Any) -> Answers:
+def _shallow(estimator: Any) -> Any:
+    """A copy with the same attributes, whatever the object leaves out of its pickles."""
+    other: Any = object.__new__(type(estimator))
+    vars(other).update(vars(estimator))
+    return other
+
+
+def _exact(method: str, own: Any, ours: Any) -> Compared:
     """Numbers that are computed in the same order, so that they differ by units in the last place."""
     own, ours = np.asarray(own), np.asarray(ours, dtype=np.float64)
     eps = float(np.finfo(own.dtype).eps) if own.dtype.kind == "f" else 2.0**-52
-    return Answers(method, own, ours, np.asarray(ULPS * eps * _largest(own)))
+    return Compared(method, own, ours, np.asarray(ULPS * eps * _largest(own)))
 
 
-def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors: Floats) -> Answers:
+def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors: Floats) -> Compared:
     """Numbers that are computed in another order: within the bound of rounding that the engine gives."""
     own, ours = np.asarray(own), np.asarray(scores)
     if own.ndim == 1:
@@ -383,7 +389,7 @@ def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors
     relative = RELATIVE[min(8, own.dtype.itemsize, model.dtype.itemsize)]
     tolerance = 4 * errors + relative * _largest(own)
     tolerance[unsure] = np.inf
-    return Answers(method, own, ours, tolerance if own.ndim == 1 else tolerance[:, None])
+    return Compared(method, own, ours, tolerance if own.ndim == 1 else tolerance[:, None])
 
 
 def _largest(numbers: NDArray[Any]) -> float:

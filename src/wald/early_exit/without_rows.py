@@ -17,7 +17,7 @@ from .planning import plan_without_stages
 from .reader import RowReader
 
 
-def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, Any]) -> CompiledPlan:
+def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, Any]) -> tuple[CompiledPlan, Any]:
     """Compile the plan that evaluates everything, which needs no rows.
 
     Parameters
@@ -27,6 +27,12 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
     promise : Promise
     others : dict
         The other arguments of `fit`.
+
+    Returns
+    -------
+    compiled : CompiledPlan
+    estimator : estimator
+        The fitted one, which is not frozen any more.
 
     Raises
     ------
@@ -58,7 +64,8 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
     plan = plan_without_stages(model)
     certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence)
     reader = RowReader(model, None, model.schema.n_columns)
-    return CompiledPlan(model, plan, certificate, promise, ValidationRows(_no_scores(model, plan)), reader)
+    validation = ValidationRows(_no_scores(model, plan))
+    return CompiledPlan(model, plan, certificate, promise, validation, reader), inner
 
 
 def _no_scores(model: AdditiveModel, plan: Plan) -> StageScores:

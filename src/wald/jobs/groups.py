@@ -154,7 +154,7 @@ class RowGroups:
     def _decided(self, rows: SomeColumns, depth: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
         """Labels and costs after the first stages, of no meaning for the rows that these leave open; and those rows."""
         decided = self._compiled.first_stages(rows, depth, self._threads)
-        answers = self._compiled.answers(decided)
+        answers = self._compiled.answers_of(decided)
         return answers.labels, answers.costs, np.flatnonzero(decided.codes < 0)
 
     def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:

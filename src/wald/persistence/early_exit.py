@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,15 +49,16 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
         whole = False
     elif pipeline is None:
         require_no_preprocessing(served.model)
-    rule = checked_rule(owner)
+    checked_rule(owner)  # raises for parameters that a file cannot hold
+    lossless = served.by_proof or served.promise.rule.lossless
     try:
-        check_promise(owner.certificate_, served.plan, served.by_proof, served.by_proof or rule.lossless)
+        check_promise(owner.certificate_, served.plan, served.by_proof, lossless)
     except FileFormatError as error:
         raise ValueError(f"This classifier cannot be saved: {error}. Call fit again.") from None
     fields = {
         "fingerprint": _fingerprint(owner, served.model),
         "by_proof": bool(served.by_proof),
-        "parameters": encode_parameters(owner, arrays),
+        "parameters": encode_parameters(_as_fitted(owner), arrays),
         "model": encode_model(served.model, arrays),
         "plan": encode_plan(served.plan, arrays),
         "certificate": values.encode(owner.certificate_, arrays, "certificate"),
@@ -74,6 +76,14 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
         fields["one_per_group"] = True
         arrays[ROWS] = served.validation.one_per_group.astype(np.int64)
     return fields
+
+
+def _as_fitted(owner: EarlyExitClassifier) -> EarlyExitClassifier:
+    """The classifier with the parameters of its promise, whichever were set after `fit`."""
+    promise, other = owner.compiled_plan_.promise, copy.copy(owner)
+    other.risk, other.confidence, other.protect = promise.risk, promise.confidence, promise.protect
+    other.rule = promise.given_rule
+    return other
 
 
 def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
@@ -215,6 +225,7 @@ class Parts:
         header.done()
         stock.done()
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
+        require(self.by_proof == (self.parameters["risk"] == 0), "header.by_proof does not follow from the risk")
         check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.lossless)
 
     @staticmethod
@@ -291,12 +302,10 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         model = replace(model, schema=parts.model.schema)
     if parts.names_seen:
         owner.feature_names_in_ = model.schema.array
-    promise = Promise.of(owner, grouped=False)
-    if parts.by_proof != (promise.risk == 0):  # the parameter was set after fit
-        promise = replace(promise, risk=0.0 if parts.by_proof else parts.certificate.risk)
     validation = ValidationRows(parts.stage_scores, parts.one_per_group)
     reader = RowReader(model, getattr(owner, "feature_names_in_", None), parts.n_features)
     try:
+        promise = Promise.of(owner, grouped=False)
         compiled = CompiledPlan(model, parts.plan, parts.certificate, promise, validation, reader, packed)
     except (ValueError, TypeError) as error:
         raise FileFormatError(str(error)) from None

@@ -19,7 +19,13 @@ from .problem import CertificateSize
 
 
 def boldest(
-    seen: StageScores, boundary: Boundary, rule: Rule, risk: float | None, protect: Protect, size: CertificateSize
+    seen: StageScores,
+    boundary: Boundary,
+    rule: Rule,
+    risk: float | None,
+    protect: Protect,
+    size: CertificateSize,
+    likely: float | None = None,
 ) -> float:
     """Find the boldest scale q at which no larger share of the validation rows disagrees than a certificate allows.
 
@@ -33,6 +39,9 @@ def boldest(
     protect : Protect
         By code.
     size : CertificateSize
+    likely : float, default=None
+        The certificate must allow the scale with this probability, if the share of the validation rows is the true one.
+        None: it allows the share itself.
 
     Returns
     -------
@@ -45,7 +54,8 @@ def boldest(
 
     @cache
     def allowed(n_rows: int, own: float | None) -> float:
-        return size.allowed_share(n_rows / max(1, seen.n_rows), risk if own is None else own)
+        part, own_risk = n_rows / max(1, seen.n_rows), risk if own is None else own
+        return size.allowed_share(part, own_risk) if likely is None else size.likely_share(part, own_risk, likely)
 
     def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
         return all(s.n_disagreements / max(1, s.n_rows) <= allowed(s.n_rows, s.risk) for s in step[1])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import beta
 
 from ..engine import Stages
 from ..models.terms import Precision, Surrogates, Terms
@@ -103,6 +104,18 @@ class CertificateSize:
         """
         n = round(part * self.n_rows)
         return max(0, most_disagreements(n, risk, self.confidence)) / max(1, n)
+
+    def likely_share(self, part: float, risk: float, chance: float) -> float:
+        """Largest true share of disagreements at which the certificate passes with this probability.
+
+        Examples
+        --------
+        >>> round(CertificateSize(20_000, 0.95).likely_share(0.5, 0.001, 0.9), 5)
+        0.00024
+        """
+        n = round(part * self.n_rows)
+        k = max(0, most_disagreements(n, risk, self.confidence))
+        return 1.0 if k >= n else float(beta.ppf(1.0 - chance, k + 1, n - k))
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ class Rows:
                 "model must be a fitted EarlyExitClassifier, its path, or a function that loads it. Got "
                 f"{type(model).__name__}."
             )
-        check_is_fitted(model)
+        check_is_fitted(model, "compiled_plan_")
         self._model = model
         self._compiled = compiled = model.compiled_plan_
         self._threads = effective_threads(model.n_jobs)
