@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 from wald import EarlyExitClassifier
 from wald.models import AdditiveModel, decompose
+from wald.persistence import from_bytes, to_bytes
 
 pd = pytest.importorskip("pandas")
 
@@ -366,6 +367,73 @@ def test_xgboost_names_of_several_bytes() -> None:
     frame, y = table(21, 800)
     model = fitted_xgboost(frame, y)
     check_frames(model, {"same": frame[::-1]}, xgboost_margin(model), frame)
+
+
+def cut_names(frame: Any, order: list[int]) -> Any:
+    """Cities in an order, of whose names XGBoost keeps pieces; the first is ASCII."""
+    names = ["Arad", "Brașov", "München", "北京", "yy", "x😀"]
+    cities = frame["city"].cat.rename_categories(names).cat.set_categories([names[i] for i in order])
+    return with_columns(frame, city=cities)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5], [0, 5, 4, 3, 2, 1], [4, 0, 3, 5, 1, 2]])
+def test_xgboost_names_that_it_cuts_are_matched_by_their_order_only(order: list[int]) -> None:
+    frame, y = table(22, 800)
+    frame = cut_names(frame, order)
+    model = fitted_xgboost(frame, y)
+    more = frame["city"].cat.add_categories(["Zürich"])
+    fast = check_frames(
+        model, {"same": frame[::-1], "more": with_columns(frame, city=more)}, xgboost_margin(model), frame
+    )
+    texts = frame.assign(city=frame["city"].astype(object), size=frame["size"].astype(object))
+    own = model.predict(frame)
+    for loaded in (fast, from_bytes(to_bytes(fast))):
+        assert isinstance(loaded, EarlyExitClassifier)
+        changed = [
+            cut_names(frame, order[::-1]),
+            with_columns(frame, city=frame["city"].cat.remove_categories("Brașov")),
+        ]
+        for other in changed:  # XGBoost answers some of them, with one city for another
+            with pytest.raises(ValueError, match="'city' for each other"):
+                loaded.predict(other)
+        certain = set(frame["city"].cat.categories[: order.index(0) + 1]) if order[0] in (0, 4) else set()
+        for row, label in zip(texts[:100].to_dict("records"), own, strict=False):
+            if row["city"] in certain or isinstance(row["city"], float):
+                assert loaded.predict_one(row) == label
+                continue
+            for call in (loaded.predict_one, loaded.predict_proba_one):
+                with pytest.raises(ValueError, match=r"x\['city'\] is the category .* does not hold the names"):
+                    call(row)
+            with pytest.raises(ValueError, match=r"records\[0\]\['city'\] is the category .* names"):
+                loaded.predict_records([row])
+        with pytest.raises(ValueError, match="does not hold the names of its categories whole"):
+            loaded.predict(texts.assign(size=frame["size"]))
+
+
+def test_xgboost_names_of_arrow_are_whole() -> None:
+    pl = pytest.importorskip("polars")
+    frame, y = table(24, 800, missing=False)
+    names = ["Arad", "Brașov", "München", "北京", "yy", "x😀"]
+    cities = frame["city"].cat.rename_categories(names).tolist()
+
+    def polars(order: list[str]) -> Any:
+        numbers = {"a": frame["a"].to_numpy(), "b": frame["b"].to_numpy()}
+        return pl.DataFrame({**numbers, "city": pl.Series(cities, dtype=pl.Enum(order))})
+
+    model = fitted_xgboost(polars(names), y)
+    frames = {"same": polars(names), "reordered": polars(names[::-1])}
+    check_frames(model, frames, xgboost_margin(model), polars(names))
+
+
+def test_xgboost_categories_that_it_takes_for_the_next_one_are_refused() -> None:
+    frame, y = table(25, 800, missing=False)
+    frame = in_ascii(frame)
+    model = fitted_xgboost(frame, y)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
+    other = with_columns(frame, city=frame["city"].cat.rename_categories({"Ulm": "Ull"}))
+    np.testing.assert_array_equal(model.predict(other), model.predict(frame))
+    with pytest.raises(ValueError, match="refuses or takes for another one"):
+        fast.predict(other)
 
 
 def test_xgboost_names_that_it_cuts_into_equal_ones_are_refused() -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -150,7 +150,7 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         texts, position = self._positions[column]
         if texts is not None and isinstance(value, str) != texts:
             raise ValueError(f"must be a {'text' if texts else 'number'}, as its categories are. Got {value!r}.")
-        return self._position(position, value)
+        return self._code(column, position, value)
 
     @cached_property
     def _positions(self) -> dict[int, tuple[bool | None, dict[Any, int]]]:
@@ -160,10 +160,14 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
             categories = known.tolist()
             texts = {isinstance(category, str | bytes) for category in categories}
             mixed = len(texts) > 1
-            found[c] = (None if mixed else True in texts, {each: code for code, each in enumerate(categories)})
+            found[c] = (None if mixed else True in texts, self._named({each: i for i, each in enumerate(categories)}))
         return found
 
-    def _position(self, position: dict[Any, int], value: Any) -> float:
+    def _named(self, position: dict[Any, int]) -> dict[Any, int]:
+        """The categories whose names are certain, of the codes of all."""
+        return position
+
+    def _code(self, column: int, position: dict[Any, int], value: Any) -> float:
         """The code of a value that is not missing."""
         return position.get(value, math.nan)
 
@@ -230,7 +234,7 @@ class OrderedCategories(CategoryCodes):
         codes = {}
         for (c, column), known in zip(columns.items(), self.categories, strict=True):
             position = {category: code for code, category in enumerate(known)}
-            codes[c] = column.like(known, names[c]).mapped(partial(self._position, position))
+            codes[c] = column.like(known, names[c]).mapped(partial(self._code, c, position))
         return codes
 
     @property
@@ -252,7 +256,10 @@ class OrderedCategories(CategoryCodes):
 
 
 class NamedCategories(CategoryCodes):
-    """XGBoost's codes, by column; it refuses categories that it has not seen.
+    """XGBoost's codes, by column. Categories that training has not seen are refused.
+
+    XGBoost itself refuses them only if they come after all others, and takes them for the next one otherwise. Of names
+    beyond ASCII in pandas it keeps pieces (`_cut_by_characters`), so that only their order says which they are.
 
     Parameters
     ----------
@@ -294,33 +301,55 @@ class NamedCategories(CategoryCodes):
                 f"The categories of column {name!r} are of dtype {categories.dtype}, and the XGBoost model was trained "
                 f"on categories of dtype {'str' if known.dtype == object else known.dtype}. Convert them."
             )
+        position = {category: code for code, category in enumerate(known.tolist())}
         if numeric:
             read = column
         else:
             texts = [str(each) for each in categories]
-            read = column.renamed(_cut_by_characters(texts) if pandas else [text.encode() for text in texts])
-        position = {category: code for code, category in enumerate(known.tolist())}
+            read = column.renamed([text.encode() for text in texts])
+            if of_dtype and not all(each.isascii() for each in (*read.categories, *position)):
+                read = column.renamed(_cut_by_characters(texts))
+                if any(a != b for a, b in zip(read.categories, position, strict=False)):
+                    raise ValueError(
+                        "XGBoost cuts names of pandas categories that are not ASCII, and takes those of column "
+                        f"{name!r} for each other, for they are not those of training in its order. Give the column "
+                        "the dtype that it had in training."
+                    )
+            elif column.from_texts:
+                position = self._named(position)
         codes = read.mapped(lambda value: position.get(value, -1))
         unseen = np.flatnonzero(codes < 0)
         if len(unseen):
-            raise ValueError(
-                f"Column {name!r} holds the category {categories[column.codes[unseen[0]]]!r}, which the XGBoost model "
-                "has not seen in training, and which XGBoost refuses. Replace it by a missing value or a known one."
-            )
+            value = categories[column.codes[unseen[0]]]
+            raise ValueError(f"Column {name!r} holds the category {value!r}, {_unknown(known)}")
         return codes
 
-    def _position(self, position: dict[Any, int], value: Any) -> float:
-        keys = (value.encode(), *_cut_by_characters([value])) if isinstance(value, str) else (value,)
-        for key in keys:
-            if key in position:
-                return position[key]
-        raise ValueError(
-            f"is the category {value!r}, which the XGBoost model has not seen in training, and which XGBoost refuses. "
-            "Replace it by a missing value or a known one."
-        )
+    def _named(self, position: dict[Any, int]) -> dict[Any, int]:
+        # Before the first name beyond ASCII none is cut. Whether the others are is not known: those of polars and Arrow
+        # are whole, and pieces may look like names.
+        return dict(takewhile(lambda item: not isinstance(item[0], bytes) or item[0].isascii(), position.items()))
+
+    def _code(self, column: int, position: dict[Any, int], value: Any) -> float:
+        code = position.get(value.encode() if isinstance(value, str) else value)
+        if code is None:
+            raise ValueError(f"is the category {value!r}, {_unknown(self.categories[column])}")
+        return code
 
     def _by_column(self) -> dict[int, Known]:
         return {c: known for c, known in enumerate(self.categories) if known is not None}
+
+
+def _unknown(known: Known) -> str:
+    """What to say of a category that is not among the ``known`` ones."""
+    if all(not isinstance(each, bytes) or each.isascii() for each in known):
+        return (
+            "which the XGBoost model has not seen in training, and which XGBoost refuses or takes for another one. "
+            "Replace it by a missing value or a known one."
+        )
+    return (
+        "and the XGBoost model does not hold the names of its categories whole, for XGBoost cuts those that are not "
+        "ASCII. Give a data frame with the dtype of training, or an array of codes."
+    )
 
 
 def _cut_by_characters(texts: list[str]) -> list[bytes]:
