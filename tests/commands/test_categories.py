@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import joblib
 import numpy as np
 import pytest
@@ -136,6 +139,39 @@ def test_unknown_categories_of_xgboost_are_refused(kind, folder, frame, tmp_path
         write(rows_of(50, 2, unknown=True), tmp_path / f"rows.{suffix}", suffix)
         told = refusal("predict", folder / "m.wald", tmp_path / f"rows.{suffix}", "-o", tmp_path / "l.csv")
         assert "has not seen the category" in told
+
+
+WITHOUT = """
+import importlib.util, sys
+blocked, sys.argv[1:] = sys.argv[1].split(","), sys.argv[2:]
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Without())
+really = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in blocked else really(name, package)
+from wald.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_frames_are_of_pandas_or_of_polars(folder, model, frame, tmp_path, suffix):
+    """The command line needs no pandas, nor the library of the model; without polars, too, it says so."""
+    write(frame, tmp_path / f"rows.{suffix}", suffix)
+
+    def without(*packages):
+        words = ["predict", folder / "m.wald", tmp_path / f"rows.{suffix}", "-o", tmp_path / "l.csv"]
+        command = [sys.executable, "-c", WITHOUT, ",".join(packages), *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    refused = without("pandas", "polars")
+    assert refused.returncode == 2
+    assert "data frames of polars or pandas, and neither is installed: pip install polars" in refused.stderr
+    told = without("pandas", "pyarrow", "lightgbm", "xgboost", "skops")
+    assert told.returncode == 0, told.stderr
+    assert np.array_equal(pandas.read_csv(tmp_path / "l.csv")["label"], model.predict(frame))
 
 
 def test_arrays_without_names_are_refused(folder, tmp_path):

@@ -46,6 +46,50 @@ def check(model: Any, rows: Any = X) -> None:
         np.testing.assert_allclose(fast.predict_proba(rows), model.predict_proba(rows), rtol=0, atol=3e-7)
 
 
+# ---- no rounds, and trees without splits -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("options", [{}, {"base_score": 0.2}, {"base_score": 0.8}, {"base_score": 0.5}], ids=str)
+def test_no_rounds_of_xgboost(y: Any, options: dict[str, Any], tmp_path: Path) -> None:
+    """The answer is the base score; the default one is no probability before the first round."""
+    model = xgboost.XGBClassifier(n_estimators=0, n_jobs=1, **options).fit(X, y)
+    check(model)
+    assert [exact(model).predict_one(row) for row in X[:3]] == model.predict(X[:3]).tolist()
+    assert_file_answers(model)
+    model.save_model(tmp_path / "model.ubj")
+    np.testing.assert_array_equal(wald.read_model(tmp_path / "model.ubj").predict(X), model.predict(X))
+    check(xgboost.XGBRFClassifier(n_estimators=1, gamma=1e9, n_jobs=1).fit(X, y))
+
+
+def assert_file_answers(model: Any) -> None:
+    loaded = persistence.from_bytes(persistence.to_bytes(exact(model)))
+    assert isinstance(loaded, EarlyExitClassifier)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), rtol=0, atol=3e-7)
+    np.testing.assert_allclose(loaded.predict_proba_one(X[0]), model.predict_proba(X[:1])[0], rtol=0, atol=3e-7)
+
+
+def test_no_rounds_of_dart_fail_in_xgboost_itself() -> None:
+    model = xgboost.XGBClassifier(n_estimators=0, booster="dart", n_jobs=1).fit(X, TWO)
+    with pytest.raises(xgboost.core.XGBoostError):
+        model.predict(X)
+    with pytest.raises(ValueError, match="has no trees"):
+        exact(model)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("n", [1, 3])
+def test_trees_without_splits(y: Any, n: int) -> None:
+    for model in (
+        lightgbm.LGBMClassifier(n_estimators=n, min_child_samples=10_000, verbose=-1, n_jobs=1),
+        xgboost.XGBClassifier(n_estimators=n, gamma=1e9, n_jobs=1),
+        HistGradientBoostingClassifier(max_iter=n, min_samples_leaf=10_000),
+    ):
+        check(model.fit(X, y))
+        assert_file_answers(model)
+
+
 # ---- the fitted object is asked --------------------------------------------------------------------------------------
 
 

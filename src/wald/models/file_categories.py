@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
@@ -46,11 +47,17 @@ class FileCategories:
         Raises
         ------
         ValueError
-            If the model does not say which columns they belong to, or a file cannot tell them apart.
+            If the model does not say which columns they belong to, or a file cannot tell them apart; or if neither
+            pandas nor polars is installed.
         """
         steps = getattr(model.preprocessing, "steps", [])
         if len(steps) != 1 or type(steps[0][1]) not in CODES.values():
             return None
+        if find_spec("pandas") is None and find_spec("polars") is None:
+            raise ValueError(
+                "the model reads categories from data frames of polars or pandas, and neither is installed: "
+                "pip install polars"
+            )
         step = steps[0][1]
         table = step.table()
         if len(table.columns) != len(table.categories):

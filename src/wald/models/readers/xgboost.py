@@ -216,7 +216,8 @@ def read_xgboost_model(raw: bytes | bytearray, best_iteration: int | None = None
         model = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
         n_outputs = max(1, int(parameters["num_class"]), int(parameters.get("num_target", 1)))
         trees, outputs = model["trees"], model["tree_info"]
-        require_sizes("XGBoost", int(parameters["num_feature"]), n_outputs, len(trees), len(raw))
+        constant = not trees and weights is None  # of no rounds, whose answer is the base; DART itself fails there
+        require_sizes("XGBoost", int(parameters["num_feature"]), n_outputs, len(trees) + constant, len(raw))
         if best_iteration is not None and best_iteration != -1:
             ends = model["iteration_indptr"]
             if not 0 <= best_iteration < len(ends) - 1:
@@ -227,7 +228,12 @@ def read_xgboost_model(raw: bytes | bytearray, best_iteration: int | None = None
             kept = int(ends[best_iteration + 1])
             trees, outputs = trees[:kept], outputs[:kept]
         builder = TreesBuilder(int(parameters["num_feature"]), most_words(len(raw)))
-        base = _base(parameters["base_score"], objective, n_outputs)
+        # XGBoost estimates a base score in the first round, and without one takes the default as it is
+        estimated = not (constant and parameters.get("boost_from_average") == "1")
+        base = _base(parameters["base_score"], objective if estimated else "", n_outputs)
+        if constant:
+            none = np.zeros(0, dtype=np.int64)
+            builder.add(none, none, none, none, none, np.zeros(1), 0)
         for t, (tree, output) in enumerate(zip(trees, outputs, strict=True)):
             weight = None if weights is None else (np.float32(weights[t]), np.float32(base[int(output)]))
             _add_tree(builder, tree, int(output), weight)
