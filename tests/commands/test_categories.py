@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -139,6 +140,25 @@ def test_unknown_categories_of_xgboost_are_refused(kind, folder, frame, tmp_path
         write(rows_of(50, 2, unknown=True), tmp_path / f"rows.{suffix}", suffix)
         told = refusal("predict", folder / "m.wald", tmp_path / f"rows.{suffix}", "-o", tmp_path / "l.csv")
         assert "has not seen the category" in told
+
+
+@pytest.mark.parametrize("job", [False, True])
+def test_a_model_that_is_not_needed_is_not_unpickled(folder, model, frame, tmp_path, job):
+    class Payload:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "unpickled"), "w"))
+
+    joblib.dump(Payload(), tmp_path / "m.joblib")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    out = f"{tmp_path / 'out'}/" if job else tmp_path / "l.parquet"
+    words = ("predict", folder / "m.wald", tmp_path / "rows.parquet", "-o", out, "--model", tmp_path / "m.joblib")
+    told = done(*words).stderr
+    assert f"m.wald needs no --model: {tmp_path / 'm.joblib'} is not used (it is not trusted).\n" in told
+    written = next(Path(out).glob("part-*")) if job else out
+    assert np.array_equal(pandas.read_parquet(written)["label"], model.predict(frame))
+    assert not (tmp_path / "unpickled").exists()
+    missing = (*words[:-1], tmp_path / "none.joblib")
+    assert "none.joblib: No such file" in refusal(*missing)
 
 
 WITHOUT = """

@@ -107,13 +107,13 @@ def test_inputs_that_are_folders(files: Path, tmp_path: Path, suffix: str) -> No
 def test_an_input_that_vanishes(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wald.commands import predict
 
-    really = predict.load_fast
+    really = predict.load_served
 
     def vanishing(*words: Any) -> Any:
         data.unlink()
         return really(*words)
 
-    monkeypatch.setattr(predict, "load_fast", vanishing)
+    monkeypatch.setattr(predict, "load_served", vanishing)
     data = tmp_path / "rows.npy"
     data.write_bytes((files / "test.npy").read_bytes())
     assert f"{data}: No such file" in refusal("predict", files / "svc.wald", data, "-o", tmp_path / "labels.csv")
@@ -123,13 +123,13 @@ def test_an_input_that_vanishes(files: Path, tmp_path: Path, monkeypatch: pytest
 def test_an_output_folder_that_vanishes(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wald.commands import predict
 
-    really = predict.load_fast
+    really = predict.load_served
 
     def vanishing(*words: Any) -> Any:
         (tmp_path / "out").rmdir()
         return really(*words)
 
-    monkeypatch.setattr(predict, "load_fast", vanishing)
+    monkeypatch.setattr(predict, "load_served", vanishing)
     for suffix in ("csv", "npy", "csv.gz"):
         (tmp_path / "out").mkdir()
         out = tmp_path / "out" / f"labels.{suffix}"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from commands.running import done, refusal, said
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -159,9 +160,52 @@ def test_mistakes(files: Path, tmp_path: Path) -> None:
     assert "cut.wald" in refusal("predict", tmp_path / "cut.wald", data, "-o", out)
     assert not out.exists()
     out.write_text("mine")
-    assert "--force" in refusal("predict", file, data, "-o", out)
+    assert "none.npy" in refusal("predict", file, tmp_path / "none.npy", "-o", out)
+    assert out.read_text() == "mine"  # only a run that succeeds replaces it
+    done("predict", file, data, "-o", out)
+    labels = out.read_text()
+    assert labels.startswith("label\n")
     done("predict", file, data, "-o", out, "--force")
-    assert out.read_text().startswith("label\n")
+    assert out.read_text() == labels
+
+
+def test_a_model_that_is_needed_or_not(files: Path, tmp_path: Path, digits: Any) -> None:
+    """A model that is not trusted is left out only where the file answers by itself; a library's file always does."""
+    lightgbm = pytest.importorskip("lightgbm")
+    joblib = pytest.importorskip("joblib")
+    rows, out = files / "test.npy", tmp_path / "labels.npy"
+    done("predict", files / "svc.wald", rows, "-o", out, "--model", files / "svc.joblib")
+    np.testing.assert_array_equal(np.load(out), expected(files, "svc"))
+    model = GradientBoostingClassifier(n_estimators=2).fit(digits.X_train, digits.y_train)
+    joblib.dump(model, tmp_path / "m.joblib")
+    done("fit", tmp_path / "m.joblib", files / "fit.npy", "-o", tmp_path / "m.wald", "--risk", 0, "--trust-pickle")
+    needed = ("predict", tmp_path / "m.wald", rows, "-o", out, "--model", tmp_path / "m.joblib")
+    assert "say --trust-pickle" in refusal(*needed)
+    done(*needed, "--trust-pickle")
+    assert "say --trust-pickle" in refusal(
+        "predict", files / "svc.wald", rows, "-o", out, "--model", files / "svc.joblib", "--proba"
+    )
+    trees = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1).fit(digits.X_train, digits.y_train)
+    trees.booster_.save_model(tmp_path / "model.txt")
+    words = ("predict", tmp_path / "model.txt", rows, "-o", out, "--model", tmp_path / "m.joblib")
+    for more in ((), ("--trust-pickle",)):
+        assert "model.txt needs no --model" in done(*words, *more).stderr
+        np.testing.assert_array_equal(np.load(out), trees.predict(digits.X_test))
+
+
+def test_an_input_is_not_replaced(files: Path, tmp_path: Path) -> None:
+    rows = np.load(files / "test.npy")
+    data = tmp_path / "rows.csv"
+    np.savetxt(data, rows, delimiter=",")
+    (tmp_path / "link.csv").symlink_to(data)
+    (tmp_path / "same.csv").hardlink_to(data)
+    before = data.read_bytes()
+    for out in ("rows.csv", "link.csv", "same.csv"):
+        for more in ((), ("--force",)):
+            assert "one of the files to be read" in refusal(
+                "predict", files / "svc.wald", data, "-o", tmp_path / out, *more
+            )
+    assert data.read_bytes() == before
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npy"])
@@ -173,7 +217,7 @@ def test_a_failure_half_way_leaves_no_file(files: Path, tmp_path: Path, suffix: 
     np.save(tmp_path / "in" / "rows.npy", rows)
     out = tmp_path / f"labels{suffix}"
     out.write_text("mine")
-    message = refusal("predict", files / "svc.wald", tmp_path / "in" / "rows.npy", "-o", out, "--force")
+    message = refusal("predict", files / "svc.wald", tmp_path / "in" / "rows.npy", "-o", out)
     assert "row 396 (from 0), column 5 (from 0)" in message
     assert out.read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"in", out.name}

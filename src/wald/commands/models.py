@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import wald
 
 from ..utils.install import install
-from .answers import as_user_error, reason
+from .answers import as_user_error, note, reason
 from .errors import UserError
 from .rows import RowSchema
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
     from ..early_exit import EarlyExitClassifier
     from ..models import AdditiveModel
+
+
+class NotTrustedError(UserError):
+    """A model file is not read, because the code or the types in it are not trusted."""
+
+
+class NeedsNoModelError(UserError):
+    """A file holds the whole model, and takes no other one."""
 
 
 def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = ()) -> Any:
@@ -107,7 +115,7 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
         whole = _whole(path, n_jobs)
     if whole is not None:
         if estimator is not None:
-            raise UserError(f"{path} is a model of its own, and needs no --model.")
+            raise NeedsNoModelError(f"{path} is a model of its own, and needs no --model.")
         return whole
     try:
         fast = wald.load(path, estimator=estimator, trusted=trusted)
@@ -117,7 +125,7 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
         raise _untrusted(path, error.names) from error
     except (ValueError, TypeError) as error:
         if estimator is not None and "holds its whole pipeline" in str(error):
-            raise UserError(
+            raise NeedsNoModelError(
                 f"{path} holds its whole pipeline: leave --model out. wald bench, which times MODEL, does not take it."
             ) from error
         hint = " On the command line: --model MODEL." if estimator is None else ""
@@ -128,6 +136,50 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
     if isinstance(fast.estimator_, SavedModel):
         fast.estimator_.set_params(n_jobs=n_jobs)
     return fast
+
+
+def load_served(
+    path: Path,
+    n_jobs: int,
+    model: Path | None,
+    trust_pickle: bool = False,
+    trusted: Sequence[str] = (),
+    proba: bool = False,
+) -> EarlyExitClassifier:
+    """Load FILE with its --model; where FILE answers without, a model that is not trusted is not read, which is said.
+
+    Parameters
+    ----------
+    path : Path
+    n_jobs : int
+        Threads.
+    model : Path or None
+        The wrapped model's own file.
+    trust_pickle : bool, default=False
+    trusted : sequence of str, default=()
+        As for `load_model`.
+    proba : bool, default=False
+        Whether probabilities are wanted, too.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be read, or the model is needed and not trusted.
+    """
+    if model is None:
+        return load_fast(path, n_jobs, None, trusted)
+    try:
+        return load_fast(path, n_jobs, load_model(model, trust_pickle, trusted), trusted)
+    except (NotTrustedError, NeedsNoModelError) as error:
+        try:
+            fast = load_fast(path, n_jobs, None, trusted)
+        except UserError:
+            raise error from None
+        if proba and not hasattr(fast, "predict_proba"):
+            raise
+        why = " (it is not trusted)" if isinstance(error, NotTrustedError) else ""
+        note(f"{path} needs no --model: {model} is not used{why}.")
+        return fast
 
 
 def _whole(path: Path, n_jobs: int) -> EarlyExitClassifier | None:
@@ -210,9 +262,9 @@ def _skops(path: Path, trusted: Sequence[str]) -> Any:
     raise _untrusted(path, unknown)
 
 
-def _untrusted(path: Path, names: Sequence[str]) -> UserError:
+def _untrusted(path: Path, names: Sequence[str]) -> NotTrustedError:
     options = " ".join(f"--trust-type {name}" for name in names)
-    return UserError(
+    return NotTrustedError(
         f"{path} holds types that are not known to be harmless: {', '.join(names)}. If you trust them, say so: "
         f"{options}"
     )
@@ -220,7 +272,7 @@ def _untrusted(path: Path, names: Sequence[str]) -> UserError:
 
 def _pickle(path: Path, trust_pickle: bool) -> Any:
     if not trust_pickle:
-        raise UserError(
+        raise NotTrustedError(
             f"{path} is no skops file and no model of LightGBM, XGBoost or CatBoost, and loading pickle or joblib runs "
             "whatever code is in it. If it is one, and you trust where it comes from, say --trust-pickle; better, "
             "save the model with skops.io.dump."

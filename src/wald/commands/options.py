@@ -115,8 +115,8 @@ def require_seed(seed: int) -> None:
         raise UserError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
 
 
-def require_writable(path: Path, force: bool, *inputs: Path | None, devices: bool = False) -> None:
-    """Raise UserError for an output file that cannot be made, exists, or is an input, before any work is done."""
+def require_writable(path: Path, replaces: bool, *inputs: Path | None, devices: bool = False) -> None:
+    """Raise UserError for an output file that cannot be made, is an input, or may not be replaced, before any work."""
     with as_user_error(f"-o: {path}", OSError, ValueError):
         if path.is_dir():
             raise UserError(f"-o: {path} is a folder; name a file.")
@@ -134,5 +134,5 @@ def require_writable(path: Path, force: bool, *inputs: Path | None, devices: boo
             return
         if any(given is not None and given.exists() and path.samefile(given) for given in inputs):
             raise UserError(f"-o: {path} is one of the files to be read.")
-        if not force:
+        if not replaces:
             raise UserError(f"-o: {path} exists; overwrite it with --force, or name another file.")

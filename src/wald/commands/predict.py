@@ -23,7 +23,7 @@ from .answers import (
 from .errors import UserError
 from .job import is_job, require_job_options, run_job
 from .labels import sink
-from .models import load_fast, load_model, schema_of_saved
+from .models import load_served, schema_of_saved
 from .rows import data_name, note_left_out, read
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def predict(
             "-o",
             "--output",
             metavar="OUT",
-            help="CSV or TSV (also .gz, .bz2, .xz), Parquet or NPY, by suffix; - is CSV on stdout. A folder (OUT/) "
+            help="CSV or TSV (also .gz, .bz2, .xz), Parquet or NPY, by suffix, which replaces the file of before once "
+            "all rows are done; - is CSV on stdout. A folder (OUT/) "
             "takes a part for each file; the same command again goes on where a job was broken off.",
         ),
     ],
@@ -84,7 +85,9 @@ def predict(
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
-    force: options.Force = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Of a job: begin anew, and delete the parts that are done.")
+    ] = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -107,9 +110,8 @@ def predict(
         if piped and json:
             raise UserError("--json and -o - both want stdout; write the labels to a file.")
         if not piped and not many:
-            options.require_writable(output_file, force, file, data_file, model, devices=True)
-        wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, options.threads(jobs), wrapped, trust_type or ())
+            options.require_writable(output_file, True, file, data_file, model, devices=True)
+        fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or (), proba)
         schema = schema_of_saved(fast, file)
         if budget is not None:
             with as_user_error("--budget"):

@@ -11,7 +11,7 @@ from . import options
 from .answers import as_user_error, handling_errors, note
 from .errors import UserError
 from .libraries import is_library_model, library_model
-from .models import load_fast, load_model, schema_of_saved
+from .models import load_served, schema_of_saved
 from .rows import data_name, read_whole
 
 
@@ -53,8 +53,7 @@ def report(
         if str(output) == "-":
             raise UserError("-o: wald report writes a file; name it.")
         options.require_writable(output, force, file, data, model)
-        wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, options.threads(jobs), wrapped, trust_type or ())
+        fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or ())
         rows = read_whole(
             data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
         ).rows

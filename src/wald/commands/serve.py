@@ -11,7 +11,7 @@ from ..utils.install import install
 from . import options
 from .answers import as_user_error, handling_errors
 from .errors import UserError
-from .models import load_fast, load_model
+from .models import load_served
 
 if TYPE_CHECKING:
     from ..early_exit import EarlyExitClassifier
@@ -52,8 +52,7 @@ def serve(
         threads = options.threads(jobs)
 
         def load() -> EarlyExitClassifier:
-            wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
-            return load_fast(file, threads, wrapped, trust_type or ())
+            return load_served(file, threads, model, trust_pickle, trust_type or ())
 
         with as_user_error(str(file), OSError, ValueError, TypeError, ImportError):
             from ..serving.app import create_app
