@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,30 @@ def check(model: Any, rows: Any = X) -> None:
     np.testing.assert_array_equal(fast.predict(rows), np.asarray(model.predict(rows)).ravel())
     if hasattr(model, "predict_proba") and getattr(model, "voting", "soft") == "soft":
         np.testing.assert_allclose(fast.predict_proba(rows), model.predict_proba(rows), rtol=0, atol=3e-7)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
+def test_early_stopping_that_is_asked_of_a_fitted_lightgbm_is_noticed(y: Any) -> None:
+    early = {"pred_early_stop": True, "pred_early_stop_freq": 1, "pred_early_stop_margin": 0.1}
+    model = lightgbm.LGBMClassifier(n_estimators=30, verbose=-1, n_jobs=1).fit(X, y)
+    fast, before = exact(model), model.predict(X)
+    loaded = pickle.loads(pickle.dumps(fast))
+    model.set_params(**early)
+    assert (model.predict(X) != before).any()
+    with pytest.raises(ValueError, match="pred_early_stop of LGBMClassifier was replaced after wald read the model"):
+        fast.predict(X)
+    loaded.estimator_.set_params(**early)
+    with pytest.raises(ValueError, match="pred_early_stop of LGBMClassifier was replaced"):
+        loaded.predict(X)
+    with pytest.raises(TypeError, match="made with pred_early_stop, pred_early_stop_freq, pred_early_stop_margin"):
+        exact(model)
+    model.set_params(pred_early_stop=False, pred_early_stop_freq=0, pred_early_stop_margin=0)
+    check(model)
+    fast = exact(model)
+    model.booster_.best_iteration = 3
+    with pytest.raises(ValueError, match="best_iteration of Booster was replaced"):
+        fast.predict(X)
+    check(model)
 
 
 # ---- no rounds, and trees without splits -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from .readers.attentive import ATTENTIVE_LINEAR, BOOSTED_STUMPS, read_boosted_st
 from .readers.catboost import CATBOOST_MODELS, read_catboost
 from .readers.centroids import CENTROID_MODELS, read_centroids
 from .readers.kernel import KERNEL_MODELS, read_kernel
-from .readers.lightgbm import LIGHTGBM_MODELS, lightgbm_codes, read_lightgbm
+from .readers.lightgbm import LIGHTGBM_MODELS, PREDICTION_PARAMETERS, lightgbm_codes, read_lightgbm
 from .readers.linear import LINEAR_MODELS, read_linear
 from .readers.naive_bayes import NAIVE_BAYES_MODELS, binarizing_steps, read_naive_bayes
 from .readers.one_class import read_one_class
@@ -245,7 +245,10 @@ def _centroids(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading
 def _lightgbm(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     terms, decision, tie_margin, links = read_lightgbm(model)
     dtype, steps = np.dtype(np.float64), [*lightgbm_codes(model)]
-    return Reading(terms, decision, dtype, steps, row_by_row="always", tie_margin=tie_margin, links=links)
+    watches = (Watch([(model.booster_, "best_iteration")]),)
+    return Reading(
+        terms, decision, dtype, steps, watches=watches, row_by_row="always", tie_margin=tie_margin, links=links
+    )
 
 
 def _xgboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
@@ -386,7 +389,7 @@ _FAMILIES = [
     Family(
         (),
         ("predict", "predict_proba"),
-        ("_Booster", "_le", "_classes"),
+        ("_Booster", "_le", "_classes", *PREDICTION_PARAMETERS),
         _lightgbm,
         thresholds=False,
         named=LIGHTGBM_MODELS,

@@ -20,10 +20,24 @@ from .even_odds import even_odds
 from .limits import most_words, require_sizes
 
 __all__ = [
-    *("LIGHTGBM_MODELS", "LightGBMText", "lightgbm_codes", "lightgbm_rule", "read_lightgbm", "read_lightgbm_text"),
+    *(
+        "LIGHTGBM_MODELS",
+        "PREDICTION_PARAMETERS",
+        "LightGBMText",
+        "lightgbm_codes",
+        "lightgbm_rule",
+        "read_lightgbm",
+        "read_lightgbm_text",
+    ),
 ]
 
 LIGHTGBM_MODELS = ("lightgbm.sklearn.LGBMClassifier",)
+
+#: Parameters of ``LGBMClassifier`` that its predict heeds, whenever they are set; attributes once they are.
+PREDICTION_PARAMETERS = (
+    *("pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"),
+    *("start_iteration_predict", "num_iteration_predict", "predict_disable_shape_check"),
+)
 
 CATEGORICAL, DEFAULT_LEFT, MISSING_ZERO, MISSING_NAN = 1, 2, 1, 2
 
@@ -207,12 +221,7 @@ def lightgbm_rule(read: LightGBMText, what: str, n_classes: int | None = None) -
 
 def _prediction_parameters(model: Any) -> set[str]:
     """Parameters of the constructor that predict would use."""
-    return {
-        name
-        for name, value in model.get_params().items()
-        if (name.startswith("pred_") and value not in (False, None))
-        or (name in ("start_iteration_predict", "num_iteration_predict", "predict_disable_shape_check") and value)
-    }
+    return {name for name, value in model.get_params().items() if name in PREDICTION_PARAMETERS and value}
 
 
 def read_lightgbm_text(text: str) -> LightGBMText:
