@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, load, save
 from wald.online import (
     AttentiveBoosting,
     AttentivePassiveAggressive,
@@ -59,6 +59,31 @@ def test_a_learner_behind_a_scaler_leaves_early_within_its_risk(learner):
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[800:2400])
     labels = fast.predict(X[2400:])
     assert (labels != model.predict(X[2400:])).mean() <= 0.05
+
+
+@pytest.mark.filterwarnings("ignore:The file holds the terms")
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_files_of_learners(learner, n_classes, tmp_path):
+    X, y = rows(n_classes, np.float64)
+    model = learner(max_iter=2, tol=None, random_state=0).fit(X[:800], y[:800])
+    for risk in (0, 0.05):
+        fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(X[800:2400])
+        save(fast, tmp_path / "model.wald")
+        loaded = [load(tmp_path / "model.wald", estimator=model)]
+        if risk:
+            loaded.append(load(tmp_path / "model.wald"))
+        else:
+            with pytest.raises(ValueError, match="promises the labels of the estimator itself"):
+                load(tmp_path / "model.wald")
+        labels, cost = fast.predict(X[2400:], return_cost=True)
+        for one in loaded:
+            for got, expected in zip(one.predict(X[2400:], return_cost=True), (labels, cost), strict=True):
+                np.testing.assert_array_equal(got, expected)
+            np.testing.assert_array_equal([one.predict_one(x) for x in X[2400:2420]], labels[:20])
+            scores = model.decision_function(X[2400:])
+            np.testing.assert_allclose(one.decision_function(X[2400:]), scores, rtol=1e-9, atol=1e-9)
+            assert not hasattr(one, "predict_proba")
 
 
 def test_stumps_need_no_rows():

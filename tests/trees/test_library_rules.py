@@ -228,6 +228,37 @@ def test_models_of_one_class(model: Any, risk: float) -> None:
             np.testing.assert_array_equal(fast.predict_proba(rows), model.predict_proba(rows))
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("model", ONE_CLASS.values(), ids=ONE_CLASS)
+@pytest.mark.parametrize("risk", [0.0, 0.05])
+def test_files_of_one_class(model: Any, risk: float, tmp_path: Path) -> None:
+    """A file holds the label, and no scores; with the estimator it answers everything, and at risk 0 it asks for it."""
+    rows = np.abs(X)
+    model.fit(rows, np.zeros(len(rows), dtype=int))
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(rows)
+    wald.save(fast, tmp_path / "model.wald")
+    given = wald.load(tmp_path / "model.wald", estimator=model)
+    own = np.asarray(model.predict(rows)).ravel()
+    for method in ("predict_proba", "decision_function"):
+        assert hasattr(given, method) == hasattr(fast, method)
+        if hasattr(fast, method):
+            np.testing.assert_array_equal(getattr(given, method)(rows), getattr(model, method)(rows))
+    loaded = [given]
+    try:
+        loaded.append(wald.load(tmp_path / "model.wald"))
+    except ValueError as error:
+        assert risk == 0  # naive Bayes is rebuilt from its file, the others are not
+        assert "promises the labels of the estimator itself" in str(error)  # noqa: PT017
+    for one in loaded:
+        np.testing.assert_array_equal(one.predict(rows), own)
+        assert one.predict_one(rows[0]) == own[0]
+        if isinstance(one.estimator_, persistence.SavedModel):
+            assert not hasattr(one, "decision_function")
+            assert not hasattr(one, "predict_proba")
+            with pytest.raises(AttributeError, match="A saved model of one class has no decision_function"):
+                one.estimator_.decision_function(rows)
+
+
 # ---- CatBoost's classes and sums -------------------------------------------------------------------------------------
 
 CLASSES = {

@@ -8,12 +8,18 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
 from ..early_exit.rows import check_finite
 from ..engine import Packed
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel
 from ..plan import Plan
+
+
+def _has_scores(saved: Any) -> bool:
+    """Whether the terms are scores; those of one class are none, whatever the estimator's own scores are."""
+    return len(saved.classes_) > 1
 
 
 class SavedModel(ClassifierMixin, BaseEstimator):
@@ -101,6 +107,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_.take(self._model.decision.codes(self._scores(X)))
         return labels
 
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, from every term.
 
@@ -131,6 +138,11 @@ class SavedModel(ClassifierMixin, BaseEstimator):
             raise AttributeError(
                 f"A saved model has no {name}: probabilities are the estimator's own. Pass it to "
                 "wald.load(path, estimator=...)."
+            )
+        if name == "decision_function":
+            raise AttributeError(
+                "A saved model of one class has no decision_function: its file holds the label alone. Pass the "
+                "estimator to wald.load(path, estimator=...)."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

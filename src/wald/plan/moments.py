@@ -98,5 +98,7 @@ def boundary_weights(confidence: Floats, width: float = 0.7, floor: float = 0.1)
     the unit of the scores.
     """
     scale = width * max(float(np.median(confidence)), np.finfo(float).tiny)
+    if np.isinf(scale):  # there is one class only, and nothing is near
+        return np.full(len(confidence), floor)
     weights: Floats = np.exp(-0.5 * (np.minimum(confidence, FAR * scale) / scale) ** 2) + floor
     return weights
