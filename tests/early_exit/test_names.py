@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier, load, save
 from wald.models import Schema, read_model
@@ -277,3 +279,18 @@ def test_a_schema_tells_what_is_wrong() -> None:
         schema.columns(["age", "age", "body_mass"])
     with pytest.raises(ValueError, match="must have 2 columns"):
         Schema(2).columns(["a"])
+
+
+@pytest.mark.filterwarnings("error:.*feature names")
+@pytest.mark.parametrize("risk", [0, 0.05])
+def test_a_row_of_a_list_is_read_by_position_and_draws_no_warning(risk: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(600, 3))
+    X, y = pd.DataFrame(rows, columns=["a", "b", "c"]), (rows[:, 0] + rows[:, 1] ** 2 > 0.5).astype(int)
+    for steps in ((StandardScaler(),), (SimpleImputer(), StandardScaler())):
+        for last in (LogisticRegression(), HistGradientBoostingClassifier(max_iter=5), SVC()):
+            model = make_pipeline(*steps, last).fit(X[:300], y[:300])
+            fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(X[300:])
+            for row, label in zip(rows[:3].tolist(), fast.predict(X[:3]), strict=True):
+                assert fast.predict_one(row) == fast.predict_one(tuple(row)) == fast.trace(row).label == label
+                if hasattr(fast, "predict_proba"):
+                    fast.predict_proba_one(row)

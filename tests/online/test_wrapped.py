@@ -9,6 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from wald import EarlyExitClassifier, load, save
 from wald.online import (
@@ -102,9 +103,45 @@ def test_a_learner_that_learns_on_is_noticed():
         fast.predict(X[1600:])
 
 
-def test_a_list_of_hypotheses_is_refused_by_name():
-    X, y = rows(2, np.float64)
+def voters(X, y, n=12):
+    """Classifiers of two columns each, the last of which knows the wrong labels."""
+    fitted = [DecisionTreeClassifier(max_depth=2 + j % 3, random_state=j).fit(X[j::n], y[j::n]) for j in range(n - 2)]
+    fitted.append(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y))
+    return [FrozenEstimator(each) for each in [*fitted, LogisticRegression().fit(X, y[::-1])]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("risk", [0, 0.05])
+def test_a_list_of_hypotheses(risk, average, dtype):
+    X, y = rows(2, dtype)
+    model = AttentiveBoosting(voters(X[:600], y[:600]), max_iter=3, tol=None, average=average, random_state=0)
+    model.fit(X[:800], y[:800])
+    assert (model.coef_ < 0).any()
+    assert model.intercept_[0] != 0
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(X[800:2200])
+    served = X[2200:]
+    labels, cost = fast.predict(served, return_cost=True)
+    own = model.predict(served)
+    if risk == 0:
+        np.testing.assert_array_equal(labels, own)
+        np.testing.assert_array_equal([fast.predict_one(x) for x in served[:20]], own[:20])
+    assert (labels != own).mean() <= risk
+    assert cost.mean() < fast.plan_.full_cost
+    np.testing.assert_array_equal(fast.decision_function(served), model.decision_function(served))
+    model.partial_fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match="Call fit again"):
+        fast.predict(served)
+
+
+def test_lists_of_hypotheses_that_are_refused_by_name():
+    X, y = rows(4, np.float64)
     voter = FrozenEstimator(LogisticRegression().fit(X[:400], y[:400]))
     model = AttentiveBoosting([voter], max_iter=1, tol=None, random_state=0).fit(X[:800], y[:800])
-    with pytest.raises(TypeError, match="AttentiveBoosting has a list of hypotheses"):
+    with pytest.raises(TypeError, match="a list of hypotheses and 4 classes"):
         EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[800:])
+    two = np.isin(y, ["a", "b"])
+    for other, why in ((voter, "knows other classes"), (lambda rows: rows[:, 0], "is no classifier")):
+        model = AttentiveBoosting([other], max_iter=1, tol=None, random_state=0).fit(X[two], y[two])
+        with pytest.raises(TypeError, match=rf"hypotheses\[0\], .* {why}"):
+            EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[two])

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .boosters import BoosterClassifier
 from .decision import Decision
 from .links import NO_LINKS, Link, Links, as_they_are, by_columns, softmax_of_float32
-from .readers.attentive import ATTENTIVE_LINEAR, BOOSTED_STUMPS, read_boosted_stumps
+from .readers.attentive import ATTENTIVE_LINEAR, BOOSTED_STUMPS, read_boosted_stumps, read_boosted_votes
 from .readers.catboost import CATBOOST_MODELS, read_catboost
 from .readers.centroids import CENTROID_MODELS, read_centroids
 from .readers.kernel import KERNEL_MODELS, read_kernel
@@ -341,6 +341,9 @@ def _one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Readi
 
 
 def _boosted_stumps(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    check_is_fitted(model)
+    if not hasattr(model.hypotheses_, "thresholds"):  # a list
+        return _voted(read_boosted_votes(model))
     terms, decision, tie_margin = read_boosted_stumps(model)
     dtype = np.dtype(np.float32 if terms.f32_rows else np.float64)
     return Reading(terms, decision, dtype, row_by_row="always", tie_margin=tie_margin)

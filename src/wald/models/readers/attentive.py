@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..decision import Decision
+from ..members import Member, watch_of
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
+from ..votes import VoteTerms
+from .votes import Votes
 
-__all__ = ["ATTENTIVE_LINEAR", "BOOSTED_STUMPS", "read_boosted_stumps"]
+__all__ = ["ATTENTIVE_LINEAR", "BOOSTED_STUMPS", "read_boosted_stumps", "read_boosted_votes"]
 
 ATTENTIVE_LINEAR = (
     "wald.online.perceptron.AttentivePerceptron",
@@ -39,16 +44,9 @@ def read_boosted_stumps(model: Any) -> tuple[TreeTerms, Decision, float]:
     ------
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
-    TypeError
-        If its hypotheses are a list of classifiers and callables.
     """
     check_is_fitted(model)
     stumps = model.hypotheses_
-    if not hasattr(stumps, "thresholds"):
-        raise TypeError(
-            "This AttentiveBoosting has a list of hypotheses, which is not supported. Wrap one with "
-            "hypotheses='stumps', or the fitted classifiers of the list as a VotingClassifier."
-        )
     coef = np.asarray(model.coef_, dtype=np.float64)
     intercept = np.asarray(model.intercept_, dtype=np.float64)
     builder = TreesBuilder(int(stumps.n_features))
@@ -61,3 +59,43 @@ def read_boosted_stumps(model: Any) -> tuple[TreeTerms, Decision, float]:
     sizes = np.abs(coef).sum(axis=1) + np.abs(intercept)
     tie_margin = float(sizes.max(initial=0.0)) * eps * (coef.shape[1] + 1)
     return terms, Decision("sign" if n_classes == 2 else "argmax", n_classes), tie_margin
+
+
+def read_boosted_votes(model: Any) -> Votes:
+    """Read a fitted `wald.online.AttentiveBoosting` of two classes over a list of classifiers.
+
+    Parameters
+    ----------
+    model : estimator
+
+    Returns
+    -------
+    Votes
+        A weight times 1 or -1 for each member; the intercept is one more, which always says 1. Rows within rounding of
+        a tie are left to the model, whose own sums may be in float32.
+
+    Raises
+    ------
+    TypeError
+        If it knows more classes, or a hypothesis is a callable or knows other classes.
+    """
+    what, members = "This AttentiveBoosting has a list of hypotheses", model.hypotheses_.members
+    classes, width = np.asarray(model.classes_), int(model.n_features_in_)
+    if len(classes) != 2:
+        raise TypeError(
+            f"{what} and {len(classes)} classes, which is supported for two classes only. Wrap one with "
+            "hypotheses='stumps', or the fitted classifiers of the list as a VotingClassifier."
+        )
+    for j, member in enumerate(members):
+        if not hasattr(member, "predict") or not np.isin(list(member.classes_), classes).all():
+            why = "knows other classes" if hasattr(member, "predict") else "is no classifier"
+            raise TypeError(
+                f"{what}, of which hypotheses[{j}], {str(member)[:60]}, {why}; such votes are not supported."
+            )
+    constant = DummyClassifier(strategy="constant", constant=classes[1]).fit(np.zeros((2, width)), classes)
+    named = [*((f"hypotheses[{j}]", member) for j, member in enumerate(members)), ("the intercept", constant)]
+    read = tuple(Member(name, member, "predict", classes) for name, member in named)
+    tags = get_tags(model).input_tags
+    weights = np.append(np.asarray(model.coef_, dtype=np.float64)[0], np.asarray(model.intercept_, dtype=np.float64))
+    terms = VoteTerms(read, weights, 2, width, 1.0, single=True, nan=bool(tags.allow_nan), sparse=bool(tags.sparse))
+    return Votes(terms, Decision("sign", 2), tuple(watch_of(member) for member in members))
