@@ -36,7 +36,11 @@ SECTIONS = (
         "Ladder Lossless Budget ConstantBoundary CurvedBoundary OptimalBoundary Qwyc ErrorSpending LikelihoodRatio "
         "Margin VoteBoundary",
     ),
-    ("Rules of your own", "wald.stopping", "Rule Walk Moments Boundary StageScores check_rule check_stopping_rule"),
+    (
+        "Rules of your own",
+        "wald.stopping",
+        "Rule Needs Walk Moments Boundary StageScores check_rule check_stopping_rule",
+    ),
     (
         "Certificates",
         "wald.stopping",

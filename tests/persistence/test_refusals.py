@@ -22,7 +22,7 @@ import wald
 from wald import EarlyExitClassifier
 from wald.early_exit import CompiledPlan
 from wald.persistence import container
-from wald.stopping import Boundary, Certificate, Ladder
+from wald.stopping import Boundary, Certificate, Ladder, Needs
 
 
 @pytest.fixture
@@ -35,8 +35,7 @@ class OwnRule:
     """A user-defined rule."""
 
     readout: ClassVar[str] = "regressed"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs()
 
     def boundary(self, walk):
         return Boundary.symmetric(walk.threshold, np.ones(walk.n_stages))

@@ -14,7 +14,7 @@ from wald.plan.order import greedy_order, sorted_order
 from wald.plan.qwyc import qwyc_order
 from wald.plan.recipes import LEAST_POOL, SPARSE_POOL
 from wald.plan.recipes import recipes as recipes_of
-from wald.stopping import Budget
+from wald.stopping import Budget, Ladder, Needs
 
 COSTS = CostModel(row=0.0, unit=1.0, readout=0.01, stage=0.1, full=100.0)
 D = 12
@@ -110,12 +110,18 @@ def test_partial_readouts_put_the_rest_at_the_mean_of_weighted_rows():
         np.testing.assert_array_equal(readout.weights[0], COEF[found.terms[:m]])
 
 
+class Asking(Ladder):
+    """A ladder with stages that no plan can have."""
+
+    needs = Needs(stages=(D, 50, 0))
+
+
 def test_stages_come_after_blocks_and_where_a_budget_wants_one():
     (blocks,) = made(block=4, stages_at_blocks=True, order="sorted")
     assert (blocks.stages[:-1] % 4 == 0).all()
-    (requested,) = made(rule=Budget(7), extra_stages=(7,), order=np.arange(D), readout="partial")
+    (requested,) = made(rule=Budget(7), order=np.arange(D), readout="partial")
     assert 7 in requested.stages
-    (beyond,) = made(extra_stages=(D, 50, 0), order="sorted")
+    (beyond,) = made(rule=Asking(), order="sorted")
     assert beyond.stages[-1] == D
     assert (beyond.stages[:-1] < D).all()
 

@@ -16,6 +16,7 @@ from wald.stopping import (
     Budget,
     Ladder,
     Lossless,
+    Needs,
     check_rule,
     check_stopping_rule,
 )
@@ -147,6 +148,16 @@ def test_a_risk_needs_a_rule_that_can_keep_it():
         check_rule(Ladder(), 1.0)
 
 
+#: What rules with an error declare.
+NEEDS = {
+    "lossless": Needs(lossless=True),
+    "no needs": {"lossless": False},
+    "stages": Needs(stages=(2.5,)),
+    "share": Needs(order_share=1.0),
+    "both": Needs(lossless=True, forced=True),
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Broken(Ladder):
     """A rule with one error."""
@@ -154,8 +165,8 @@ class Broken(Ladder):
     fault: str = ""
 
     @property
-    def lossless(self):
-        return self.fault == "lossless"
+    def needs(self):
+        return NEEDS.get(self.fault, Ladder.needs)
 
     def boundary(self, walk):
         boundary = super().boundary(walk)
@@ -167,6 +178,12 @@ class Broken(Ladder):
             walk.stage_costs[0] += 1.0
         if self.fault == "refuses":
             raise ValueError("no")
+        if self.fault == "bounds":
+            return Lossless().boundary(walk)
+        if self.fault == "fixed scales":
+            return dataclasses.replace(boundary, high_scale=np.ones(walk.n_stages))
+        if self.fault == "moved":
+            return dataclasses.replace(boundary, high_center=boundary.high_center + 0.1)
         if self.fault == "table":
             return boundary.thresholds(1.0, np.float64)
         return boundary
@@ -181,6 +198,13 @@ class Broken(Ladder):
         ("refuses", "alike"),
         ("table", "must return a Boundary"),
         ("lossless", "as the full model does"),
+        ("no needs", "instance of wald.stopping.Needs"),
+        ("both", "cannot be lossless"),
+        ("stages", "whole numbers"),
+        ("share", "order_share must be"),
+        ("bounds", "alike: Lossless needs 'remainder_low'"),
+        ("fixed scales", "scales must grow"),
+        ("moved", "at the decision threshold"),
     ],
 )
 def test_the_checker_names_the_fault(fault, message):

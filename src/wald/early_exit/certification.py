@@ -62,7 +62,7 @@ class Promise:
 
 def require_proof(made: Promise, plan: Plan, wanted: Promise) -> None:
     """Refuse a lossless promise for a plan, unless a lossless rule made it."""
-    if wanted.risk is None or not wanted.rule.lossless or (made.rule.lossless and plan.boundary.fixed):
+    if wanted.risk is None or not wanted.rule.needs.lossless or (made.rule.needs.lossless and plan.boundary.fixed):
         return
     raise ValueError(
         f"recertify cannot promise risk={wanted.risk!r} by proof: the exits of this plan were not placed by a lossless "
@@ -85,7 +85,7 @@ def certificate_scores(
     model: AdditiveModel, plan: Plan, rows: Rows, promise: Promise, n_threads: int
 ) -> StageScores | None:
     """Stage scores of the certificate rows; None if the promise is lossless, so that nothing is counted."""
-    by_proof = promise.rule.lossless and promise.risk is not None
+    by_proof = promise.rule.needs.lossless and promise.risk is not None
     return None if by_proof else scores_at_stages(model, plan, rows, n_threads)
 
 
@@ -169,7 +169,7 @@ def evaluating_everything(
 def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
     """Expected cost of a row under a plan with its thresholds."""
     costs = plan.cost_model
-    if promise.rule.lossless and model.terms.rest_by_model:  # undecided rows do not go through the remaining terms
+    if promise.rule.needs.lossless and model.terms.rest_by_model:  # undecided rows take no further terms
         costs = replace(costs, finish=costs.full)
     return costs.expected(plan.stage_terms, plan.stage_costs, plan.reached, model.terms.n_outputs)
 

@@ -275,7 +275,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         if ranges is not None:
             ranges.require(given.preprocessed)
         warn_of_training_rows(model, given.preprocessed[rows])
-        if not rule.lossless:  # a proof does not depend on the rows
+        if not rule.needs.lossless:  # a proof does not depend on the rows
             warn_of_leaf_counts(model, given.preprocessed[rows])
         promise = Promise.of(self, groups is not None)
         request = Request.of(self, model, X, rule, protect, effective_threads(self.n_jobs), rng)
@@ -333,7 +333,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         rows = compiled.read(X)
         groups = None if groups is None else group_numbers(groups, len(rows))
         warn_of_training_rows(compiled.model, rows.preprocessed)
-        if not promise.rule.lossless:
+        if not promise.rule.needs.lossless:
             warn_of_leaf_counts(compiled.model, rows.preprocessed)
         certified = compiled.recertified(rows, groups, promise, effective_threads(self.n_jobs))
         other._install(certified, self.estimator_, given=rows.raw)

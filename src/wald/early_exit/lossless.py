@@ -13,10 +13,10 @@ from ..engine.rows import Conversion, pieces
 from ..models import AdditiveModel
 from ..plan import Recipe
 from ..plan.moments import Floats
-from ..stopping import Lossless, Rule
+from ..stopping import Rule
 
 
-def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
+def remainders(model: AdditiveModel, recipe: Recipe, rule: Rule) -> tuple[Floats, Floats, Floats]:
     """Bounds of (full score - readout) at every stage, and of rounding; with several outputs, for margins of pairs."""
     terms = model.terms
     n = terms.n_terms
@@ -70,9 +70,7 @@ class FeatureRanges:
     @classmethod
     def of(cls, model: AdditiveModel, rule: Rule) -> FeatureRanges | None:
         """Read the ranges of a rule; None if it has none, or if the model does not use them."""
-        if not isinstance(rule, Lossless) or (rule.low is None and rule.high is None):
-            return None
-        if not model.terms.needs_feature_ranges():
+        if (rule.needs.low is None and rule.needs.high is None) or not model.terms.needs_feature_ranges():
             return None
         return cls(*_feature_ranges(model, rule), model.allow_nan, model.terms.conversion)
 
@@ -106,17 +104,17 @@ class FeatureRanges:
         return found[0] if len(found) == 1 else np.concatenate(found)
 
 
-def _feature_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
+def _feature_ranges(model: AdditiveModel, rule: Rule) -> tuple[Floats, Floats]:
     """Bounds of the features from a rule, broadcast to one value per feature."""
-    n = model.terms.n_features
-    if (rule.low is not None or rule.high is not None) and model.preprocessing is not None:
+    n, needs, name = model.terms.n_features, rule.needs, type(rule).__name__
+    if (needs.low is not None or needs.high is not None) and model.preprocessing is not None:
         raise ValueError(
-            "Lossless(low=, high=) refers to raw columns, which the pipeline transforms before the model reads them."
+            f"{name}(low=, high=) refers to raw columns, which the pipeline transforms before the model reads them."
         )
     ranges = []
-    for name, bound, missing in (("low", rule.low, -np.inf), ("high", rule.high, np.inf)):
+    for end, bound, missing in (("low", needs.low, -np.inf), ("high", needs.high, np.inf)):
         values = np.asarray(missing if bound is None else bound, dtype=np.float64)
         if values.ndim == 1 and len(values) != n:
-            raise ValueError(f"Lossless({name}=) must be a number, or one for each of {n} features. Got {len(values)}.")
+            raise ValueError(f"{name}({end}=) must be a number, or one for each of {n} features. Got {len(values)}.")
         ranges.append(np.broadcast_to(values, (n,)).astype(np.float64))
     return ranges[0], ranges[1]

@@ -115,7 +115,7 @@ def require_estimator(estimator: Any) -> None:
 
 def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None:
     """Refuse several splits where nothing is certified by counting."""
-    if not isinstance(n_splits, str) and n_splits > 1 and (risk is None or rule.lossless):
+    if not isinstance(n_splits, str) and n_splits > 1 and (risk is None or rule.needs.lossless):
         raise ValueError(
             f"n_splits={n_splits} needs a promise that is certified by counting: a risk above 0 and a rule that is not "
             "lossless. Use n_splits=1 or 'auto'."
@@ -132,7 +132,7 @@ def _check_sides(rule: Rule, protect: Any) -> None:
             f"protect={protect!r} lets rows leave as {other} only, and sides={protect!r} of the rule as {protect} "
             f"only, so that none could leave: use sides={other!r} or 'both'."
         )
-    if rule.forced:
+    if rule.needs.forced:
         raise ValueError(
             f"protect={protect!r} lets rows leave as {other} only, and {rule!r} makes every row leave: use 'all' or "
             "'each'."

@@ -17,7 +17,7 @@ from ..models import NO_SURROGATES, AdditiveModel, Units
 from ..models.terms import Precision
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
-from ..stopping import Boundary, Budget, Ladder, Lossless, StageScores, Walk
+from ..stopping import Boundary, StageScores, Walk
 from .costs import LINE, Costs
 from .full_model import FullModel
 from .lossless import remainders
@@ -106,7 +106,6 @@ def make_plan(
             surrogates=terms.surrogates(order.preprocessed, scores, model.decision.n_classes),
             evaluate=evaluate,
             rng=request.rng,
-            extra_stages=(int(request.rule.k),) if isinstance(request.rule, Budget) else (),
             threshold=model.decision.threshold,
             races=_races(model, units, request),
             also_ordered_by=_priced_by_columns(model, units, request),
@@ -125,7 +124,7 @@ def _races(model: AdditiveModel, units: Units, request: Request) -> bool:
     decision, terms = model.decision, model.terms
     apart = terms.keeps_sums and terms.owners() is not None and len(units.members) == terms.n_terms
     few = 2 < decision.n_classes <= _core.LIMITS["race_classes"] and decision.kind == "argmax"
-    return apart and few and units.buys is None and isinstance(request.rule, Ladder)
+    return apart and few and units.buys is None and request.rule.needs.error_scales
 
 
 def _standardized_errors(early: Stages, traced: Callable[[Stages], Trace], scores: Floats) -> Floats:
@@ -159,7 +158,7 @@ def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool
     rows : Rows
     request : Request
     """
-    if model.terms.plans_sparse_rows or not sparse.issparse(rows.preprocessed) or request.rule.lossless:
+    if model.terms.plans_sparse_rows or not sparse.issparse(rows.preprocessed) or request.rule.needs.lossless:
         return False
     if request.feature_costs is not None or request.feature_groups is not None:
         return False
@@ -195,7 +194,7 @@ def _confidence(model: AdditiveModel, scores: Floats) -> Floats:
 def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
     """Choose float32, unless its rounding may change too many labels, or exits must be lossless."""
     X = rows.preprocessed
-    if "float32" not in model.terms.precisions or request.rule.lossless:
+    if "float32" not in model.terms.precisions or request.rule.needs.lossless:
         return "float64"
     if isinstance(X, np.ndarray) and X.size and np.abs(X).max() > LARGEST_SINGLE:
         return "float64"
@@ -224,7 +223,7 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
         names, groups, prices = _moved(source, names, groups, prices)
     run = 1
     dense = not sparse.issparse(rows.preprocessed)
-    if by_column and request.cost == "time" and not request.columnar and dense and not request.rule.lossless:
+    if by_column and request.cost == "time" and not request.columnar and dense and not request.rule.needs.lossless:
         run = max(1, LINE // rows.preprocessed.itemsize)
     return terms.units(names, groups, prices, run)
 
@@ -253,7 +252,7 @@ def _walk(model: AdditiveModel, recipe: Recipe, traced: StageScores, scores: Flo
     binary = traced.scores is not None
     if partial and binary:
         imputed = np.array([r.bias[0] for r in recipe.early.readouts]) - model.terms.intercept[0]
-    if isinstance(request.rule, Lossless):
+    if request.rule.needs.bounds:
         low, high, slack = remainders(model, recipe, request.rule)
     return Walk(
         full=traced.full,

@@ -83,7 +83,7 @@ def kept_if_faster(
     clear = model.preprocessing is None and CLEAR * expected < costs.full
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
-    predictor = Predictor(model, trial, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
+    predictor = Predictor(model, trial, promise.rule.needs.lossless, ranges=FeatureRanges.of(model, promise.rule))
     races = ON_ENGINE if model.terms.serves_full else ON_MODEL
     ratios = [_worst_ratio(predictor, X, n_threads)]
     if ratios[0] >= races.at_once:  # perhaps because the machine was busy for a moment

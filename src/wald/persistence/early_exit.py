@@ -50,7 +50,7 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     elif pipeline is None:
         require_no_preprocessing(served.model)
     checked_rule(owner)  # raises for parameters that a file cannot hold
-    lossless = served.by_proof or served.promise.rule.lossless
+    lossless = served.by_proof or served.promise.rule.needs.lossless
     try:
         check_promise(owner.certificate_, served.plan, served.by_proof, lossless)
     except FileFormatError as error:
@@ -226,7 +226,7 @@ class Parts:
         stock.done()
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
         require(self.by_proof == (self.parameters["risk"] == 0), "header.by_proof does not follow from the risk")
-        check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.lossless)
+        check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.needs.lossless)
 
     @staticmethod
     def _archive(raw: Any, stock: Stock) -> bytes | None:

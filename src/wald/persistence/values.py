@@ -38,7 +38,7 @@ def registry() -> Mapping[str, type]:
     rules = [
         c
         for c in exported
-        if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "boundary") and hasattr(c, "lossless")
+        if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "boundary") and hasattr(c, "needs")
     ]
     return {c.__name__: c for c in (*rules, CostModel, PassTimes, Certificate, Stratum, HOG)}
 

@@ -48,7 +48,7 @@ def boldest(
     float
         Infinite if no scale is allowed; 1 for rules that are used as they are.
     """
-    if risk is None or rule.lossless or rule.forced:
+    if risk is None or rule.needs.lossless or rule.needs.forced:
         return 1.0
     members, risks = _members(seen, protect)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..engine import Stages
-from ..stopping import Boundary, Ladder, Walk
+from ..stopping import Boundary, Walk
 from ..utils.warn import warn_caller
 from .boldness import boldest, shares_reached
 from .cost import CostModel, thinned
@@ -24,7 +24,7 @@ from .plan import Plan
 from .problem import Evaluation, Problem, Recipe
 from .recipes import orders_all_units, recipes
 
-#: Where rows share cache lines, the ladder divides the scale of a stage by this power of its number of terms.
+#: Where rows share cache lines, scales that are errors are divided by this power of the stage's number of terms.
 LATE_BOLDNESS = 0.15
 #: A class is out of the race if it lies this many times further behind the best one than a row must lie ahead to leave
 #: on the validation rows.
@@ -120,7 +120,7 @@ def _passes(recipe: Recipe, evaluation: Evaluation, reached: Floats) -> tuple[St
 def _boundary(walk: Walk, recipe: Recipe, costs: CostModel | None, problem: Problem) -> Boundary:
     """Boundary of the rule, for these stages and the rows that the promise covers."""
     boundary = problem.rule.boundary(walk).restricted(problem.protect)
-    if costs is not None and costs.rows_per_line > 1 and isinstance(problem.rule, Ladder):
+    if costs is not None and costs.rows_per_line > 1 and problem.rule.needs.error_scales:
         return boundary.rescaled(recipe.stage_terms.astype(np.float64) ** -LATE_BOLDNESS)
     return boundary
 
@@ -153,7 +153,7 @@ def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[li
     """Candidate subsets of the stages, as indices; all stages are taken if they cost nothing, as in units."""
     stages = recipe.stages[:-1].tolist()
     everything = list(range(len(stages)))
-    if not stages or problem.rule.forced or (cost_model.readout == 0 and cost_model.stage == 0):
+    if not stages or problem.rule.needs.forced or (cost_model.readout == 0 and cost_model.stage == 0):
         return [everything]
     index = {m: t for t, m in enumerate(stages)}
     candidates = [stages]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -149,8 +149,6 @@ class Problem:
     evaluate : callable
         Takes a recipe and returns its `Evaluation`.
     rng : Generator
-    extra_stages : tuple of int
-        Additional numbers of units after which a ladder may have a stage.
     threshold : float
         Binary models answer positive above it.
     races : bool
@@ -175,7 +173,6 @@ class Problem:
     surrogates: Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None
     evaluate: Callable[[Recipe], Evaluation]
     rng: np.random.Generator
-    extra_stages: tuple[int, ...] = field(default=())
     threshold: float = 0.0
     races: bool = False
     also_ordered_by: Units | None = None

@@ -11,7 +11,6 @@ from scipy import sparse
 from ..engine import Stages
 from ..models.terms import NO_SURROGATES, Surrogates
 from ..models.units import Purchase, Units
-from ..stopping import Ladder, Qwyc
 from .cost import geometric
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
 from .order import Ints, greedy_order, sorted_order
@@ -62,7 +61,7 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
                 orders.append(other)
         for recipe in orders:
             yield from _with_sums(problem, recipe, values, weights, pool) if problem.terms.keeps_sums else [recipe]
-        if problem.rule.lossless and problem.terms.orders_all_units and _is_greedy(problem):
+        if problem.rule.needs.lossless and problem.terms.orders_all_units and _is_greedy(problem):
             # what proves a label is how little the rest can change
             yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES)
     if problem.surrogates is not None and uses_surrogates:
@@ -158,7 +157,7 @@ def _recipe(
         )
     else:
         mean = np.zeros(problem.terms.n_terms)
-        if not (problem.rule.lossless and problem.terms.n_outputs > 1):  # bounds of gaps hold for any pair of outputs
+        if not (problem.rule.needs.lossless and problem.terms.n_outputs > 1):  # its bounds hold for any pair of outputs
             mean[pool] = seen.term_mean[: len(pool)]
         readouts = partial_readouts(
             problem.terms.coef,
@@ -191,7 +190,7 @@ def _with_sums(problem: Problem, recipe: Recipe, values: Floats, row_weights: Fl
     mixed = mixed_stages(terms, recipe.stage_terms, recipe.early.readouts)
     yield replace(recipe, early=mixed)
     counts = problem.terms.leaf_counts()
-    if counts is None or len(mixed) == 0 or not isinstance(problem.rule, Ladder) or len(values) < LEAST_ROWS:
+    if counts is None or len(mixed) == 0 or not problem.rule.needs.error_scales or len(values) < LEAST_ROWS:
         return
     terms = replace(terms, leaves=problem.terms.leaves(problem.order_rows, pool), n_leaves=counts[pool])
     yield replace(recipe, early=corrected_stages(terms, mixed))
@@ -249,7 +248,8 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
     """Order the units in the pool by the number of order rows that they decide."""
     if problem.terms.n_outputs > 1:
         raise ValueError("order='qwyc' is for binary models; for several classes use 'greedy'.")
-    alpha = problem.rule.alpha if isinstance(problem.rule, Qwyc) else problem.risk or 0.0
+    own = problem.rule.needs.order_share
+    alpha = own if own is not None else problem.risk or 0.0
     units, sums = unit_sums(values, pool, problem.terms.coef[0], problem.units.members)
     costs = _alone(problem.units.take(units.tolist()))
     order = qwyc_order(sums, problem.scores[:, 0], problem.threshold, costs, alpha)
@@ -264,6 +264,6 @@ def _all_stages(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
         fine = geometric(problem.block, last, 1.19, problem.block)
     else:
         fine = geometric(first, last, ratio)
-    stages = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}
+    stages = {*fine, *(m for m in problem.rule.needs.stages if 1 <= m <= last)}
     to_the_end = orders_all_units(problem) or problem.terms.keeps_sums
     return sorted({*stages, last} if to_the_end and last > 0 else stages)

@@ -38,7 +38,7 @@ from .rules.likelihood_ratio import LikelihoodRatio
 from .rules.margin import Margin
 from .rules.optimal import OptimalBoundary
 from .rules.qwyc import Qwyc
-from .rules.rules import Budget, Ladder, Lossless, Rule, check_rule
+from .rules.rules import Budget, Ladder, Lossless, Needs, Rule, check_rule
 from .rules.spending import ErrorSpending
 from .rules.votes import VoteBoundary
 
@@ -57,6 +57,7 @@ __all__ = [
     "Lossless",
     "Margin",
     "Moments",
+    "Needs",
     "OptimalBoundary",
     "OptimisticBoundaryWarning",
     "Qwyc",

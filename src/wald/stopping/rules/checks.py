@@ -4,52 +4,76 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 
 from ..core.boundary import Boundary
 from ..core.walk import Walk
-from .rules import READOUTS, Rule
+from .rules import READOUTS, Needs, Rule
 
 
 def check_stopping_rule(rule: Rule) -> None:
     """Raise AssertionError, saying what is wrong, unless `rule` keeps the contract of stopping rules.
 
-    The rule is tried on a small binary walk, a small multiclass one and one of equal votes. It may refuse some of them
-    with ValueError, but not all. It must be a value (copies and pickles compare equal), leave the walk unchanged,
-    return equal tables for equal walks, and return a `Boundary` with a row per early stage that
+    The rule is tried on a small binary walk, a small multiclass one and one of equal votes, which have bounds of the
+    unseen terms only if it needs them. It may refuse some of them with ValueError, but not all. It must be a value
+    (copies and pickles compare equal), leave the walk unchanged, return equal tables for equal walks, and return a
+    `Boundary` with a row per early stage that
 
     * widens with `q`, if the rule is statistical: scales are positive where centres are finite;
     * is never bolder in float32 than in float64;
     * lets no row leave at ``q = inf``;
-    * never differs from the full model, if the rule is lossless.
+    * never differs from the full model, if the rule is lossless;
+    * grows with the errors of the estimates, around the decision threshold, if the rule says so (`Needs.error_scales`).
 
     Examples
     --------
     >>> from wald.stopping import Ladder
     >>> check_stopping_rule(Ladder())
     """
-    assert isinstance(rule, Rule), "a rule needs readout, lossless, forced and boundary(walk)"
+    assert isinstance(rule, Rule), "a rule needs readout, needs and boundary(walk)"
+    assert isinstance(rule.needs, Needs), "needs must be an instance of wald.stopping.Needs"
     assert rule.readout in READOUTS, f"readout must be one of {READOUTS}, got {rule.readout!r}"
-    assert not (rule.lossless and rule.forced), "a rule that forces exits cannot be lossless"
+    assert not (rule.needs.lossless and rule.needs.forced), "a rule that forces exits cannot be lossless"
     assert copy.deepcopy(rule) == rule, "a copy must compare equal"
     assert pickle.loads(pickle.dumps(rule)) == rule, "a pickle must compare equal"
-    refusals = 0
-    walks = (example_walk(n_classes=2), example_walk(n_classes=3), example_votes())
+    stages, share = rule.needs.stages, rule.needs.order_share
+    assert all(isinstance(m, int) for m in stages), f"needs.stages must hold whole numbers, got {stages!r}"
+    assert share is None or 0.0 <= share < 1.0, f"needs.order_share must be at least 0 and below 1, got {share!r}"
+    refusals = []
+    walks = [_given(rule, walk) for walk in (example_walk(n_classes=2), example_walk(n_classes=3), example_votes())]
     for walk in walks:
         before = pickle.dumps(walk)
         try:
             boundary = rule.boundary(walk)
-        except ValueError:
-            refusals += 1
+        except ValueError as refusal:
+            refusals.append(refusal)
             continue
         assert pickle.dumps(walk) == before, "boundary(walk) must not change the walk"
         assert pickle.dumps(rule.boundary(walk)) == pickle.dumps(boundary), "the same walk must give the same table"
         _check_table(rule, walk, boundary)
-        if rule.lossless:
+        if rule.needs.lossless:
             codes, _ = walk.stage_scores.answers(*boundary.thresholds(1.0, np.float64))
             assert (codes == walk.full).all(), "a lossless rule must answer as the full model does"
-    assert refusals < len(walks), "the rule refuses binary walks, multiclass walks and votes alike"
+        if rule.needs.error_scales:
+            _check_scales(rule, walk, boundary)
+    assert len(refusals) < len(walks), f"the rule refuses binary walks, multiclass walks and votes alike: {refusals[0]}"
+
+
+def _given(rule: Rule, walk: Walk) -> Walk:
+    """The walk as a plan gives it to the rule: with bounds only if it needs them, and sums if it reads them."""
+    if not rule.needs.bounds:
+        walk = replace(walk, remainder_low=None, remainder_high=None, slack=None)
+    return walk if rule.readout == "partial" else replace(walk, imputed=None)
+
+
+def _check_scales(rule: Rule, walk: Walk, boundary: Boundary) -> None:
+    assert (boundary.high_center == walk.threshold).all(), "error_scales: centres must lie at the decision threshold"
+    if walk.binary:
+        errors = walk.goal.std() * np.ones_like(walk.stage_scores.judged)
+        once, twice = (rule.boundary(replace(walk, errors=size * errors)).high_scale for size in (1.0, 2.0))
+        assert np.allclose(twice, 2.0 * once), "error_scales: scales must grow with walk.residual_size()"
 
 
 def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
@@ -59,7 +83,7 @@ def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     stuck_low = np.isfinite(boundary.low_center) & (boundary.low_scale == 0.0)
     stuck_high = np.isfinite(boundary.high_center) & (boundary.high_scale == 0.0)
     moved = not (stuck_low | stuck_high).any()
-    assert moved or rule.lossless or rule.forced, "q must move every threshold of a statistical rule"
+    assert moved or rule.needs.lossless or rule.needs.forced, "q must move every threshold of a statistical rule"
     low, high = boundary.thresholds(1.0, np.float64)
     low32, high32 = boundary.thresholds(1.0, np.float32)
     outwards = (low32 <= low) & (high32 >= high)

@@ -23,7 +23,7 @@ from ..papers.levels import (
     simple_bridge_boundary,
 )
 from ..papers.published import SIDES, Sides
-from .rules import Readout
+from .rules import Needs, Readout
 from .sides import Columns, Side, table
 
 Kind = Literal["bridge", "bridge_simple", "reflection", "reflection_raw", "reflection_exact", "conditional"]
@@ -150,8 +150,7 @@ class ConstantBoundary:
     centre: Centre | None = None
     variance: Variance | None = None
     readout: ClassVar[Readout] = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs()
 
     def __post_init__(self) -> None:
         require_option("ConstantBoundary", "kind", self.kind, tuple(_FORMULAS))

@@ -14,7 +14,7 @@ from ..core.validation import require_option
 from ..core.walk import Walk
 from ..papers.levels import curved_boundary
 from ..papers.published import SIDES, Sides
-from .rules import Readout
+from .rules import Needs, Readout
 from .sides import Columns, Side, table
 
 Error = Literal["posterior", "conditional", "joint", "disagreement"]
@@ -73,8 +73,7 @@ class CurvedBoundary:
     sides: Sides = "both"
     remainder: Remainder = "regression"
     readout: ClassVar[Readout] = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs()
 
     def __post_init__(self) -> None:
         if not (isinstance(self.delta, Real) and 0.0 < self.delta < 0.5):

@@ -14,7 +14,7 @@ from ..core.boundary import Boundary
 from ..core.validation import require_option, require_share
 from ..core.walk import Float64Array, Walk
 from ..papers.published import SIDES, Sides, open_sides, published_table
-from .rules import READOUTS, Readout
+from .rules import READOUTS, Needs, Readout
 
 Density = Literal["kernel", "gaussian", "isotonic"]
 
@@ -81,8 +81,7 @@ class LikelihoodRatio:
     density: Density = "kernel"
     sides: Sides = "both"
     readout: Readout = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs()
 
     def __post_init__(self) -> None:
         require_share("LikelihoodRatio", "alpha", self.alpha)

@@ -13,7 +13,7 @@ from ..core.boundary import Boundary
 from ..core.validation import require, require_option, require_positive
 from ..core.walk import Walk
 from ..papers.published import SIDES, Sides, open_sides
-from .rules import Readout
+from .rules import Needs, Readout
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,7 @@ class Margin:
     every: int = 10
     sides: Sides = "both"
     readout: ClassVar[Readout] = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs()
 
     def __post_init__(self) -> None:
         require_positive("Margin", "value", self.value)

@@ -14,7 +14,7 @@ from ..core.validation import require_fraction, require_option
 from ..core.walk import Moments, Walk
 from ..papers.induction import Policy, Problem
 from ..papers.published import SIDES, Sides
-from .rules import Readout
+from .rules import Needs, Readout
 from .sides import Columns, Side, table
 
 
@@ -65,8 +65,7 @@ class OptimalBoundary:
     delta: float = 0.05
     sides: Sides = "both"
     readout: ClassVar[Readout] = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs()
 
     def __post_init__(self) -> None:
         require_fraction("OptimalBoundary", "delta", self.delta)

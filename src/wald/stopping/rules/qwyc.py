@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ..core.survivors import Survivors, allowed, loosest, loosest_pair, reconcil
 from ..core.validation import require_option, require_share
 from ..core.walk import Walk
 from ..papers.published import SIDES, Sides, open_sides, published_table
-from .rules import READOUTS, Readout
+from .rules import READOUTS, Needs, Readout
 
 
 @dataclass(frozen=True)
@@ -59,13 +58,16 @@ class Qwyc:
     alpha: float = 0.005
     sides: Sides = "both"
     readout: Readout = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         require_share("Qwyc", "alpha", self.alpha)
         require_option("Qwyc", "sides", self.sides, SIDES)
         require_option("Qwyc", "readout", self.readout, READOUTS)
+
+    @property
+    def needs(self) -> Needs:
+        """Its order of units may decide as many rows otherwise as its thresholds."""
+        return Needs(order_share=self.alpha)
 
     def boundary(self, walk: Walk) -> Boundary:
         """Place the thresholds from the first stage to the last; q = 1 uses them as placed."""

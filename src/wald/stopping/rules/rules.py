@@ -17,6 +17,45 @@ Readout = Literal["regressed", "partial"]
 READOUTS: tuple[Readout, ...] = ("regressed", "partial")
 
 
+Range = float | tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a stopping rule is, what it must be given, and what a plan may do with its thresholds.
+
+    The defaults are those of a rule that compares estimates with thresholds of its own.
+
+    Parameters
+    ----------
+    lossless : bool, default=False
+        Whether the rule is certified by proof: no early answer can differ from the full model's.
+    forced : bool, default=False
+        Whether the rule makes rows leave whatever their scores, so that no risk can be promised.
+    bounds : bool, default=False
+        Whether the rule reads `Walk.remainder_low`, `remainder_high` and `slack`.
+    low, high : float, tuple of float or None, default=None
+        Known range of the features, from which these bounds of linear models follow.
+    stages : tuple of int, default=()
+        Numbers of units after which a plan must be able to stop.
+    order_share : float or None, default=None
+        Share of the plan rows that ``order="qwyc"`` may decide otherwise than the full model; None: the risk.
+    error_scales : bool, default=False
+        Whether thresholds lie `Walk.residual_size` around the decision threshold, times a constant. A plan may then
+        divide estimates by what each row's leaves say of their error, make late stages bolder, and drop classes that
+        are far behind.
+    """
+
+    lossless: bool = False
+    forced: bool = False
+    bounds: bool = False
+    low: Range = None
+    high: Range = None
+    stages: tuple[int, ...] = ()
+    order_share: float | None = None
+    error_scales: bool = False
+
+
 @runtime_checkable
 class Rule(Protocol):
     """A stopping rule: a small value object that turns a `Walk` into a `Boundary`.
@@ -29,12 +68,8 @@ class Rule(Protocol):
         """The readout whose scores are compared with the thresholds."""
 
     @property
-    def lossless(self) -> bool:
-        """Whether the rule is certified by proof: no early answer can differ from the full model's."""
-
-    @property
-    def forced(self) -> bool:
-        """Whether the rule makes rows leave whatever their scores, so that no risk can be promised."""
+    def needs(self) -> Needs:
+        """What the rule needs, and what a plan may do with it."""
 
     def boundary(self, walk: Walk) -> Boundary:
         """Turn `walk` into the rule's table for its stages; q = 1 uses it as published."""
@@ -59,8 +94,7 @@ class Ladder:
     """
 
     readout: Readout = "regressed"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(error_scales=True)
 
     def __post_init__(self) -> None:
         require_option("Ladder", "readout", self.readout, READOUTS)
@@ -96,11 +130,9 @@ class Lossless:
     Lossless(low=0.0, high=255.0)
     """
 
-    low: float | tuple[float, ...] | None = None
-    high: float | tuple[float, ...] | None = None
+    low: Range = None
+    high: Range = None
     readout: ClassVar[Readout] = "partial"
-    lossless: ClassVar[bool] = True
-    forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         # Plain numbers and tuples compare and hash, which arrays do not.
@@ -111,6 +143,11 @@ class Lossless:
 
     def __repr__(self) -> str:
         return f"Lossless(low={reprlib.repr(self.low)}, high={reprlib.repr(self.high)})"
+
+    @property
+    def needs(self) -> Needs:
+        """Bounds of the unseen terms, by the ranges."""
+        return Needs(lossless=True, bounds=True, low=self.low, high=self.high)
 
     def boundary(self, walk: Walk) -> Boundary:
         """Thresholds that the remainder cannot cross, as centres with scale 0.
@@ -159,12 +196,15 @@ class Budget:
 
     k: float
     readout: Readout = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_positive("Budget", "k", self.k)
         require_option("Budget", "readout", self.readout, READOUTS)
+
+    @property
+    def needs(self) -> Needs:
+        """A stage after `k` units."""
+        return Needs(forced=True, stages=(int(self.k),))
 
     def boundary(self, walk: Walk) -> Boundary:
         """Put both thresholds on the decision threshold, from the deepest affordable stage on.
@@ -199,9 +239,9 @@ def check_rule(rule: Rule, risk: float | None) -> None:
         return
     if not 0.0 <= risk < 1.0:
         raise ValueError(f"risk must be None, or at least 0 and below 1. Got {risk!r} instead.")
-    if rule.forced:
+    if rule.needs.forced:
         raise ValueError(f"{rule!r} forces exits, so no risk can be promised: measure it with risk=None.")
-    if risk == 0.0 and not rule.lossless:
+    if risk == 0.0 and not rule.needs.lossless:
         raise ValueError(f"risk=0 takes a rule certified by proof, such as Lossless(); {rule!r} is not.")
 
 
@@ -212,7 +252,7 @@ def _outwards(*terms: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return np.asarray(stacked.sum(axis=0) + 2.0 * unit * np.abs(stacked).sum(axis=0), dtype=np.float64)
 
 
-def _plain(name: str, bound: npt.ArrayLike | None) -> float | tuple[float, ...] | None:
+def _plain(name: str, bound: npt.ArrayLike | None) -> Range:
     if bound is None:
         return None
     values = np.asarray(bound, dtype=np.float64)

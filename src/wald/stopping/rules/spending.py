@@ -14,7 +14,7 @@ from ..core.survivors import Survivors, allowed, loosest, reconciled
 from ..core.validation import require_option, require_share
 from ..core.walk import Float64Array, Walk
 from ..papers.published import SIDES, Sides, open_sides, published_table
-from .rules import READOUTS, Readout
+from .rules import READOUTS, Needs, Readout
 
 Spend = Literal["linear", "front", "pocock", "obrien-fleming"]
 SPENDS: tuple[Spend, ...] = ("linear", "front", "pocock", "obrien-fleming")
@@ -70,8 +70,7 @@ class ErrorSpending:
     spend: Spend = "linear"
     sides: Sides = "both"
     readout: Readout = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs()
 
     def __post_init__(self) -> None:
         require_share("ErrorSpending", "delta", self.delta)

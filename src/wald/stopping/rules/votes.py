@@ -12,7 +12,7 @@ from ..core.validation import require_fraction, require_option
 from ..core.walk import Float64Array, Walk
 from ..papers.published import SIDES, Sides
 from ..papers.vote_counts import VoteCounts
-from .rules import Readout
+from .rules import Needs, Readout
 from .sides import Columns, Side, table
 
 #: Largest number of members; the work grows with its square at every stage.
@@ -66,8 +66,7 @@ class VoteBoundary:
     alpha: float = 0.001
     sides: Sides = "both"
     readout: ClassVar[Readout] = "partial"
-    lossless: ClassVar[bool] = False
-    forced: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs()
 
     def __post_init__(self) -> None:
         require_fraction("VoteBoundary", "alpha", self.alpha)
