@@ -14,6 +14,7 @@ from ..engine.threads import effective_threads
 from .decision import Decision
 from .links import Link
 from .schema import Library, Schema
+from .terms import Terms
 from .trees import TreeTerms
 from .units import Floats
 
@@ -131,6 +132,20 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"TreeClassifier({self.terms.n_terms} trees, {self.n_features_in_} features, classes={self.classes_})"
+
+    @staticmethod
+    def takes(terms: Terms) -> bool:
+        """Whether terms are those of a tree ensemble.
+
+        Parameters
+        ----------
+        terms : Terms
+
+        Returns
+        -------
+        bool
+        """
+        return isinstance(terms, TreeTerms)
 
     def fit(self, X: Any, y: Any = None) -> NoReturn:
         """Refuse to fit: the model is fitted, and its library is not here."""

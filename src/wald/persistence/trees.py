@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..models import AdditiveModel, Link, TreeClassifier, TreeTerms
+from ..models import AdditiveModel, Link, TreeClassifier
 from . import categories
 from .arrays import Arrays, Stock, require, text_array
 from .header import Section, number
@@ -19,7 +19,7 @@ LINKS = {"sign": ("sigmoid", "expit", "none"), "argmax": ("softmax", "sigmoids",
 def encode(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     """Describe the estimator of a model; None if its labels do not follow from its trees alone."""
     link = model.links.link
-    if not isinstance(model.terms, TreeTerms) or link is None:
+    if link is None or not TreeClassifier.takes(model.terms):
         return None
     codes = None
     if model.own_steps:
@@ -42,7 +42,7 @@ def encode(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
 
 def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | None:
     """Build what `encode` described; None if the file describes another estimator."""
-    if not (isinstance(raw, dict) and raw.get("class") == CLASS and isinstance(model.terms, TreeTerms)):
+    if not (isinstance(raw, dict) and raw.get("class") == CLASS and TreeClassifier.takes(model.terms)):
         return None
     section = Section(raw, "header.estimator")
     section.choice("class", (CLASS,))
