@@ -23,10 +23,10 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.frozen import FrozenEstimator  # noqa: E402
 
 from wald import EarlyExitClassifier, cli  # noqa: E402
-from wald.demo.material import Material, load  # noqa: E402
-from wald.demo.measure import Exhibit, measure  # noqa: E402
-from wald.demo.pictures import draw, pixels, tradeoff  # noqa: E402
-from wald.demo.report import promise, report, table  # noqa: E402
+from wald.commands.demo.material import Material, load  # noqa: E402
+from wald.commands.demo.measure import Exhibit, measure  # noqa: E402
+from wald.commands.demo.pictures import draw, pixels, tradeoff  # noqa: E402
+from wald.commands.demo.report import promise, report, table  # noqa: E402
 from wald.utils.figures import number, share  # noqa: E402
 
 # the risk could pay for more than a tenth of a class of a tenth

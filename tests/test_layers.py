@@ -9,49 +9,36 @@ from pathlib import Path
 
 import pytest
 
+from wald import stopping
+from wald.models import families
+
 PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 
 #: Folders of the package that the files of a folder may import, besides their own folder and the extension.
 KNOWS = {
     "utils": set(),
     "engine": {"utils"},
-    "models": {"engine", "utils", "persistence"},  # `check_terms` writes terms to a file and reads them back
+    "models": {"engine", "utils", "persistence"},
     "stopping": {"utils"},
     "plan": {"engine", "models", "stopping", "utils"},
     "monitoring": {"utils"},
     "early_exit": {"engine", "models", "monitoring", "plan", "stopping", "utils"},
     "online": {"engine", "stopping", "utils"},
-    "structured": {"engine", "persistence", "stopping", "utils"},  # spaCy's pipelines are saved with their parser
+    "structured": {"engine", "stopping", "utils"},
     "persistence": {
-        "early_exit",
-        "engine",
-        "models",
-        "monitoring",
-        "online",
-        "plan",
-        "stopping",
-        "structured",
-        "utils",
+        *("early_exit", "engine", "models", "monitoring", "online", "plan", "stopping", "structured", "utils"),
     },
     "serving": {"early_exit", "engine", "models", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {"early_exit", "engine", "models", "persistence", "plan", "stopping", "structured", "utils"},
     "clusters": {"early_exit", "engine", "persistence", "stopping", "utils"},
     "jobs": {"early_exit", "engine", "models", "utils"},
-    "reporting": {"commands", "displays", "early_exit", "engine", "models", "persistence", "stopping", "utils"},
+    "inspection": {"plan", "stopping", "utils"},
+    "reporting": {"displays", "early_exit", "engine", "inspection", "models", "persistence", "stopping", "utils"},
     "commands": {
-        *("demo", "early_exit", "engine", "jobs", "models", "persistence", "plan"),
+        *("datasets", "displays", "early_exit", "engine", "inspection", "jobs", "models", "persistence"),
         *("reporting", "serving", "stopping", "utils"),
     },
-    "demo": {"commands", "datasets", "displays", "early_exit", "models", "utils"},
-}
-#: Parts of these folders that may be imported: plans use the interface of terms and hold the stages of an engine,
-#: `check_terms` writes files, and a report has the facts of ``wald inspect`` and the times of ``wald bench``.
-KNOWS_OF = {
-    ("plan", "engine"): {"Readout", "RunningSums", "Stages", "NO_STAGES", "LEAST_VARIANCE"},
-    ("plan", "models"): {"terms", "units"},
-    ("models", "persistence"): {"arrays", "header"},
-    ("reporting", "commands"): {"alternating", "facts", "promises"},
 }
 
 
@@ -79,27 +66,53 @@ def test_imports_are_seen():
 
 
 @pytest.mark.parametrize("folder", KNOWS)
-def test_a_folder_knows_no_more_than_it_may(folder):
+def test_a_folder_knows_just_what_the_table_says(folder):
     files = sorted((PACKAGE / folder).rglob("*.py"))
     assert files
-    known = {(file.name, *names) for file in files for names in imported(file)}
-    assert not [names for names in sorted(known) if names[1] not in KNOWS[folder] | {folder, "_core"}]
-    for (own, other), parts in KNOWS_OF.items():
-        if own == folder:
-            assert not [names for names in sorted(known) if names[1] == other and names[2] not in parts]
+    known = {names[0]: (file.name, *names) for file in files for names in imported(file)}
+    assert {name: known[name] for name in known.keys() - KNOWS[folder] - {folder, "_core"}} == {}
+    assert KNOWS[folder] <= known.keys()
 
 
-#: A type of terms, or the name of a family.
-FAMILY = re.compile(r"\b(Linear|Kernel)Terms\b|\bfamily (==|!=|in)\b|[\"']kind[\"'] ?(==|!=)")
+#: What a rule or a family is called, as the package itself knows them.
+RULES = {name for name in stopping.__all__ if hasattr(getattr(stopping, name), "needs")} - {"Rule"}
+TERMS = {terms.__name__ for terms in families().values() if terms.__module__.startswith("wald.")}
+#: Comparisons of a family's name, or of the kind of an encoded family.
+COMPARED = re.compile(r"\bfamily (==|!=|in)\b|[\"']kind[\"']\]? ?(==|!=)")
 
 
-def test_no_folder_tests_for_families():
-    """Code outside `models` uses the interface of terms and does not test for families."""
-    found = [
-        f"{file.relative_to(PACKAGE)}: {line.strip()}"
-        for file in sorted(PACKAGE.rglob("*.py"))
-        if file.relative_to(PACKAGE).parts[0] != "models"
-        for line in file.read_text("utf-8").splitlines()
-        if FAMILY.search(line)
-    ]
+def asked(tree: ast.Module) -> Iterator[str]:
+    """Classes for which a file tests: by isinstance and issubclass, by comparison, and by match."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+            places: list[ast.AST] = node.args[1:]
+        elif isinstance(node, ast.Compare):
+            places = [node.left, *node.comparators]
+        elif isinstance(node, ast.MatchClass):
+            places = [node.cls]
+        else:
+            continue
+        for inner in (inner for place in places for inner in ast.walk(place)):
+            yield getattr(inner, "id", getattr(inner, "attr", ""))
+
+
+def test_tests_are_seen():
+    tree = ast.parse("isinstance(x, (A, m.B)) or type(x) is C\nmatch x:\n  case D(): pass")
+    assert {"A", "B", "C", "D"} <= set(asked(tree))
+    assert {"Ladder", "Lossless", "Budget", "Qwyc", "VoteBoundary"} <= RULES
+    assert {"LinearTerms", "KernelTerms", "TreeTerms", "VoteTerms"} <= TERMS
+
+
+def test_only_their_folders_test_for_rules_and_families():
+    """Code outside `models` and `stopping` asks terms and rules what they are and need."""
+    found = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        folder, text = file.relative_to(PACKAGE).parts[0], file.read_text("utf-8")
+        tree = ast.parse(text)
+        if folder != "stopping":
+            found += [(file.name, name) for name in RULES & set(asked(tree))]
+        if folder != "models":
+            used = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(tree)}
+            found += [(file.name, name) for name in TERMS & used]
+            found += [(file.name, line.strip()) for line in text.splitlines() if COMPARED.search(line)]
     assert found == []

@@ -10,16 +10,16 @@ import pytest
 from commands.running import done, refusal, said
 
 import wald
-from wald.commands.alternating import median_seconds
 from wald.commands.bench import broken_promise
 from wald.stopping import Certificate, Stratum
+from wald.utils.alternating import median_seconds
 
 QUICK = ("--repeats", 7)
 
 
 @pytest.fixture(autouse=True)
 def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wald.commands.alternating.SHORTEST_SECONDS", 0.0)
+    monkeypatch.setattr("wald.utils.alternating.SHORTEST_SECONDS", 0.0)
     monkeypatch.setattr("wald.commands.bench.SINGLE", 3)
 
 

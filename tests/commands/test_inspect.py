@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 import wald
-from wald.commands.facts import expected_cost
+from wald.inspection.facts import expected_cost
 from wald.online import AttentivePerceptron
 
 

@@ -21,7 +21,7 @@ NAMES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
 
 @pytest.fixture(autouse=True)
 def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wald.commands.alternating.SHORTEST_SECONDS", 0.0)
+    monkeypatch.setattr("wald.utils.alternating.SHORTEST_SECONDS", 0.0)
     monkeypatch.setattr("wald.commands.bench.SINGLE", 3)
 
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import PowerTransformer
 
 import wald
 from wald import EarlyExitClassifier
-from wald.commands.facts import expected_cost, least_costs
+from wald.inspection.facts import expected_cost, least_costs
 from wald.plan import CostModel
 
 X, Y = make_classification(6000, n_informative=8, n_classes=4, random_state=0)

@@ -18,7 +18,7 @@ from wald.persistence import FileFormatError, to_bytes
 from wald.structured import ChainClassifier, DependencyParser, attachment_scores
 
 spacy = pytest.importorskip("spacy")
-component = pytest.importorskip("wald.structured.spacy_component")
+component = pytest.importorskip("wald.spacy")
 
 from spacy.tokens import Doc  # noqa: E402  # after it is known to be there
 from spacy.training import Example  # noqa: E402

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..inspection.promises import broken_promise
+from ..utils.alternating import median_seconds
 from ..utils.figures import number, ratio, share
 from ..utils.progress import share_done
 from . import options
-from .alternating import median_seconds
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
 from .libraries import is_library_model, library_model, library_name
 from .models import load_fast, load_model, schema_of_saved
-from .promises import broken_promise
 from .rows import data_name, read_whole
 
 if TYPE_CHECKING:

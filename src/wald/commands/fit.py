@@ -11,11 +11,11 @@ import typer
 
 import wald
 
+from ..inspection.facts import certificate_facts, model_facts, plan_facts
 from ..utils.progress import progress
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
-from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_model, schema_of
 from .rows import data_name, read_whole
 

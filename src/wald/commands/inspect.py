@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..inspection.facts import certificate_facts, model_facts, plan_facts
 from ..utils.figures import between, number, share_between, thousands
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, monitor_facts, note, show
-from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_served
 
 if TYPE_CHECKING:

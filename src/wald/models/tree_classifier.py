@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +134,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return f"TreeClassifier({self.terms.n_terms} trees, {self.n_features_in_} features, classes={self.classes_})"
 
     @staticmethod
-    def takes(terms: Terms) -> bool:
+    def takes(terms: Terms) -> TypeGuard[TreeTerms]:
         """Whether terms are those of a tree ensemble.
 
         Parameters

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..commands.facts import certificate_facts, model_facts
-from ..commands.promises import broken_promise
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
 from ..early_exit import EarlyExitClassifier
 from ..engine.rows import take
 from ..engine.threads import effective_threads
+from ..inspection.facts import certificate_facts, model_facts
+from ..inspection.promises import broken_promise
 from ..stopping import StageScores
 from ..stopping.core.binomial import interval
 from .curve import curve_of

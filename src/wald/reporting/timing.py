@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..commands.alternating import median_seconds
 from ..early_exit import EarlyExitClassifier
 from ..engine.rows import take
 from ..engine.threads import effective_threads
 from ..models import TreeClassifier
 from ..persistence import SavedModel
+from ..utils.alternating import median_seconds
 from .facts import Timing
 
 #: Number of times that each median is of.

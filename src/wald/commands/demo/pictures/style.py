@@ -7,9 +7,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ...commands.answers import reason
-from ...commands.errors import UserError
-from ...displays._style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped, page_style
+from ....displays._style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped, page_style
+from ...answers import reason
+from ...errors import UserError
 
 __all__ = ["BLUE", "GREY", "ORANGE", "PAGE_WIDTH", "boxed", "grouped", "written"]
 

@@ -12,12 +12,12 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from threadpoolctl import threadpool_limits
 
-from ..commands import options
-from ..commands.answers import reason
-from ..commands.errors import UserError
-from ..early_exit import EarlyExitClassifier
-from ..utils.install import install
-from ..utils.progress import Steps, progress
+from ...early_exit import EarlyExitClassifier
+from ...utils.install import install
+from ...utils.progress import Steps, progress
+from .. import options
+from ..answers import reason
+from ..errors import UserError
 from .material import Material, Task, load
 from .measure import Exhibit, measure
 from .report import report

@@ -16,9 +16,9 @@ from spacy.training import Example, validate_get_examples
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from ..persistence import from_bytes, load, save, to_bytes
-from .conll import from_words
-from .parser import DependencyParser
+from .persistence import from_bytes, load, save, to_bytes
+from .structured.conll import from_words
+from .structured.parser import DependencyParser
 
 FILE = "parser.wald"
 #: The parser's parameters except ``single_root``: in spaCy, every sentence has one root.

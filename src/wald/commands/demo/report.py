@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..utils.figures import number, ratio, share
+from ...utils.figures import number, ratio, share
 from .material import Material
 from .measure import REPEATS, Exhibit, Pair
 

@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
-from ..commands.errors import UserError
-from ..datasets import fetch_mnist
-from ..early_exit.data_split import split_rows
+from ...datasets import fetch_mnist
+from ...early_exit.data_split import split_rows
+from ..errors import UserError
 
 Floats = NDArray[np.floating[Any]]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..commands.alternating import median_seconds
-from ..early_exit import EarlyExitClassifier
-from ..models import decompose
+from ...early_exit import EarlyExitClassifier
+from ...models import decompose
+from ...utils.alternating import median_seconds
 from .material import Floats, Task
 
 #: Number of runs of which a time is the median.

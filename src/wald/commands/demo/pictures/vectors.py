@@ -7,7 +7,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ...models import decompose
+from ....models import decompose
 from ..material import DIGIT, Material
 from ..measure import Exhibit
 from .style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ...displays import TradeoffDisplay
+from ....displays import TradeoffDisplay
 from ..material import Material
 from ..measure import Exhibit
 from .style import PAGE_WIDTH, grouped

@@ -7,8 +7,8 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ...displays import AttentionMapDisplay
-from ...displays._pixels import easy_and_hard, places
+from ....displays import AttentionMapDisplay
+from ....displays._pixels import easy_and_hard, places
 from ..material import DIGIT, Material
 from ..measure import Exhibit
 from .style import PAGE_WIDTH, boxed, grouped

@@ -1,4 +1,8 @@
-"""``wald demo``: the options of the command; `wald.demo` runs it."""
+"""``wald demo``: kernel machines, a linear model and boosted trees with early exit, in a table and three pictures.
+
+``material`` holds the rows and models, ``measure`` measures them, ``report`` prints the table and ``pictures`` draws;
+``run`` calls them in this order. The demo needs the extras ``cli`` and ``plot``. Here are its options.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from . import options
-from .answers import handling_errors
+from .. import options
+from ..answers import handling_errors
 
 
 def demo(
@@ -24,6 +28,6 @@ def demo(
     with handling_errors("demo", debug):
         from rich.console import Console
 
-        from ..demo import run_demo
+        from .run import run_demo
 
         run_demo(data, output, jobs, seed, Console())
