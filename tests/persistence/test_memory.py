@@ -21,8 +21,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
 import wald
+from wald.codec import room
 from wald.online import AttentivePerceptron
-from wald.persistence import FileFormatError, from_bytes, room, to_bytes
+from wald.persistence import FileFormatError, from_bytes, to_bytes
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 #: Of the interpreter and a thread: modules that are loaded late, a header that is parsed, scratch memory.

@@ -24,8 +24,8 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 import wald
+from wald.codec.arrays import Stock
 from wald.persistence import FileFormatError, from_bytes, to_bytes
-from wald.persistence.arrays import Stock
 from wald.persistence.rebuilding import NotRebuildableError, Reader, Writer
 
 RNG = np.random.default_rng(0)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from wald import CostModel, stopping
+from wald.codec.arrays import Stock
+from wald.codec.header import MOST_BYTES, Section, number, parse, render
 from wald.persistence import FileFormatError
-from wald.persistence.arrays import Stock
-from wald.persistence.header import MOST_BYTES, Section, number, parse, render
 from wald.persistence.values import decode, encode, fits, registry
 from wald.stopping import Budget, Certificate, ConstantBoundary, Ladder, Lossless, Rule, Stratum
 

@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..codec.room import NO_END
 from ..early_exit import EarlyExitClassifier
 from ..persistence import SavedModel, from_bytes, load, to_bytes
-from ..persistence.room import NO_END
 from ..utils.install import install
 
 #: Number of models that a process keeps loaded.

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..codec.arrays import Stock
+from ..codec.header import Section, parse, render
 from ..engine.rows import n_rows_of, take, to_array
 from ..utils.labels import codes_of_labels
 from .terms import Terms
@@ -187,9 +189,6 @@ def _prices(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
 
 
 def _file(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
-    from ..persistence.arrays import Stock
-    from ..persistence.header import Section, parse, render
-
     arrays: dict[str, NDArray[Any]] = {}
     facts = parse(render({"terms": terms.encode(arrays)}))["terms"]
     again = type(terms).decode(Section(facts, "header.model.terms"), Stock(arrays), terms.n_outputs)

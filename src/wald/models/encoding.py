@@ -44,9 +44,9 @@ def decode_fields(cls: type[Terms], section: Any, stock: Any) -> dict[str, Any]:
     ----------
     cls : type
         Class of the terms.
-    section : wald.persistence.header.Section
+    section : wald.codec.header.Section
         The JSON values.
-    stock : wald.persistence.arrays.Stock
+    stock : wald.codec.arrays.Stock
         The arrays.
 
     Raises

@@ -517,9 +517,9 @@ class Terms(ABC):
 
         Parameters
         ----------
-        section : wald.persistence.header.Section
+        section : wald.codec.header.Section
             The JSON values.
-        stock : wald.persistence.arrays.Stock
+        stock : wald.codec.arrays.Stock
             The arrays.
         n_outputs : int
 

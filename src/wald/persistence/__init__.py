@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codec.arrays import Arrays, Stock
+from ..codec.header import FileFormatError, Section
+from ..codec.room import Room, mebibytes
 from ..early_exit import EarlyExitClassifier
 from ..utils.warn import warn_caller
 from . import container
 from .archives import UntrustedTypesError
-from .arrays import Arrays, Stock
 from .early_exit import Parts, assemble, encode_early_exit, require_no_preprocessing
-from .header import FileFormatError, Section
-from .room import Room, mebibytes
 from .saved import SavedModel
 
 __all__ = [

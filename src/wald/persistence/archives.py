@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..codec.header import FileFormatError
+from ..codec.room import Room
 from ..utils.install import install
-from .header import FileFormatError
-from .room import Room
 
 #: Before this version, skops built some types without naming them.
 LEAST_VERSION = (0, 13)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..codec.arrays import INDICES, Arrays, Stock, require
+from ..codec.header import FileFormatError, Section
+from ..codec.room import TEXT_OBJECT
 from ..models.categories import CategoryTable
 from ..models.encoded_categories import CODES
-from .arrays import INDICES, Arrays, Stock, require
-from .header import FileFormatError, Section
 from .models import LABELS
-from .room import TEXT_OBJECT
 
 #: Kinds of a category, by their numbers in a file, and how each is written as bytes.
 TEXT, BYTES, INTEGER, FLOAT, BOOLEAN, NONE = range(6)

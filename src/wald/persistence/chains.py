@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from ..codec.arrays import Arrays, Stock, require
+from ..codec.header import FileFormatError, Section
+from ..codec.room import chain_bytes
 from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
 from ..structured.chain_settings import check
 from . import values
-from .arrays import Arrays, Stock, require
 from .estimators import decode_plain, encode_plain
-from .header import FileFormatError, Section
 from .models import decode_labels, encode_labels
-from .room import chain_bytes
 
 MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
 #: Weights, labels counted in sixteens, of a table of which a file may leave rows out: a small file must not make the

@@ -34,9 +34,9 @@ from typing import IO, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codec.header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, Section, parse, render
 from ..utils.files import atomic_file
 from .foreign import foreign
-from .header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, Section, parse, render
 
 MAGIC = b"\x93WALD\r\n\x1a"
 #: Version of the format that is written. Every version up to it can be read.

@@ -12,6 +12,9 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..codec.arrays import Arrays, Stock, require
+from ..codec.header import FileFormatError, Section
+from ..codec.room import NO_END, Room
 from ..early_exit import CompiledPlan, EarlyExitClassifier
 from ..early_exit.certification import Promise
 from ..early_exit.compiled_plan import ValidationRows
@@ -21,15 +24,12 @@ from ..models import AdditiveModel, decompose
 from ..stopping import Certificate
 from ..utils.warn import warn_caller
 from . import archives, trees, values
-from .arrays import Arrays, Stock, require
 from .estimators import decode_schema, encode_schema
-from .header import FileFormatError, Section
 from .models import decode_model, encode_model
 from .monitors import ROWS, decode_monitor, decode_rows, encode_monitor
 from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan, encode_stage_scores
 from .rebuilding import NotRebuildableError, Reader, Writer
-from .room import NO_END, Room
 from .saved import SavedModel
 
 #: The array of a whole pipeline.

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from ..codec.arrays import Arrays, Stock, require, text_array
+from ..codec.header import Section
 from ..early_exit import EarlyExitClassifier
 from ..models import Schema
 from . import values
-from .arrays import Arrays, Stock, require, text_array
-from .header import Section
 
 
 def encode_plain(owner: BaseEstimator, arrays: Arrays, left_out: Sequence[str] = ()) -> dict[str, Any]:

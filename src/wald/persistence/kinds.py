@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..codec.arrays import Arrays, Stock
+from ..codec.header import Section
 from ..online import AttentivePassiveAggressive, AttentivePegasos, AttentivePerceptron
 from ..structured import ChainClassifier, DependencyParser
-from .arrays import Arrays, Stock
 from .chains import decode_chain, encode_chain
-from .header import Section
 from .learners import decode_learner, encode_learner
 from .parsers import decode_parser, encode_parser
 

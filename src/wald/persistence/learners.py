@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..codec.arrays import Arrays, Stock, require
+from ..codec.header import MOST, FileFormatError, Section
+from ..codec.room import attentive_bytes, boundary_bytes, learner_bytes
 from ..models.linear import MOST_FEATURES
 from ..online.attention import settings
 from ..online.classifier import AttentiveClassifier
 from ..online.problem import Problem
 from . import values
-from .arrays import Arrays, Stock, require
 from .estimators import decode_names, decode_plain, encode_names, encode_plain
-from .header import MOST, FileFormatError, Section
 from .models import MOST_CLASSES, decode_labels, encode_labels
-from .room import attentive_bytes, boundary_bytes, learner_bytes
 
 #: Parameters that are no plain values.
 LEFT_OUT = ("class_weight", "feature_costs")

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..codec.arrays import Arrays, Stock, require, text_array
+from ..codec.header import Section, number
 from ..models import AdditiveModel, Decision, Schema, families
-from .arrays import Arrays, Stock, require, text_array
-from .header import Section, number
 
 #: Largest number of classes that the engine takes.
 MOST_CLASSES: int = _core.LIMITS["classes"]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codec.arrays import Arrays, Stock, require
+from ..codec.header import Section
 from ..monitoring import Monitor
 from ..monitoring.monitor import STATES
-from .arrays import Arrays, Stock, require
-from .header import Section
 
 #: The arrays of hashes of groups that were counted, and of validation rows of which each has another group.
 GROUPS, ROWS = "monitor.groups", "looks.one_per_group"

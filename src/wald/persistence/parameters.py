@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codec.arrays import Arrays, Stock
+from ..codec.header import FileFormatError, Section, plain_text
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.parameters import checked_rule
 from ..engine.threads import effective_threads
@@ -15,9 +17,7 @@ from ..plan import CostModel
 from ..stopping import Rule
 from ..stopping.core.class_risks import by_code
 from . import values
-from .arrays import Arrays, Stock
 from .estimators import require_plain_seed
-from .header import FileFormatError, Section, plain_text
 
 ORDERS = ("int64", "int32", "uint32", "uint64", "int16", "uint16", "int8", "uint8")
 PLAIN: dict[str, Any] = {

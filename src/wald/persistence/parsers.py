@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from ..codec.arrays import Arrays, Stock, text_array
+from ..codec.header import FileFormatError, Section
+from ..codec.room import parser_bytes
 from ..engine.threads import effective_threads
 from ..structured import DependencyParser
 from ..structured.parser_settings import check, n_groups
-from .arrays import Arrays, Stock, text_array
 from .estimators import decode_plain, encode_plain
-from .header import FileFormatError, Section
-from .room import parser_bytes
 
 #: A model's state, in its order: numbers with their types, texts, and how many bits a table has.
 TEXTS, BITS = ("fine", "coarse", "labels"), ("bits", "label_bits", "pruner_bits")

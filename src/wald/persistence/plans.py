@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..codec.arrays import Arrays, Ints, Stock, require
+from ..codec.header import Section, number
 from ..engine import Readout, RunningSums, Stages
 from ..models import AdditiveModel, Surrogates
 from ..plan import CostModel, PassTimes, Plan
 from ..stopping import Boundary, Certificate, StageScores
 from . import values
-from .arrays import Arrays, Ints, Stock, require
-from .header import Section, number
 
 COLUMNS = ("low_center", "low_scale", "high_center", "high_scale")
 LONG, CODE = ("int64",), ("int32",)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..codec.arrays import Arrays, Stock, require, text_array
+from ..codec.header import Section, number
 from ..models import AdditiveModel, Link, TreeClassifier
 from . import categories
-from .arrays import Arrays, Stock, require, text_array
-from .header import Section, number
 
 CLASS = "TreeClassifier"
 NAMES = "estimator_names"

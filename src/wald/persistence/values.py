@@ -15,10 +15,10 @@ from typing import Any, Literal, Union
 import numpy as np
 
 from .. import stopping
+from ..codec.arrays import Arrays, Stock
+from ..codec.header import MOST, FileFormatError, Section, number, plain_text
 from ..plan import CostModel, PassTimes
 from ..stopping import Certificate, Stratum
-from .arrays import Arrays, Stock
-from .header import MOST, FileFormatError, Section, number, plain_text
 
 #: Fields of older files that are no longer used, with their types.
 RETIRED: Mapping[str, Mapping[str, Any]] = {"Certificate": {"bound": float}}

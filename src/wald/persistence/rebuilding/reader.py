@@ -15,8 +15,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
-from ..arrays import Stock, require
-from ..header import FileFormatError, Section, plain_text
+from ...codec.arrays import Stock, require
+from ...codec.header import FileFormatError, Section, plain_text
 from .kinds import (
     ISOTONIC,
     MACHINES,

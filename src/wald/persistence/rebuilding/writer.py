@@ -15,8 +15,8 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 
-from ..arrays import Arrays
-from ..header import MOST, number
+from ...codec.arrays import Arrays
+from ...codec.header import MOST, number
 from .kinds import (
     ISOTONIC,
     MACHINES,

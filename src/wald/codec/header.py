@@ -28,7 +28,7 @@ class FileFormatError(ValueError):
     >>> Section({"n_classes": -2}, "header.model.decision").integer("n_classes", 2, 10_000)
     Traceback (most recent call last):
         ...
-    wald.persistence.header.FileFormatError: header.model.decision.n_classes should be a whole number from 2 to 10000,
+    wald.codec.header.FileFormatError: header.model.decision.n_classes should be a whole number from 2 to 10000,
     and is -2
     """
 
