@@ -27,7 +27,7 @@ void visit(L& l, V&& v) {
         auto& b = l.boundary[y];
         v(prefix + "ring", b.audited.rows), v(prefix + "seen", b.audited.seen), v(prefix + "sum", b.audited.sum),
             v(prefix + "squares", b.audited.squares);
-        v(prefix + "width", b.width), v(prefix + "order", b.order), v(prefix + "looks", b.checkpoints),
+        v(prefix + "width", b.width), v(prefix + "order", b.order), v(prefix + "checkpoints", b.checkpoints),
             v(prefix + "factors", b.factors);
         v(prefix + "spread", b.spread), v(prefix + "mean", b.mean), v(prefix + "variance", b.variance),
             v(prefix + "scale", b.scale);

@@ -211,7 +211,7 @@ def test_workers_do_not_audit(case, tmp_path, by_path):
 
 def test_workers_evaluate_in_full_where_the_sender_does(case, tmp_path):
     watched = case.model.watched(1.0, on_broken="full")
-    watched.monitor_.restore([0] * len(watched.plan_.stage_costs), 0, 0, "broken")
+    watched.monitor_.restore(watched.monitor_.stage_counts, **watched.monitor_.counts() | {"state": "broken"})
     shipment, received = ship(watched)
     job = Job.of(received, case.rows.columns, **PLAIN)
     rows = case.rows.drop(columns="id")

@@ -155,7 +155,7 @@ def test_copies_go_on_counting() -> None:
     copy.record([90, 5, 2, 1, 1, 1])
     assert (copy.n_rows, watch.n_rows) == (1100, 1000)
     again = monitor()
-    again.restore([900, 50, 20, 15, 10, 5], 50, 1, "doubtful")
+    again.restore([900, 50, 20, 15, 10, 5], **watch.counts() | {"state": "doubtful"})
     assert again.as_dict() == watch.as_dict() | {"state": "doubtful"}
 
 
@@ -187,7 +187,7 @@ def test_counts_that_do_not_fit_are_refused(counts: tuple[list[int], int, int]) 
     with pytest.raises(ValueError, match="A monitor of this plan has 6 counts of rows by stage"):
         watch.record(*counts)
     with pytest.raises(ValueError, match="A monitor of this plan has 6 counts"):
-        watch.restore(*counts, "holding")
+        watch.restore(*counts, "holding", unwatched=0, lines=[(0, 0, "holding")])
     assert watch.n_rows == 0
 
 

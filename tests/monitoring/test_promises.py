@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from persistence.forge import put_together, taken_apart
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
@@ -248,38 +247,3 @@ def test_the_reference_has_one_row_of_each_group(grouped) -> None:
     assert 0 < sum(grouped.monitor_.reference) < len(np.unique(groups)) / 4
     assert sum(grouped.recertify(X[2000:9000], groups=groups).monitor_.reference) == sum(grouped.monitor_.reference)
     assert sum(fitted().recertify(X[2000:9000], groups=groups).monitor_.reference) == 0  # no groups were known
-
-
-# ---- files of before -------------------------------------------------------------------------------------------------
-
-
-def older(path: Path, state: str, audits: int, disagreements: int) -> EarlyExitClassifier:
-    """The file of a watched classifier as it was before there were lines."""
-    header, arrays = taken_apart(path.read_bytes())
-    header["monitor"] = {
-        "stages": header["monitor"]["stages"],
-        "audits": audits,
-        "disagreements": disagreements,
-        "state": state,
-    }
-    arrays = {name: array for name, array in arrays.items() if name != "monitor.groups"}
-    path.write_bytes(put_together(header, arrays))
-    return wald.load(path)
-
-
-def test_older_files_say_no_more_than_they_know(tmp_path: Path, grouped) -> None:
-    path = tmp_path / "m.wald"
-    for protect, state in (("all", "holding"), ("each", "unwatched"), ({1: 0.2}, "unwatched")):
-        watched = fitted(protect=protect)
-        watched.predict(SERVED)
-        wald.save(watched, path)
-        assert older(path, "holding", 1000, 30).monitor_.state == state
-        wald.save(watched, path)
-        assert older(path, "broken", 1000, 200).monitor_.state == "broken"
-    wald.save(watched, path)
-    assert older(path, "holding", 1000, 150).monitor_.state == "broken"  # 15 % of all rows, where 5 % was promised
-    watched = grouped.watched(1.0)
-    watched.predict(SERVED, groups=np.arange(len(SERVED)))
-    for state in ("holding", "broken"):  # they counted rows, and not groups
-        wald.save(watched, path)
-        assert older(path, state, 1000, 100).monitor_.state == "unwatched"

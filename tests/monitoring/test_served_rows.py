@@ -127,7 +127,7 @@ def test_broken_promises_end_in_full_evaluation() -> None:
         cost="units",
         random_state=0,
     ).fit(X[2000:8000])
-    fast.monitor_.restore([0] * len(fast.plan_.stage_costs), 0, 0, "broken")
+    fast.monitor_.restore(fast.monitor_.stage_counts, **fast.monitor_.counts() | {"state": "broken"})
     labels, costs = fast.predict(SERVED, return_cost=True)
     np.testing.assert_array_equal(labels, model.predict(SERVED))
     assert (costs == fast.plan_.full_cost).all()

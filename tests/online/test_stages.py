@@ -14,7 +14,7 @@ RUN = 8
 def depth(state, side, x, y, at, scale):
     """Features read until the first stage at which the row is clear, and the smallest distance to a boundary."""
     w, b = state["weights"][: len(x)], state["intercept"]
-    order, stages, mean = (state[f"{side}.{name}"] for name in ("order", "looks", "mean"))
+    order, stages, mean = (state[f"{side}.{name}"] for name in ("order", "checkpoints", "mean"))
     factors = np.split(state[f"{side}.factors"], np.cumsum(stages)[:-1])
     closest = np.inf
     for m, factor, spread in zip(stages, factors, state[f"{side}.spread"], strict=True):

@@ -193,7 +193,7 @@ def test_a_damaged_state_is_refused():
     for name, change in {
         "weights": good["weights"][:-1],
         "negative.order": good["negative.order"] + 1000,
-        "negative.looks": good["negative.looks"][::-1].copy(),
+        "negative.checkpoints": good["negative.checkpoints"][::-1].copy(),
         "negative.ring": good["negative.ring"][:-1],
         "negative.spread": np.full_like(good["negative.spread"], np.nan),
         "step": -1,

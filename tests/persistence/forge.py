@@ -36,7 +36,7 @@ def put_together(fields: dict[str, Any] | str, arrays: dict[str, NDArray[Any]], 
         body += array.tobytes()
     header = fields.encode() if isinstance(fields, str) else json.dumps({**fields, "arrays": table}).encode()
     head = header + bytes(-(32 + len(header)) % 64)
-    return sealed(PREFIX.pack(MAGIC, 2, len(header), 0, 0) + head + body)
+    return sealed(PREFIX.pack(MAGIC, 1, len(header), 0, 0) + head + body)
 
 
 def sealed(raw: bytes) -> bytes:

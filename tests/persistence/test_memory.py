@@ -35,7 +35,7 @@ def opened(name: str) -> Any:
     fields, arrays = taken_apart(to_bytes(made(name)[0]))
     fields["estimator"] = None
     arrays = {name: array for name, array in arrays.items() if not name.startswith("e.")}
-    for name in [name for name in arrays if name.startswith("looks.")]:
+    for name in [name for name in arrays if name.startswith("stage_scores.")]:
         arrays[name] = arrays[name][:0]
     return fields, arrays
 
@@ -44,12 +44,12 @@ def with_stages(fields: Any, arrays: Any, stage_terms: Any, n_outputs: int) -> b
     n = len(stage_terms)
     arrays["stage_terms"] = np.asarray(stage_terms, dtype=np.int64)
     arrays["stages"] = np.append(arrays["stage_terms"], stage_terms[-1]).astype(np.int64)
-    arrays["stage_costs"], arrays["live"] = np.linspace(0, 1, n + 1), np.linspace(1, 0, n + 1)
+    arrays["stage_costs"], arrays["reached"] = np.linspace(0, 1, n + 1), np.linspace(1, 0, n + 1)
     arrays["readout.weights"] = np.zeros(n_outputs * sum(stage_terms))
     arrays["readout.bias"] = np.zeros((n, n_outputs))
     for column in ("low_center", "low_scale", "high_center", "high_scale"):
         arrays[f"boundary.{column}"] = np.zeros(n)
-    for name in ("looks.scores", "looks.codes", "looks.confidence"):
+    for name in ("stage_scores.scores", "stage_scores.codes", "stage_scores.confidence"):
         if name in arrays:
             arrays[name] = np.zeros((0, n), dtype=arrays[name].dtype)
     return put_together(fields, arrays)
@@ -58,7 +58,7 @@ def with_stages(fields: Any, arrays: Any, stage_terms: Any, n_outputs: int) -> b
 def walk(n_terms: int, n_stages: int) -> bytes:
     """Stages that read nothing, and one that reads everything: a table of all stages by all terms."""
     fields, arrays = opened("logistic")
-    fields["model"]["n_features_in"] = n_terms
+    fields["model"]["n_columns"] = n_terms
     arrays |= {"coef": np.ones((1, n_terms)), "coef_bound": np.ones((1, n_terms))}
     arrays |= {"order": np.arange(n_terms), "terms": np.arange(n_terms)}
     return with_stages(fields, arrays, [0] * (n_stages - 1) + [n_terms], 1)
@@ -72,10 +72,10 @@ def stages_of_many_outputs(n_stages: int) -> bytes:
 def thin(n_vectors: int, n_features: int, value: float = 0.1) -> bytes:
     """Support vectors with a single non-zero each, in different features."""
     fields, arrays = opened("sparse and wide")
-    fields["model"]["terms"]["n_features"] = fields["model"]["n_features_in"] = n_features
-    arrays |= {"coef": np.ones((1, n_vectors)), "vectors.data": np.full(n_vectors, value)}
-    arrays["vectors.indices"] = np.linspace(0, n_features - 1, n_vectors).astype(np.int32)
-    arrays["vectors.indptr"] = np.arange(n_vectors + 1, dtype=np.int32)
+    fields["model"]["terms"]["n_features"] = fields["model"]["n_columns"] = n_features
+    arrays |= {"coef": np.ones((1, n_vectors)), "support_vectors.data": np.full(n_vectors, value)}
+    arrays["support_vectors.indices"] = np.linspace(0, n_features - 1, n_vectors).astype(np.int32)
+    arrays["support_vectors.indptr"] = np.arange(n_vectors + 1, dtype=np.int32)
     arrays["order"] = arrays["terms"] = np.arange(1)
     arrays["surrogates"] = np.zeros((0, 0))  # which the model may have or not, by the rounding of the machine
     return with_stages(fields, arrays, [1], 1)
@@ -83,9 +83,9 @@ def thin(n_vectors: int, n_features: int, value: float = 0.1) -> bytes:
 
 def long_vector(n_features: int) -> bytes:
     fields, arrays = opened("rbf in float64")
-    fields["model"]["terms"]["n_features"] = fields["model"]["n_features_in"] = n_features
+    fields["model"]["terms"]["n_features"] = fields["model"]["n_columns"] = n_features
     fields["model"]["terms"]["gamma"] = 0.1
-    arrays |= {"coef": np.ones((1, 1)), "vectors": np.full((1, n_features), 0.1)}
+    arrays |= {"coef": np.ones((1, 1)), "support_vectors": np.full((1, n_features), 0.1)}
     arrays["order"] = arrays["terms"] = np.arange(1)
     arrays["surrogates"] = np.zeros((0, 0))  # which the model may have or not, by the rounding of the machine
     return with_stages(fields, arrays, [1], 1)
@@ -97,7 +97,7 @@ def many_classes(n: int) -> bytes:
     n_outputs = n * (n - 1) // 2
     fields["model"]["decision"]["n_classes"] = n
     arrays |= {"coef": np.ones((n_outputs, 1)), "intercept": np.zeros(n_outputs), "classes": np.arange(n)}
-    arrays |= {"vectors": arrays["vectors"][:1], "order": np.arange(1), "terms": np.arange(1)}
+    arrays |= {"support_vectors": arrays["support_vectors"][:1], "order": np.arange(1), "terms": np.arange(1)}
     arrays["surrogates"] = np.zeros((0, 0))
     return with_stages(fields, arrays, [1, 1, 1], n_outputs)
 
@@ -142,7 +142,7 @@ def repeated(n: int) -> bytes:
     for of in ("negative.", "positive."):
         for what, array in {
             "order": order,
-            "looks": np.arange(1, n + 1, dtype=np.int32),
+            "checkpoints": np.arange(1, n + 1, dtype=np.int32),
             "factors": np.zeros(n * (n + 1) // 2),
             "spread": np.ones(n),
         }.items():

@@ -276,9 +276,9 @@ def test_altered_archives_are_refused_or_answer() -> None:
 FIELDS = [
     ("an unknown library", lambda f: f["estimator"].update(archive="pickle"), "archive should be one of skops"),
     ("more than an archive", lambda f: f["estimator"].update({"class": "SVC"}), "unknown 'class'"),
-    ("columns that are none", lambda f: f.update(n_columns=-1), "n_columns is no number of columns"),
-    ("other columns", lambda f: f.update(n_columns=7), "other terms than the file"),
-    ("no archive", lambda f: f.update(estimator=None), "n_features_in fits no coefficients|unknown"),
+    ("columns that are none", lambda f: f["estimator"].update(n_features_in=-1), "is no number of columns"),
+    ("other columns", lambda f: f["estimator"].update(n_features_in=7), "other terms than the file"),
+    ("no archive", lambda f: f.update(estimator=None), "n_columns fits no coefficients|unknown"),
 ]
 
 

@@ -262,7 +262,7 @@ LIES: dict[str, tuple[str, Any, str]] = {
     "dual": ("svc rbf", lambda e, a: put(e, a, "dual_coef", np.ones((1, 3))), "should have the shape"),
     "pairs": ("svc multiclass", lambda e, a: put(e, a, "intercept", np.ones(2)), "should have the shape"),
     "probabilities": ("svc rbf", lambda e, a: put(e, a, "prob_a", np.ones(5)), "should have the shape|no or 1"),
-    "vectors": ("svc linear", lambda e, a: put(e, a, "vectors", np.ones((2, 12))), "should have the shape"),
+    "vectors": ("svc linear", lambda e, a: put(e, a, "support_vectors", np.ones((2, 12))), "should have the shape"),
     "not shared": ("svc linear", lambda e, a: e.update(shared=True), "support vectors that are not there"),
     "sparse": ("svc rbf", lambda e, a: e.update(sparse=True), "support vectors that are not there"),
     "gamma": ("svc rbf", lambda e, a: e.update(gamma=0.1), "other terms than the file"),

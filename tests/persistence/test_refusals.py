@@ -171,7 +171,7 @@ def test_paths_that_cannot_be_written_or_read(tmp_path):
 
 
 def test_a_certificate_that_calls_lossless_what_is_not(path):
-    """Pickles of older versions may hold such a certificate."""
+    """The parts of a classifier may have been exchanged."""
     fast = copy.copy(made("rbf")[0])
     fast.risk, made_by = 0, fast.compiled_plan_
     plan, promise = dataclasses.replace(fast.plan_, q=1.0), dataclasses.replace(made_by.promise, risk=0)

@@ -75,11 +75,16 @@ def test_every_rule_of_the_library_can_be_saved():
                 assert fits(field.default, hints[field.name]), (rule, field.name)
 
 
-def test_a_field_that_a_later_version_added_has_its_default():
-    raw = {"type": "ConstantBoundary", "fields": {"delta": 0.2}}
+def test_every_field_must_be_there():
+    """Also one that has a default, which a later version may change."""
+    raw = encode(ConstantBoundary(delta=0.2), {}, "rule")
     assert decode(raw, Stock({}), "rule", Rule) == ConstantBoundary(delta=0.2)
-    with pytest.raises(FileFormatError, match=r"rule: .*missing"):
-        decode({"type": "Budget", "fields": {}}, Stock({}), "rule", Rule)
+    for name in list(raw["fields"]):
+        fields = {other: value for other, value in raw["fields"].items() if other != name}
+        with pytest.raises(FileFormatError, match=f"rule has no '{name}'"):
+            decode(raw | {"fields": fields}, Stock({}), "rule", Rule)
+    with pytest.raises(FileFormatError, match="rule has an unknown 'beta'"):
+        decode(raw | {"fields": raw["fields"] | {"beta": 1}}, Stock({}), "rule", Rule)
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_more_corrections_than_the_trees_have_leaves_are_refused(parts) -> None:
 )
 def test_headers_that_do_not_fit_are_refused(change: dict[str, Any], words: str, parts) -> None:
     fields, arrays, path = parts
-    fields["plan"] |= change
+    fields["plan"]["sums"] |= change
     path.write_bytes(put_together(fields, arrays))
     with pytest.raises(FileFormatError, match=words):
         wald.load(path)

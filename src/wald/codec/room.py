@@ -100,10 +100,10 @@ def learner_bytes(n_problems: int, n_features: int, unit: int, single: bool, cos
     return n_problems * (weights + 2 * pieces + 24 * n_features * costs + PROBLEM_OBJECTS)
 
 
-def boundary_bytes(n_features: int, unit: int, single: bool, n_looks: int) -> int:
-    """Bytes of a learner's boundary, which keeps the weights of all pieces read so far for each stage."""
+def boundary_bytes(n_features: int, unit: int, single: bool, n_checkpoints: int) -> int:
+    """Bytes of a learner's boundary, which keeps the weights of all pieces read so far for each checkpoint."""
     n_pieces = pieces_of(n_features, units_of(n_features, unit), single)
-    return n_pieces * (16 + 64 * 3) + n_looks * (n_pieces * (64 + 8) + 64)
+    return n_pieces * (16 + 64 * 3) + n_checkpoints * (n_pieces * (64 + 8) + 64)
 
 
 def attentive_bytes(n_features: int, unit: int, single: bool, n_rows: int) -> int:

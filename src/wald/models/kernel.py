@@ -279,11 +279,11 @@ class KernelTerms(Terms):
         vectors, columns = self.support_vectors, self.columns
         arrays |= {"coef": self.coef, "intercept": self.intercept}
         if sparse.issparse(vectors):
-            arrays |= {f"vectors.{name}": getattr(vectors, name) for name in CSR_PARTS}
+            arrays |= {f"support_vectors.{name}": getattr(vectors, name) for name in CSR_PARTS}
         else:
-            arrays["vectors"] = vectors
+            arrays["support_vectors"] = vectors
         if columns is not None:
-            arrays |= {"scale": columns.scale, "shift": columns.shift, "swing": columns.magnitude}
+            arrays |= {"scale": columns.scale, "shift": columns.shift, "magnitude": columns.magnitude}
             if columns.fill is not None:
                 arrays["fill"] = columns.fill
         return {
@@ -305,17 +305,17 @@ class KernelTerms(Terms):
         n_terms = coef.shape[1]
         stock.require(n_terms, "the array 'coef' has no columns")
         if section.flag("sparse"):
-            vectors: Any = stock.csr([f"vectors.{name}" for name in CSR_PARTS], n_terms, n_features)
+            vectors: Any = stock.csr([f"support_vectors.{name}" for name in CSR_PARTS], n_terms, n_features)
             stock.room.holds_sparse()
         else:
-            vectors = stock.floats("vectors", n_terms, n_features)
+            vectors = stock.floats("support_vectors", n_terms, n_features)
         columns, has_fill = None, section.flag("fill")
         if section.flag("columns"):
             columns = ColumnMap(
                 scale=stock.floats("scale", n_features),
                 shift=stock.floats("shift", n_features),
                 fill=stock.floats("fill", n_features) if has_fill else None,
-                magnitude=stock.floats("swing", n_features, low=0.0),
+                magnitude=stock.floats("magnitude", n_features, low=0.0),
             )
         stock.require(columns is not None or not has_fill, "header.model.terms.fill replaces NaN without columns")
         terms = cls(

@@ -406,8 +406,8 @@ class Monitor:
         disagreements: int,
         state: State,
         *,
-        unwatched: int = 0,
-        lines: Sequence[tuple[int, int, State]] | None = None,
+        unwatched: int,
+        lines: Sequence[tuple[int, int, State]],
         groups: Iterable[int] = (),
     ) -> None:
         """Go on from the counts of an earlier monitor of the same model, without warnings.
@@ -416,7 +416,7 @@ class Monitor:
         ----------
         stages : sequence of int of length T + 1
         audits, disagreements, state, unwatched, lines, groups
-            From `counts`. Without ``lines``, the audits are of rows whose group and class are not known.
+            From `counts`.
 
         Raises
         ------
@@ -424,26 +424,17 @@ class Monitor:
             If the counts do not fit together.
         """
         self._require(stages, [audits], [disagreements])
-        if lines is not None:
-            fit = len(lines) == len(self.lines) and all(0 <= lost <= n <= audits for n, lost, _ in lines)
-            if not fit or any(lost > disagreements or own not in ("holding", "broken") for _, lost, own in lines):
-                raise ValueError(f"A monitor of this promise has {len(self.lines)} lines of audits. Got {lines}.")
+        fit = len(lines) == len(self.lines) and all(0 <= lost <= n <= audits for n, lost, _ in lines)
+        if not fit or any(lost > disagreements or own not in ("holding", "broken") for _, lost, own in lines):
+            raise ValueError(f"A monitor of this promise has {len(self.lines)} lines of audits. Got {lines}.")
         with self._lock:
             self._clear()
-            if lines is None and self.grouped:  # these were counts of rows, and say nothing of groups
-                self.n_unwatched, self._beside = sum(stages), "holding" if state == "holding" else "unwatched"
-                return
             self._shares.add([int(count) for count in stages])
             self._shares.begin()
-            if lines is None:
-                self._audit({None: (audits, disagreements)})
-                self._beside = state
-            else:
-                self.n_audits, self.n_disagreements, self.n_unwatched = audits, disagreements, unwatched
-                for line, (n, lost, own) in zip(self.lines, lines, strict=True):
-                    line.n_audits, line.n_disagreements, line.state = n, lost, own
-                self._picks.forget(groups)
-            for line in self.lines:
+            self.n_audits, self.n_disagreements, self.n_unwatched = audits, disagreements, unwatched
+            self._picks.forget(groups)
+            for line, (n, lost, own) in zip(self.lines, lines, strict=True):
+                line.n_audits, line.n_disagreements, line.state = n, lost, own
                 line.begin()
             self._of_lines = worst(*(line.state for line in self.lines))
             if self.state != state:  # known beside the lines

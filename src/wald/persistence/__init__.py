@@ -116,8 +116,8 @@ def load(
     classes of scikit-learn that `EarlyExitClassifier` reads, but for `OneVsRestClassifier` and for steps that are not
     folded into the terms, and ``estimator_`` is then rebuilt from the file: it predicts bit for bit as the one that was
     wrapped, with the same scikit-learn on the same machine. Where `save` warned that it could not describe the
-    estimator, and in files of format 1, ``estimator_`` is a `SavedModel`: it decides these rows by its own score in
-    float64, has no probabilities and cannot be fitted again; with ``risk=0`` it is refused.
+    estimator, ``estimator_`` is a `SavedModel`: it decides these rows by its own score in float64, has no probabilities
+    and cannot be fitted again; with ``risk=0`` it is refused.
 
     Parameters
     ----------
@@ -211,19 +211,19 @@ def _encode(model: Any, pipeline: str | None) -> tuple[dict[str, Any], Arrays]:
     if pipeline not in (None, "skops"):
         raise ValueError(f"pipeline must be 'skops' or None. Got {pipeline!r} instead.")
     arrays: Arrays = {}
-    fields: dict[str, Any] = {"library": wald.__version__}
+    kind = type(model).__name__
+    fields: dict[str, Any] = {"library": wald.__version__, "kind": kind}
     if type(model) is EarlyExitClassifier:
         fields |= encode_early_exit(model, arrays, pipeline)
     else:
         from .kinds import KINDS  # loads the models, which a classifier's file does without
 
-        kind = type(model).__name__
         if kind not in KINDS or type(model) is not KINDS[kind].type:
             raise TypeError(
                 f"save takes a fitted EarlyExitClassifier, {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}. "
                 f"Got {kind} instead."
             )
-        fields |= {"kind": kind, **KINDS[kind].encode(model, arrays)}
+        fields |= KINDS[kind].encode(model, arrays)
     stock = Stock(arrays)
     try:  # a model that `load` would refuse is not saved
         _decode(Section(fields, "header"), stock)
@@ -264,12 +264,14 @@ def _loaded(
 def _decode(header: Section, stock: Stock) -> Any:
     """Decode a model, or the parts of an `EarlyExitClassifier`."""
     header.text("library")
+    kind = header.take("kind")
     try:
-        if "kind" not in header:
+        if kind == EarlyExitClassifier.__name__:
             return Parts(header, stock)
         from .kinds import KINDS
 
-        model = KINDS[header.choice("kind", list(KINDS))].decode(header, stock)
+        kind = Section({"kind": kind}, "header").choice("kind", (EarlyExitClassifier.__name__, *KINDS))
+        model = KINDS[kind].decode(header, stock)
         header.done()
         stock.done()
         return model

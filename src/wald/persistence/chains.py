@@ -71,9 +71,9 @@ def decode_chain(header: Section, stock: Stock) -> ChainClassifier:
         fits = not isinstance(group.extract, HOG) or _n_features(group.extract) == size
         require(fits, f"group {group.name!r} has another number of features than its extractor gives")
     own = header.flag("own")
-    all_rows = header.flag("all_rows") if "all_rows" in header else True  # as files of before have them
+    all_rows = header.flag("all_rows")
     chain._chain = _decode_weights(stock, len(chain.classes_), chain._sizes, own, all_rows)
-    chain._as_lists = header.flag("as_lists") if "as_lists" in header else False  # files of before gave arrays
+    chain._as_lists = header.flag("as_lists")
     chain.group_names_ = [group.name for group in checked]
     chain.group_costs_ = stock.floats("group_costs", len(checked), low=0.0)
     chain._scale = header.number("scale", low=0.0)

@@ -39,8 +39,8 @@ from ..utils.files import atomic_file
 from .foreign import foreign
 
 MAGIC = b"\x93WALD\r\n\x1a"
-#: Version of the format that is written. Every version up to it can be read.
-FORMAT = 2
+#: Version of the format.
+FORMAT = 1
 ALIGNMENT = 64
 MOST_ARRAYS, MOST_DIMENSION = 256, 2**48
 CHUNK = 1 << 20
@@ -232,8 +232,8 @@ def _too_new(version: int, header: bytes) -> FileFormatError:
     except FileFormatError:
         writer = "a newer version"
     return FileFormatError(
-        f"format version {version} was written by wald {writer}; wald {wald.__version__} reads versions up to "
-        f"{FORMAT}. Install wald {writer} or later"
+        f"format version {version} was written by wald {writer}; wald {wald.__version__} reads version {FORMAT}. "
+        f"Install wald {writer} or later"
     )
 
 

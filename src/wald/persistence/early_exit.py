@@ -62,18 +62,14 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
         "model": encode_model(served.model, arrays),
         "plan": encode_plan(served.plan, arrays),
         "certificate": values.encode(owner.certificate_, arrays, "certificate"),
-        "columns": encode_schema(owner, arrays),
+        "schema": encode_schema(owner, arrays),
         "estimator": (_archived if whole else _encode_estimator)(owner, served.model, arrays),
+        "own_steps": bool(own_steps),
+        "monitor": None if served.monitor is None else encode_monitor(served.monitor, arrays),
+        "one_per_group": served.validation.one_per_group is not None,
     }
-    if whole:
-        fields["n_columns"] = getattr(owner, "n_features_in_", None)
-    if own_steps:
-        fields["own_steps"] = True
     encode_stage_scores(served.validation.scores, arrays)
-    if served.monitor is not None:
-        fields["monitor"] = encode_monitor(served.monitor, arrays)
     if served.validation.one_per_group is not None:
-        fields["one_per_group"] = True
         arrays[ROWS] = served.validation.one_per_group.astype(np.int64)
     return fields
 
@@ -140,7 +136,7 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
             f"wald.load(path, trusted={unknown!r}).",
         )
     arrays[ARCHIVE] = np.frombuffer(raw, dtype=np.uint8)
-    return {"archive": "skops"}
+    return {"archive": "skops", "n_features_in": getattr(owner, "n_features_in_", None)}
 
 
 def _read(estimator: Any) -> AdditiveModel:
@@ -201,16 +197,12 @@ class Parts:
         self.fingerprint = header.text("fingerprint")
         self.by_proof = header.flag("by_proof")
         self.parameters = decode_parameters(header.section("parameters"), stock)
-        raw = header.take("estimator") if "estimator" in header else None
-        self.archive = self._archive(raw, stock)
-        self.own_steps = header.flag("own_steps") if "own_steps" in header else False
+        raw = header.take("estimator")
+        self.archive, n_features_in = self._archive(raw, stock)
+        self.own_steps = header.flag("own_steps")
         whole = self.archive is not None
-        self.model, self.n_features = decode_model(header.section("model"), stock, preprocessing=whole)
-        if whole:
-            n_columns = header.take("n_columns")
-            good = n_columns is None or (type(n_columns) is int and n_columns > 0)
-            require(good, "header.n_columns is no number of columns")
-            self.n_features = n_columns
+        self.model, n_features = decode_model(header.section("model"), stock, preprocessing=whole)
+        self.n_features = n_features_in if whole else n_features
         require(whole or not self.model.terms.whole_in_files, "the file lacks the estimator that its terms belong to")
         self.plan = decode_plan(header.section("plan"), stock, self.model)
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
@@ -219,8 +211,9 @@ class Parts:
         self.stage_scores = decode_stage_scores(stock, self.model, self.plan)
         self.estimator = None if whole else self._rebuilt(raw, stock)
         self.room = stock.room
-        self.monitor = decode_monitor(header.section("monitor"), stock) if "monitor" in header else None
-        by_group = "one_per_group" in header and header.flag("one_per_group")
+        watched = header.take("monitor")
+        self.monitor = None if watched is None else decode_monitor(Section(watched, "header.monitor"), stock)
+        by_group = header.flag("one_per_group")
         self.one_per_group = decode_rows(stock, self.stage_scores.n_rows) if by_group else None
         header.done()
         stock.done()
@@ -229,14 +222,16 @@ class Parts:
         check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.needs.lossless)
 
     @staticmethod
-    def _archive(raw: Any, stock: Stock) -> bytes | None:
-        """Take the archive of a whole pipeline if the file holds one; nothing of it is built yet."""
+    def _archive(raw: Any, stock: Stock) -> tuple[bytes | None, Any]:
+        """Take the archive of a whole pipeline if the file holds one, and its columns; nothing of it is built yet."""
         if not (isinstance(raw, dict) and "archive" in raw):
-            return None
+            return None, None
         section = Section(raw, "header.estimator")
         section.choice("archive", ("skops",))
+        n = section.take("n_features_in")
+        require(n is None or (type(n) is int and n > 0), "header.estimator.n_features_in is no number of columns")
         section.done()
-        return stock.take(ARCHIVE, ("uint8",), None).tobytes()
+        return stock.take(ARCHIVE, ("uint8",), None).tobytes(), n
 
     def whole(self, trusted: Sequence[str], where: str) -> AdditiveModel:
         """Build the pipeline, which must have the terms of the file."""
@@ -250,7 +245,7 @@ class Parts:
 
     def _rebuilt(self, raw: Any, stock: Stock) -> AdditiveModel | None:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
-        if raw is None:  # also of the files before format 2
+        if raw is None:
             return None
         alone = trees.decode(raw, self.model, stock)
         if alone is not None:
@@ -337,6 +332,6 @@ def _equal(one: AdditiveModel, other: AdditiveModel) -> bool:
     second: Arrays = {}
     fields = encode_model(one, first), encode_model(other, second)
     for each in fields:
-        del each["n_features_in"]  # which the rows of fit may have told
+        del each["n_columns"]  # which the rows of fit may have told
     same = fields[0] == fields[1] and first.keys() == second.keys()
     return same and all(np.array_equal(first[name], second[name]) for name in first)

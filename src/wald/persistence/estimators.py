@@ -24,15 +24,10 @@ def encode_plain(owner: BaseEstimator, arrays: Arrays, left_out: Sequence[str] =
     return {name: values.encode(getattr(owner, name), arrays, name) for name in names}
 
 
-def decode_plain(
-    section: Section, stock: Stock, kind: type, left_out: Sequence[str] = (), later: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Give these parameters as keyword arguments, each of the kind that the class's constructor says.
-
-    Those that came ``later`` than the first files are left to their defaults where a file lacks them.
-    """
+def decode_plain(section: Section, stock: Stock, kind: type, left_out: Sequence[str] = ()) -> dict[str, Any]:
+    """Give these parameters as keyword arguments, each of the kind that the class's constructor says."""
     hints = typing.get_type_hints(kind.__init__) | {"random_state": int | None}  # type: ignore[misc]  # of a class
-    names = [name for name in hints if name not in (*left_out, "return") and (name in section or name not in later)]
+    names = [name for name in hints if name not in (*left_out, "return")]
     given = {name: values.decode(section.take(name), stock, name, hints[name]) for name in names}
     section.done()
     return given
@@ -47,7 +42,8 @@ def require_plain_seed(random_state: Any) -> None:
         )
 
 
-#: Whose rule may match the names of columns.
+#: The array of the names of columns, and whose rule may match them.
+NAMES = "schema.names"
 LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline")
 
 
@@ -55,7 +51,7 @@ def encode_schema(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
     """Describe the columns that a classifier reads, and put their names into ``arrays``."""
     schema = owner.schema_
     if schema.names is not None:
-        arrays["feature_names"] = text_array(schema.array, "schema_.names")
+        arrays[NAMES] = text_array(schema.array, "schema_.names")
     return {
         "names": schema.names is not None,
         "library": schema.library,
@@ -66,30 +62,23 @@ def encode_schema(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
 
 def decode_schema(header: Section, stock: Stock, n_columns: int | None) -> tuple[Schema, bool]:
     """Give the columns of a file, and whether the rows of `fit` had their names."""
-    if "columns" not in header:  # files written before names had rules
-        there = header.flag("feature_names")
-        return Schema(n_columns, _names(there, stock, n_columns), of_rows=there), there
-    section = header.section("columns")
+    section = header.section("schema")
     there, library = section.flag("names"), section.choice("library", LIBRARIES)
     of_rows, seen = section.flag("of_rows"), section.flag("seen")
     section.done()
-    require(there or not (of_rows or seen), "header.columns speaks of names that are not there")
-    return Schema(n_columns, _names(there, stock, n_columns), library, of_rows), seen
-
-
-def _names(there: bool, stock: Stock, n_columns: int | None) -> tuple[str, ...] | None:
-    names = decode_names(there, stock, n_columns)
-    return None if names is None else tuple(names.tolist())
+    require(there or not (of_rows or seen), "header.schema speaks of names that are not there")
+    names = tuple(stock.labels(NAMES, (), n_columns).tolist()) if there else None
+    return Schema(n_columns, names, library, of_rows), seen
 
 
 def encode_names(owner: BaseEstimator, arrays: Arrays) -> bool:
     """Put the names of features into ``arrays``, and say whether there are any."""
     names = getattr(owner, "feature_names_in_", None)
     if names is not None:
-        arrays["feature_names"] = text_array(names, "feature_names_in_")
+        arrays["feature_names_in"] = text_array(names, "feature_names_in_")
     return names is not None
 
 
-def decode_names(there: bool, stock: Stock, n_features: int | None) -> NDArray[Any] | None:
+def decode_names(there: bool, stock: Stock, n_features: int) -> NDArray[Any] | None:
     """Names of features, where there are any."""
-    return stock.labels("feature_names", (), n_features).astype(object) if there else None
+    return stock.labels("feature_names_in", (), n_features).astype(object) if there else None

@@ -21,9 +21,6 @@ from .models import MOST_CLASSES, decode_labels, encode_labels
 
 #: Parameters that are no plain values.
 LEFT_OUT = ("class_weight", "feature_costs")
-#: Parameters that the first files lack; and settings, with what they were.
-LATER_PARAMETERS = ("shrinking",)
-LATER_SETTINGS: dict[str, Any] = {"average_from": 0}
 #: Settings of the compiled learners but for their seeds and the features' costs.
 SETTINGS: dict[str, type] = {
     **dict.fromkeys(("rule", "attention", "order", "variance", "error"), str),
@@ -46,7 +43,7 @@ def encode_learner(owner: AttentiveClassifier, arrays: Arrays) -> dict[str, Any]
         "feature_costs": owner.feature_costs is not None,
         "labels": encode_labels(owner.classes_, arrays),
         "n_classes": len(owner.classes_),
-        "feature_names": encode_names(owner, arrays),
+        "feature_names_in": encode_names(owner, arrays),
         "settings": {name: values.encode(first[name], arrays, name) for name in SETTINGS},
         "costs": first["costs"] is not None,
         "n_iter": int(owner.n_iter_),
@@ -63,7 +60,7 @@ def encode_learner(owner: AttentiveClassifier, arrays: Arrays) -> dict[str, Any]
 
 def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stock) -> AttentiveClassifier:
     """Build the estimator again."""
-    given = decode_plain(header.section("parameters"), stock, kind, LEFT_OUT, LATER_PARAMETERS)
+    given = decode_plain(header.section("parameters"), stock, kind, LEFT_OUT)
     given["class_weight"] = _decode_class_weight(header.take("class_weight"), stock)
     given["feature_costs"] = stock.floats("feature_costs", None) if header.flag("feature_costs") else None
     owner = kind(**given)
@@ -72,12 +69,7 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stoc
     n_classes = header.integer("n_classes", 2, MOST_CLASSES)
     owner.classes_ = decode_labels(header.choice("labels", ("array", "object")), stock, n_classes)
     section = header.section("settings")
-    common = {
-        name: values.decode(section.take(name), stock, name, hint)
-        if name in section or name not in LATER_SETTINGS
-        else LATER_SETTINGS[name]
-        for name, hint in SETTINGS.items()
-    }
+    common = {name: values.decode(section.take(name), stock, name, hint) for name, hint in SETTINGS.items()}
     section.done()
     n_features = common["n_features"]
     require(1 <= n_features <= MOST_FEATURES, f"header.settings.n_features is none from 1 to {MOST_FEATURES}")
@@ -86,7 +78,7 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stoc
     owner.problems_ = _decode_problems(stock, common, 1 if n_classes == 2 else n_classes)
     owner._epoch = stock.integers("epochs", ("int64",), len(owner.problems_), low=0, high=MOST).tolist()
     owner.n_features_in_ = n_features
-    names = decode_names(header.flag("feature_names"), stock, n_features)
+    names = decode_names(header.flag("feature_names_in"), stock, n_features)
     if names is not None:
         owner.feature_names_in_ = names
     owner.n_iter_ = header.integer("n_iter")
@@ -171,7 +163,7 @@ def _reserve_boundaries(stock: Stock, state: dict[str, Any], common: dict[str, A
     d, unit, single = common["n_features"], max(0, common["unit"]), common["single"]
     kept = 0
     for side in ("negative.", "positive."):
-        order, n_checkpoints = state[f"{side}order"], len(state[f"{side}looks"])
+        order, n_checkpoints = state[f"{side}order"], len(state[f"{side}checkpoints"])
         require(len(np.unique(order)) == len(order), f"the array 'state.{side}order' names something twice")
         kept += len(state[f"{side}ring"]) // d
         if n_checkpoints:  # walks keep one table for all of them

@@ -24,7 +24,7 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
     """Describe a model without its preprocessing, and put its arrays into ``arrays``."""
     terms, decision = model.terms, model.decision
     return {
-        "kind": terms.family,
+        "family": terms.family,
         "terms": terms.encode(arrays),
         "decision": {
             "kind": decision.kind,
@@ -32,12 +32,12 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
             "threshold": number(decision.threshold),
             "tie_positive": bool(decision.tie_positive),
             "break_ties": bool(decision.break_ties),
-            **({} if math.isinf(decision.saturation) else {"saturation": decision.saturation}),
+            "saturation": number(decision.saturation),
         },
         "labels": encode_labels(model.classes, arrays),
-        "n_features_in": None if model.schema.n_columns is None else int(model.schema.n_columns),
+        "n_columns": None if model.schema.n_columns is None else int(model.schema.n_columns),
         "allow_nan": bool(model.allow_nan),
-        "slack": number(model.tie_margin),
+        "tie_margin": number(model.tie_margin),
         "dtype": model.dtype.name,
         "folded": bool(model.folded),
     }
@@ -49,22 +49,22 @@ def decode_model(section: Section, stock: Stock, preprocessing: bool = False) ->
     With ``preprocessing``, raw rows may have any number of columns.
     """
     known = families()
-    family = known[section.choice("kind", tuple(known))]
+    family = known[section.choice("family", tuple(known))]
     decision = _decode_decision(section.section("decision"))
     terms = family.decode(section.section("terms"), stock, decision.n_outputs)
     n_features = terms.n_features
-    n_features_in = section.take("n_features_in")
-    fits = n_features_in is None or (type(n_features_in) is int and n_features_in > 0 and preprocessing)
-    require(fits or n_features_in == n_features, "header.model.n_features_in fits no coefficients")
+    n_columns = section.take("n_columns")
+    fits = n_columns is None or (type(n_columns) is int and n_columns > 0 and preprocessing)
+    require(fits or n_columns == n_features, "header.model.n_columns fits no coefficients")
     model = AdditiveModel(
         estimator=None,
         terms=terms,
         decision=decision,
         preprocessing=None,
         classes=decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes, False),
-        schema=Schema(n_features_in),
+        schema=Schema(n_columns),
         allow_nan=section.flag("allow_nan"),
-        tie_margin=section.number("slack", 0.0, finite=False),
+        tie_margin=section.number("tie_margin", 0.0, finite=False),
         dtype=np.dtype(section.choice("dtype", WORKING)),
         folded=section.flag("folded"),
     )
@@ -83,7 +83,7 @@ def _decode_decision(section: Section) -> Decision:
         threshold,
         section.flag("tie_positive"),
         section.flag("break_ties"),
-        section.number("saturation") if "saturation" in section else math.inf,
+        section.number("saturation", finite=False),
     )
     section.done()
     return decision

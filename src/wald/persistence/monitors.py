@@ -13,7 +13,7 @@ from ..monitoring import Monitor
 from ..monitoring.monitor import STATES
 
 #: The arrays of hashes of groups that were counted, and of validation rows of which each has another group.
-GROUPS, ROWS = "monitor.groups", "looks.one_per_group"
+GROUPS, ROWS = "monitor.groups", "validation.one_per_group"
 MOST = 2**62
 
 
@@ -34,18 +34,15 @@ def encode_monitor(monitor: Monitor, arrays: Arrays) -> dict[str, Any]:
 
 
 def decode_monitor(section: Section, stock: Stock) -> dict[str, Any]:
-    """Read the counts of a monitor, as `Monitor.restore` takes them; older files have none by line."""
+    """Read the counts of a monitor, as `Monitor.restore` takes them."""
     counts: dict[str, Any] = {"stages": _counts(section, "stages")}
-    counts |= {name: section.integer(name, 0, MOST) for name in ("audits", "disagreements")}
+    counts |= {name: section.integer(name, 0, MOST) for name in ("audits", "disagreements", "unwatched")}
     counts["state"] = section.choice("state", STATES)
-    if "unwatched" in section:
-        counts["unwatched"] = section.integer("unwatched", 0, MOST)
-        columns = [_counts(section, f"line_{name}") for name in ("audits", "disagreements", "broken")]
-        require(len({len(column) for column in columns}) == 1, "header.monitor has lines of different lengths")
-        states = ["broken" if broken else "holding" for broken in columns[2]]
-        counts["lines"] = list(zip(*columns[:2], states, strict=True))
-        if section.flag("grouped"):
-            counts["groups"] = stock.take(GROUPS, ("int64",), None).tolist()
+    columns = [_counts(section, f"line_{name}") for name in ("audits", "disagreements", "broken")]
+    require(len({len(column) for column in columns}) == 1, "header.monitor has lines of different lengths")
+    states = ["broken" if broken else "holding" for broken in columns[2]]
+    counts["lines"] = list(zip(*columns[:2], states, strict=True))
+    counts["groups"] = stock.take(GROUPS, ("int64",), None).tolist() if section.flag("grouped") else []
     section.done()
     return counts
 

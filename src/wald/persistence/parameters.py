@@ -33,8 +33,6 @@ PLAIN: dict[str, Any] = {
     "n_jobs": int | None,
     "random_state": int | None,
 }
-#: Parameters that older files lack; they then have their defaults.
-LATER = ("n_splits", "audit_rate", "on_broken")
 
 
 def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
@@ -51,8 +49,7 @@ def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
 
 def decode_parameters(section: Section, stock: Stock) -> dict[str, Any]:
     """Read the parameters as keyword arguments, and check their types."""
-    hints = {name: hint for name, hint in PLAIN.items() if name in section or name not in LATER}
-    given = {name: values.decode(section.take(name), stock, name, hint) for name, hint in hints.items()}
+    given = {name: values.decode(section.take(name), stock, name, hint) for name, hint in PLAIN.items()}
     given["protect"] = _decode_protect(section.take("protect"), stock)
     given["order"] = _decode_order(section.take("order"), stock)
     given["feature_costs"] = _decode_costs(section.take("feature_costs"), stock)

@@ -36,7 +36,7 @@ def encode_parser(parser: DependencyParser, arrays: Arrays) -> dict[str, Any]:
         "parameters": encode_plain(parser, arrays),
         **{name: int(state[name]) for name in BITS},
         "n_passes": int(parser.n_passes_),
-        "as_lists": bool(getattr(parser, "_as_lists", False)),
+        "as_lists": bool(parser._as_lists),
     }
 
 
@@ -55,6 +55,6 @@ def decode_parser(header: Section, stock: Stock) -> DependencyParser:
         raise FileFormatError("its parameters have an arc_margin, and the parser has no pruner")
     parser.labels_ = parser._model.labels
     parser.n_passes_ = header.integer("n_passes")
-    parser._as_lists = header.flag("as_lists") if "as_lists" in header else False  # files of before gave arrays
+    parser._as_lists = header.flag("as_lists")
     parser.group_costs_ = stock.floats("group_costs", n_groups(parser), low=0.0)
     return parser

@@ -33,14 +33,14 @@ def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
         "stages": plan.stages,
         "stage_terms": plan.stage_terms,
         "stage_costs": plan.stage_costs,
-        "live": plan.reached,
+        "reached": plan.reached,
         "readout.weights": np.concatenate([np.empty(0), *(np.ravel(r.weights) for r in early.readouts)]),
         "readout.bias": np.array([r.bias for r in early.readouts]).reshape(plan.n_stages, n_outputs),
         "surrogates": plan.surrogates.vectors,
     }
     arrays |= {f"boundary.{name}": getattr(plan.boundary, name) for name in COLUMNS}
     return {
-        **_encode_sums(early, arrays),
+        "sums": _encode_sums(early, arrays),
         "q": number(plan.q),
         "precision": plan.precision,
         "evaluate_all": bool(plan.evaluate_all),
@@ -69,15 +69,16 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
         require(np.all(column[:-1] <= column[1:]), f"the array {name!r} falls")
     # the last cost is summed in another order, and so rounded otherwise
     require(n_stages == 0 or costs[-2] <= costs[-1] * (1 + 1e-9), "the array 'stage_costs' falls at its end")
-    reached = stock.floats("live", n_stages + 1, low=0.0)
-    require(np.all(reached <= 1) and np.all(reached[:-1] >= reached[1:]), "the array 'live' does not fall from 1 to 0")
+    reached = stock.floats("reached", n_stages + 1, low=0.0)
+    falls = np.all(reached <= 1) and np.all(reached[:-1] >= reached[1:])
+    require(falls, "the array 'reached' does not fall from 1 to 0")
     cost_model = _decode_costs(section.take("cost_model"), stock, n_stages)
     plan = Plan(
         order=order,
         terms=terms,
         stages=stages,
         stage_costs=costs,
-        early=_decode_early(section, stock, stage_terms, model),
+        early=_decode_early(section.take("sums"), stock, stage_terms, model),
         boundary=Boundary(*(stock.floats(f"boundary.{n}", n_stages, finite="scale" in n) for n in COLUMNS)),
         q=section.number("q", 0.0, finite=False),
         reached=reached,
@@ -121,11 +122,11 @@ def _decode_costs(raw: Any, stock: Stock, n_stages: int) -> CostModel | PassTime
 # ---- stages ----------------------------------------------------------------------------------------------------------
 
 
-def _encode_sums(early: Stages, arrays: Arrays) -> dict[str, Any]:
-    """Describe running sums, passes and the race, and put their arrays into ``arrays``."""
+def _encode_sums(early: Stages, arrays: Arrays) -> dict[str, Any] | None:
+    """Describe running sums, passes and the race, and put their arrays into ``arrays``; None without sums."""
     sums = early.sums
     if sums is None or len(early) == 0:
-        return {}
+        return None
     corrections = [np.zeros(0, dtype=np.float32) if c is None else c for c in sums.corrections]
     arrays |= {
         "sums.ends": sums.ends,
@@ -145,15 +146,16 @@ def _encode_sums(early: Stages, arrays: Arrays) -> dict[str, Any]:
     return {"n_sums": len(sums.ends), **flags}
 
 
-def _decode_early(section: Section, stock: Stock, stage_terms: Ints, model: AdditiveModel) -> Stages:
-    """Read the stages of a plan."""
+def _decode_early(raw: Any, stock: Stock, stage_terms: Ints, model: AdditiveModel) -> Stages:
+    """Read the stages of a plan, given what the header says of running sums."""
     n_stages, n_outputs = len(stage_terms), model.terms.n_outputs
     bias = stock.floats("readout.bias", n_stages, n_outputs if n_stages else None)
-    if "n_sums" not in section:
+    if raw is None:
         weights = stock.floats("readout.weights", n_outputs * int(stage_terms.sum()))
         parts = np.split(weights, np.cumsum(n_outputs * stage_terms))[:-1]
         readouts = [Readout(w.reshape(n_outputs, -1), b) for w, b in zip(parts, bias, strict=True)]
         return Stages(stage_terms, tuple(readouts))
+    section = Section(raw, "header.plan.sums")
     require(model.terms.keeps_sums and n_stages > 0, "there are running sums, and no stages that keep them")
     n_sums = section.integer("n_sums", 1, MOST_SUMS)
     sums = _decode_sums(stock, n_sums, int(stage_terms[-1]))
@@ -174,6 +176,7 @@ def _decode_early(section: Section, stock: Stock, stage_terms: Ints, model: Addi
         races = model.decision.kind == "argmax" and 2 <= n_outputs <= MOST_RACE
         require(races, "there is a race of classes that cannot have one")
         race = stock.floats("race", n_stages, low=0.0, finite=False)
+    section.done()
     return Stages(stage_terms, tuple(readouts), sums, passes, race)
 
 
@@ -198,23 +201,24 @@ def _decode_sums(stock: Stock, n_sums: int, n_terms: int) -> RunningSums:
 
 
 def encode_stage_scores(stage_scores: StageScores, arrays: Arrays) -> None:
-    """Put the stage scores of the validation rows into ``arrays``, under names that begin with "looks."."""
+    """Put the stage scores of the validation rows into ``arrays``, under names that begin with "stage_scores."."""
     for name in ("full", "scores", "codes", "confidence"):
         column = getattr(stage_scores, name)
         if column is not None:
-            arrays[f"looks.{name}"] = column
+            arrays[f"stage_scores.{name}"] = column
 
 
 def decode_stage_scores(stock: Stock, model: AdditiveModel, plan: Plan) -> StageScores:
     """Read the stage scores of the validation rows."""
     n_classes = model.decision.n_classes
-    full = stock.integers("looks.full", CODE, None, low=0, high=n_classes)
+    full = stock.integers("stage_scores.full", CODE, None, low=0, high=n_classes)
     if model.decision.n_outputs == 1:  # scores may be NaN; such a row never exits
-        return StageScores(full=full, scores=stock.take("looks.scores", (plan.precision,), len(full), plan.n_stages))
+        scores = stock.take("stage_scores.scores", (plan.precision,), len(full), plan.n_stages)
+        return StageScores(full=full, scores=scores)
     return StageScores(
         full=full,
-        codes=stock.integers("looks.codes", CODE, len(full), plan.n_stages, low=0, high=n_classes),
-        confidence=stock.take("looks.confidence", (plan.precision,), len(full), plan.n_stages),
+        codes=stock.integers("stage_scores.codes", CODE, len(full), plan.n_stages, low=0, high=n_classes),
+        confidence=stock.take("stage_scores.confidence", (plan.precision,), len(full), plan.n_stages),
     )
 
 

@@ -25,10 +25,10 @@ def _has_scores(saved: Any) -> bool:
 class SavedModel(ClassifierMixin, BaseEstimator):
     """The full model of a file, without the estimator that it was read from.
 
-    After `load`, ``estimator_`` of a classifier is a `SavedModel` if the file does not describe the estimator: in files
-    of format 1, and where `save` warned. It evaluates every term in float64 with the engine's own arithmetic, and
-    decides ties by that score, where the estimator would decide by its own rounding. A row's answer depends on the row
-    alone. There are no probabilities, and there is nothing to fit.
+    After `load`, ``estimator_`` of a classifier is a `SavedModel` if the file does not describe the estimator, of which
+    `save` warned. It evaluates every term in float64 with the engine's own arithmetic, and decides ties by that score,
+    where the estimator would decide by its own rounding. A row's answer depends on the row alone. There are no
+    probabilities, and there is nothing to fit.
 
     Parameters
     ----------

@@ -8,11 +8,11 @@ from ..codec.arrays import Arrays, Stock, require, text_array
 from ..codec.header import Section, number
 from ..models import AdditiveModel, Link, TreeClassifier
 from . import categories
+from .estimators import LIBRARIES
 
 CLASS = "TreeClassifier"
 NAMES = "estimator_names"
 #: Links of each kind of decision.
-LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline")
 LINKS = {"sign": ("sigmoid", "expit", "none"), "argmax": ("softmax", "sigmoids", "exp", "none"), "votes": ()}
 
 
@@ -29,15 +29,15 @@ def encode(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     names = model.feature_names_in
     if names is not None:
         arrays[NAMES] = text_array(names, "feature_names_in_")
-    fields = {
+    return {
         "class": CLASS,
         "link": link.kind,
         "slope": number(link.slope),
         "single": link.single,
         "names": names is not None,
         "library": model.schema.library if model.schema.library in LIBRARIES else "scikit-learn",
+        "categories": codes,
     }
-    return fields if codes is None else fields | {"categories": codes}
 
 
 def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | None:
@@ -49,10 +49,11 @@ def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | Non
     kind: Any = section.choice("link", LINKS["sign"] + LINKS["argmax"])
     link = Link(kind, section.number("slope"), section.flag("single"))
     names = stock.labels(NAMES, (), model.terms.n_features).tolist() if section.flag("names") else []
-    library: Any = section.choice("library", LIBRARIES) if "library" in section else "scikit-learn"
-    n_columns = model.terms.n_features
-    coded = "categories" in section
-    codes = categories.decode(section.section("categories"), stock, n_columns, names or None) if coded else None
+    library: Any = section.choice("library", LIBRARIES)
+    codes = section.take("categories")
+    if codes is not None:
+        coded = Section(codes, f"{section.where}.categories")
+        codes = categories.decode(coded, stock, model.terms.n_features, names or None)
     section.done()
     require(kind in LINKS[model.decision.kind], "header.estimator.link does not fit the decision")
     return TreeClassifier(

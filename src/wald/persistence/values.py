@@ -20,9 +20,6 @@ from ..codec.header import MOST, FileFormatError, Section, number, plain_text
 from ..plan import CostModel, PassTimes
 from ..stopping import Certificate, Stratum
 
-#: Fields of older files that are no longer used, with their types.
-RETIRED: Mapping[str, Mapping[str, Any]] = {"Certificate": {"bound": float}}
-
 FLOATS, TUPLE, TYPE, FLOAT = "floats", "tuple", "type", "float"
 
 
@@ -136,14 +133,9 @@ def _decoded(raw: Any, stock: Stock, where: str) -> Any:
 
 def _instance(section: Section, stock: Stock, where: str) -> Any:
     kind = registry()[section.choice(TYPE, sorted(registry()))]
-    given = section.take("fields")
-    fields, hints = Section(given, where), _hints(kind)
-    # a field that a later version added is missing in older files, and has its default
-    names = [field.name for field in dataclasses.fields(kind) if field.init and field.name in given]
+    fields, hints = Section(section.take("fields"), where), _hints(kind)
+    names = [field.name for field in dataclasses.fields(kind) if field.init]
     values = {name: decode(fields.take(name), stock, f"{where}.{name}", hints[name]) for name in names}
-    for name, hint in RETIRED.get(kind.__name__, {}).items():
-        if name in given:
-            decode(fields.take(name), stock, f"{where}.{name}", hint)
     fields.done()
     try:
         return kind(**values)

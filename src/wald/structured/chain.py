@@ -398,8 +398,5 @@ class ChainClassifier(BaseEstimator):
         state.pop("_learner", None)  # twice as large as the model; only partial_fit needs it
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({"_as_lists": False, **state})  # older pickles answer with arrays
-
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return checked_groups((FeatureGroup("parts"),) if self.groups is None else self.groups)

@@ -327,8 +327,7 @@ class DependencyParser(ArcScores, BaseEstimator):
             by_head=self.group_by == "head",
             n_threads=effective_threads(self.n_jobs),
         )
-        as_lists = getattr(self, "_as_lists", False)  # older files have no such attribute
-        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1, as_lists)
+        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1, self._as_lists)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them.

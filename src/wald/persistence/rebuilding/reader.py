@@ -173,8 +173,7 @@ class Reader:
             require(isinstance(value, int | float | np.number), f"{where} is no number")
             return value
         section = Section(raw, where)
-        name, by_columns = section.text("array"), section.flag("by_columns")
-        flat = "flat" in section and section.flag("flat")
+        name, by_columns, flat = section.text("array"), section.flag("by_columns"), section.flag("flat")
         section.done()
         shape, _, vector = shape.rstrip("?").partition("/")
         if flat:
@@ -239,7 +238,7 @@ class Reader:
 
     def _own_vectors(self, section: Section, thin: bool, n: int) -> Any:
         if not thin:
-            return self._stock.floats(section.text("vectors"), n, self._n_features)
+            return self._stock.floats(section.text("support_vectors"), n, self._n_features)
         names = (section.text("data"), section.text("indices"), section.text("indptr"))
         return self._stock.csr(names, n, self._n_features)
 

@@ -130,8 +130,8 @@ class Writer:
         by_columns = value.ndim == 2 and value.strides[1] != value.itemsize and value.strides[0] == value.itemsize
         if not by_columns and value.shape[-1] > 1 and value.strides[-1] != value.itemsize:
             raise NotRebuildableError(f"{what} is a view with gaps")
-        flat = {"flat": True} if "/" in shape and value.ndim == 1 else {}
-        return {"array": self._put(value.T if by_columns else value), "by_columns": by_columns, **flat}
+        flat = "/" in shape and value.ndim == 1
+        return {"array": self._put(value.T if by_columns else value), "by_columns": by_columns, "flat": flat}
 
     def _threshold(self, part: Any) -> dict[str, Any]:
         """Describe a fixed threshold; a tuned one becomes a fixed one at the threshold found."""
@@ -193,7 +193,7 @@ class Writer:
         if not shared and sparse.issparse(vectors):
             node |= {name: self._put(getattr(vectors, name)) for name in ("data", "indices", "indptr")}
         elif not shared:
-            node["vectors"] = self._put(vectors)
+            node["support_vectors"] = self._put(vectors)
         return node
 
 
