@@ -112,7 +112,7 @@ def test_ten_thousand_mutated_files(tmp_path):
         except FileFormatError:
             outcomes["refused"] += 1
         except ValueError as error:
-            if "risk=0" not in str(error):
+            if "wald.load(path, estimator=...)" not in str(error):  # of risk=0, and of categories without codes
                 raise
             outcomes["refused"] += 1
         else:

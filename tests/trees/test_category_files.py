@@ -255,3 +255,10 @@ def test_hostile_headers_of_categories(change: dict[str, Any]) -> None:
         fields["estimator"]["names"] = False
     with pytest.raises(FileFormatError):
         from_bytes(put_together(fields, arrays))
+
+
+def test_a_header_that_denies_its_categories() -> None:
+    fields, arrays = taken_apart(to_bytes(made("lightgbm")[1]))
+    fields["own_steps"] = False
+    with pytest.raises(FileFormatError, match="own_steps does not fit the estimator"):
+        from_bytes(put_together(fields, arrays))

@@ -270,7 +270,7 @@ def _decode(header: Section, stock: Stock) -> Any:
             return Parts(header, stock)
         from .kinds import KINDS
 
-        kind = Section({"kind": kind}, "header").choice("kind", (EarlyExitClassifier.__name__, *KINDS))
+        kind = Section({"kind": kind}, "header").choice("kind", (*KINDS, EarlyExitClassifier.__name__))
         model = KINDS[kind].decode(header, stock)
         header.done()
         stock.done()

@@ -210,6 +210,8 @@ class Parts:
         self.model = replace(self.model, schema=schema)
         self.stage_scores = decode_stage_scores(stock, self.model, self.plan)
         self.estimator = None if whole else self._rebuilt(raw, stock)
+        agree = self.estimator is None or self.estimator.own_steps == self.own_steps
+        require(agree, "header.own_steps does not fit the estimator")
         self.room = stock.room
         watched = header.take("monitor")
         self.monitor = None if watched is None else decode_monitor(Section(watched, "header.monitor"), stock)
