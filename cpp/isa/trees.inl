@@ -318,8 +318,8 @@ inline void add_tables(const wald::TreesView& trees, const wald::SumTables& tabl
     each_tree(trees, first, last, tile, [&](int t, const Leaves& found, int row, int rows) {
         const wald::Tree& tree = trees.trees[t];
         const std::int32_t* const outputs = trees.outputs + tree.first_output;
-        const std::int64_t first = std::int64_t{tree.first_leaf} * n_sums;
-        const float* const values = (tree.kind == wald::LeafKind::hot ? tables.hot : tables.values) + first;
+        const float* const values =
+            (tree.kind == wald::LeafKind::hot ? tables.hot : tables.values) + std::int64_t{tree.first_leaf} * n_sums;
         const auto sum = [&](int output, int s) { return sums[output * n_sums + s] + row; };
         switch (tree.kind) {
             case wald::LeafKind::single:

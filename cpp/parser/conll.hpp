@@ -15,7 +15,7 @@ namespace wald::parser {
 
 // A syntax error and its position.
 struct ConllError : std::runtime_error {
-    ConllError(std::uint32_t line, const std::string& what) : std::runtime_error(what), line(line) {}
+    ConllError(std::uint32_t at, const std::string& what) : std::runtime_error(what), line(at) {}
     std::uint32_t line;
 };
 
