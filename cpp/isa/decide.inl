@@ -1,5 +1,6 @@
-// Kernels that compare estimates with the thresholds of a stage, eight rows at a time in float64, the type of estimates
-// from columns. Included by tables.inl, once per instruction set.
+// Kernels that compare estimates with the thresholds of a stage: eight rows at a time in float64, the type of estimates
+// from columns, and with AVX-512 sixteen in float32, the type of estimates from trees. Included by tables.inl, once per
+// instruction set.
 
 namespace WALD_ISA {
 

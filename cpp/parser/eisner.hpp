@@ -13,9 +13,8 @@ namespace wald::parser {
 
 class Eisner {
 public:
-    // scores[h * (n + 1) + m], where position 0 is the root; minus infinity excludes an arc. Fills heads[1..n]; false
-    // if
-    // there is no tree.
+    // The score of the arc from h to m is scores[h * (n + 1) + m], where 0 is the root; minus infinity excludes the
+    // arc. Fills heads[1] to heads[n]; returns false if there is no tree.
     bool decode(const float* scores, int n, bool single_root, std::int32_t* heads) {
         if (n == 0) return true;
         constexpr float none = -std::numeric_limits<float>::infinity();

@@ -1,6 +1,5 @@
-// The main loop: evaluate a block of terms for the active rows, estimate their scores, answer the rows that leave,
-// compact the active set, repeat. It knows terms, readouts and thresholds only; a stopping rule is a table of
-// thresholds.
+// The main loop of linear models and kernel machines: evaluate a block of terms for the active rows, estimate their
+// scores, answer the rows that leave, compact the active set, repeat. Stopping rules reach it as thresholds.
 #pragma once
 
 #include <algorithm>
@@ -244,8 +243,7 @@ protected:
 
     class Batch;  // defined in batch.hpp
 
-    // Evaluates again in float64 those rows at positions [begin, end) whose float32 score lies within rounding of a
-    // tie.
+    // Evaluates rows at positions [begin, end) again, in float64, if their float32 score lies within rounding of a tie.
     void redo([[maybe_unused]] const Call& call, [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end,
               [[maybe_unused]] int n_threads) const {
         if constexpr (std::is_same_v<T, float>) {

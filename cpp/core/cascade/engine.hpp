@@ -42,9 +42,9 @@ struct StagesSpec {
     std::span<const std::int64_t> terms;
     std::vector<std::span<const double>> weights, bias;  // weights of terms, or of sums where there are any
     std::span<const double> low, high;
-    // Running sums that a tree ensemble keeps for each output, of which all estimates are mixtures: of the leaves of
-    // the output's own trees, with a weight for each tree (n_sums, terms of the last stage), plus corrections of the
-    // leaves of the first trees (n_sums, corrected leaves), which may be empty.
+    // A tree ensemble may keep n_sums running sums for each output; estimates are then mixtures of these. Sum s adds up
+    // the leaves of the output's own trees, times sums[s * terms of the last stage + place of the tree in the order],
+    // plus corrections: leaves[s * corrected leaves + leaf], for the leaves of the first trees; there may be none.
     int n_sums = 0;
     std::span<const double> sums = {}, leaves = {};
     // With one output: the variance of an estimate's error relative to the usual one is spread_bias[t] plus a mixture
@@ -56,7 +56,7 @@ struct StagesSpec {
     // stage is a pass.
     std::span<const std::int64_t> passes = {};
     // With several outputs: a class whose estimate lies further than race[t] behind the best one at stage t is out of
-    // the race: its trees are not evaluated any more, and it keeps this estimate. Empty: none is.
+    // the race. Its trees are not evaluated any more, and it keeps this estimate. Empty: no class is dropped.
     std::span<const double> race = {};
 };
 

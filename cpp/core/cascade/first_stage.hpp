@@ -38,8 +38,7 @@ private:
         }
 
         // Answers the rows at positions [begin, end) that the first stage decides, and returns the positions of the
-        // others. Once a stage decides
-        // no more than half of a group, the rest is returned unevaluated.
+        // others. Once it decides no more than half of a group, the groups that follow are returned unevaluated.
         std::vector<std::int64_t> run(const Call& call, std::int64_t begin, std::int64_t end) {
             std::vector<std::int64_t> undecided;
             bool worthwhile = true;

@@ -28,10 +28,10 @@ public:
                         throw std::invalid_argument("a tree has a weight in an output that is not its own");
     }
 
-    // Of each output. Where stages share no sums, each has one of its own, to which the trees up to the stage are
-    // added.
+    // Number of sums of each output. Without shared sums each stage has its own, to which its trees are added.
     int size() const { return stages_.n_sums > 0 ? stages_.n_sums : static_cast<int>(stages_.terms.size()); }
-    std::int64_t tree(std::int64_t j) const { return order_[j]; }  // of the spec
+    // Tree j of the order, as the spec numbers it.
+    std::int64_t tree(std::int64_t j) const { return order_[j]; }
     std::int32_t output(std::int64_t j) const { return spec_.output[order_[j]]; }
     // What a leaf of tree j adds to a sum.
     double value(int sum, std::int64_t j, std::int32_t leaf) const {

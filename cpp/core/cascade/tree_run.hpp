@@ -373,7 +373,7 @@ private:
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
     alignas(64) std::int32_t best_[kTileRows];  // of the rows of a tile, with several outputs: labels of estimates
     alignas(64) float gaps_[kTileRows];         // and their confidence
-    std::vector<std::uint8_t> refused_;         // of a trace: rows in which a pass has read a refused value
+    std::vector<std::uint8_t> refused_;         // of a trace: whether a pass has read a refused value of a row
     std::vector<float*> pointers_, parts_;
     std::vector<float> z_, float_work_;
     std::vector<double> work_;

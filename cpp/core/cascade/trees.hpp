@@ -14,8 +14,8 @@
 
 namespace wald {
 
-// The trees of stages [first, last): a group for each stage or, once classes can be out of the race, one for each class
-// of each stage.
+// The trees of stages [first, last). A group of trees is added at a time: those of a stage or, where a stage before it
+// in the pass may take classes out of the race, those of one class in a stage.
 struct TreePass {
     int first, last;
     bool by_class;
@@ -39,7 +39,7 @@ struct Mixture {
     int size() const { return static_cast<int>(sums.size()); }
 };
 
-// A stage's estimate of an output is a mixture of running sums of leaves, which rows carry from stage to stage.
+// Rows carry running sums of leaves from stage to stage; a stage's estimate of an output is a mixture of its sums.
 class TreeCascade final : public Engine {
 public:
     TreeCascade(const ModelShape& shape, std::shared_ptr<const TreeEnsemble> trees, std::span<const std::int64_t> order,
@@ -71,7 +71,7 @@ public:
     }
 
     int n_stages() const override { return n_stages_; }
-    // What is read of rows that take the first n_stages stages: the columns of the last pass that they begin, too.
+    // The columns that the first n_stages stages read, rounded up to whole passes: a pass reads its columns at once.
     std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const override {
         if (n_stages == 0) return std::span<const std::int32_t>{};
         std::size_t p = 0;
@@ -255,7 +255,7 @@ private:
     float least_variance_;
     std::vector<TreePass> passes_;
     std::vector<std::int32_t> n_seen_;                // (stages, outputs), where classes race
-    std::vector<std::vector<std::int32_t>> columns_;  // that the passes up to each one read
+    std::vector<std::vector<std::int32_t>> columns_;  // of each pass: what it and the passes before it read
 };
 
 }  // namespace wald

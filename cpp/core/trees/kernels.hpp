@@ -13,10 +13,10 @@ inline constexpr int kTileRows = kMaxPanels * kPanelRows;
 
 // ---- values to bins ------------------------------------------------------------------------------------------------
 
-// Trees compare bins instead of values: the bin of a value is the number of a column's thresholds that lie below it,
-// minus 128. A column holds at most kMaxThresholds thresholds of a feature, in ascending order; x > threshold j holds
-// where the bin is above j - 128. NaN has the highest bin or, in a column of splits that send it to the left, the
-// lowest.
+// Trees compare bins instead of values. A column holds at most kMaxThresholds thresholds of a feature, in ascending
+// order. The bin of a value is the number of thresholds that lie below it, minus 128, so that the value is above
+// threshold j where its bin is above j - 128. NaN has the highest bin or, in a column of splits that send it to the
+// left, the lowest.
 inline constexpr int kMaxThresholds = 255;
 
 enum class BinKind : std::uint8_t {
@@ -106,12 +106,11 @@ struct ValueRules {
     Refused refused;
 };
 
-// Rows whose values are neighbours: float64 rows for bins of float64 values. Up to a multiple of 16, all entries of
-// `rows` are valid.
+// The rows of a panel, where the values of a row lie side by side.
 struct PanelRows {
-    Dtype dtype;
+    Dtype dtype;  // float64 if bins are of float64 values, else any
     const std::byte* rows[2 * kPanelRows];
-    int n, n_known;  // rows [n, n_known) will be read next
+    int n, n_known;  // rows [0, n) are read, rows [n, n_known) will be next; entries are valid up to a multiple of 16
     bool whole;      // request all lines between the first and the last block of a row, and not only those of blocks
     bool is_first;   // nobody has requested these rows yet
 };
@@ -176,22 +175,26 @@ struct Walks {
     const void* rows;
 };
 
-// Values of leaves. Leaf i of a tree has, by the tree's kind, the value values[first_leaf + i], the values from
-// values[first_leaf + i * n_outputs] on, or the value hot[first_leaf + i].
+// The value of a leaf for one output; for the others, it is 0.
 struct HotLeaf {
     double value;
     std::int32_t output;
 };
+
+// Values of leaves. Those of leaf i of a tree stand, by the tree's kind:
+// - single: at values[first_leaf + i];
+// - vector: from values[first_leaf + i * n_outputs] on, one for each output of the tree;
+// - hot: at hot[first_leaf + i].
 template <class V>
 struct LeafValues {
     const V* values;
     const HotLeaf* hot;
 };
 
-// What leaves add to n_sums running sums of their output. Leaf i of a tree has, by the tree's kind, for sum s the value
-// values[first_leaf * n_sums + s * n_leaves + i], for sum s of output o values[(first_leaf + i * n_outputs + o) *
-// n_sums
-// + s], or for sum s of its output hot_outputs[first_leaf + i] the value hot[(first_leaf + i) * n_sums + s].
+// What leaves add to running sums, of which each output has n_sums. Leaf i of a tree adds to sum s, by the tree's kind:
+// - single: values[first_leaf * n_sums + s * n_leaves + i];
+// - vector, for output o of the tree: values[(first_leaf + i * n_outputs + o) * n_sums + s];
+// - hot, for the output hot_outputs[first_leaf + i] only: hot[(first_leaf + i) * n_sums + s].
 struct SumTables {
     const float *values, *hot;
     const std::int32_t* hot_outputs;

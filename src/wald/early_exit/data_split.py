@@ -198,9 +198,8 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any) -> None:
     pairs = sum(count == 2 for count in counts.values())
     per_pair = 2.0 * _n_training(model, training.shape[0]) / n
     expected = per_pair * pairs
-    deviation = (
-        per_pair * pairs**0.5 + expected**0.5
-    )  # standard deviation of the expected number plus that of the observed number
+    # Standard deviation of the expected number, plus that of the observed number.
+    deviation = per_pair * pairs**0.5 + expected**0.5
     if unique_matches > expected + 3.0 * deviation + max(DUPLICATES, DUPLICATE_SHARE * n):
         warn_caller(
             f"{thousands(same)} of {thousands(n)} rows equal support vectors of the model, more than equal rows among "
