@@ -161,7 +161,12 @@ inline void bind_boosting(nb::module_& m) {
         .def(nb::init<Indices, Doubles, std::int64_t>(), "features"_a.noconvert(), "thresholds"_a.noconvert(),
              "n_features"_a);
     bind_learner<BoostingLearner>(m, "BoostingLearner",
-                                  "A binary online learner of the votes of weak hypotheses, with its boundaries.")
+                                  R"doc(A binary online learner of the votes of weak hypotheses, with its boundaries.
+
+Parameters
+----------
+settings : dict
+    With the entries that `OnlineLearner` takes, and `negligible`, a float.)doc")
         .def("train", &BoostingLearner::train, "rows"_a, "stumps"_a, "positive"_a.noconvert(), "weights"_a.none(),
              "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(),
              "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,

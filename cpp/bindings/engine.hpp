@@ -6,61 +6,58 @@
 
 namespace wald::bindings {
 
-inline Decision make_decision(const std::string& kind, int n_classes, double threshold, bool tie_positive,
-                              bool break_ties, double saturation) {
+inline Decision make_decision(Fields f) {
     Decision d;
-    require(kind == "sign" || kind == "argmax" || kind == "votes", "decision must be sign, argmax or votes");
-    d.kind = kind == "sign" ? DecisionKind::sign : kind == "argmax" ? DecisionKind::argmax : DecisionKind::votes;
-    require(n_classes >= (kind == "votes" ? 3 : 2) && n_classes <= (kind == "sign" ? 2 : kMaxClasses),
-            "sign has 2 classes, argmax 2 to 10000, votes 3 to 10000");
-    d.n_classes = n_classes;
-    d.threshold = threshold;
-    d.tie_positive = tie_positive;
-    d.break_ties = break_ties;
-    require(saturation > 0, "saturation must be positive");
-    d.saturation = saturation;
+    d.kind = f.one_of<DecisionKind>("kind", {"sign", "argmax", "votes"});
+    f.read("n_classes", d.n_classes), f.read("threshold", d.threshold), f.read("saturation", d.saturation);
+    f.read("tie_positive", d.tie_positive), f.read("break_ties", d.break_ties);
+    const bool sign = d.kind == DecisionKind::sign;
+    if (sign && d.threshold == HUGE_VAL && d.n_classes == 1) d.n_classes = 2;  // a constant label
+    require(d.n_classes >= (d.kind == DecisionKind::votes ? 3 : 2) && d.n_classes <= (sign ? 2 : kMaxClasses),
+            "n_classes must be 2 for sign, 2 to 10000 for argmax, 3 to 10000 for votes");
+    require(d.saturation > 0, "saturation must be positive");
     return d;
 }
 
-// What tree ensembles keep from stage to stage; None for other models.
-struct TreeSettings {
-    std::optional<Matrix> sums, leaves, spread;
-    std::optional<Doubles> spread_bias;
-    double least_variance;
-    std::optional<Longs> passes;
-    std::optional<Doubles> race;
-
-    bool any() const { return sums || leaves || spread || spread_bias || passes || race; }
-};
-
 class BoundEngine {
 public:
-    BoundEngine(const Model& model, const std::string& decision, int n_classes, double threshold, bool tie_positive,
-                bool break_ties, double saturation, double tie_margin, Longs terms, const std::vector<Matrix>& weights,
-                const std::vector<Doubles>& bias, Doubles low, Doubles high, const TreeSettings& trees) {
+    BoundEngine(const Model& model, nb::handle decided, nb::handle described, const Doubles& low, const Doubles& high) {
         const ModelShape& shape = model.packed->shape();
-        const Decision d = make_decision(decision, n_classes, threshold, tie_positive, break_ties, saturation);
+        Fields owner(decided), f(described);
+        const Decision d = make_decision(owner.part("decision"));
+        const auto tie_margin = owner.get<double>("tie_margin");
         require(d.n_outputs() == shape.n_outputs, "the decision and the model differ in their number of outputs");
         require(tie_margin >= 0, "tie_margin must not be negative");
-        const std::size_t n = terms.size();
-        require(weights.size() == n && bias.size() == n && low.size() == n && high.size() == n,
-                "every stage needs a readout and thresholds");
-        StagesSpec stages{span_of(terms), {}, {}, span_of(low), span_of(high)};
-        for (std::size_t t = 0; t < n; ++t)
-            require(terms.data()[t] >= (t == 0 ? 0 : terms.data()[t - 1]) && terms.data()[t] <= shape.n_terms,
-                    "stages must not fall, nor pass the last term");
-        require(!trees.any() || shape.keeps_sums, "only tree ensembles keep running sums");
-        if (trees.any()) read_trees(trees, shape, d, stages);
+        StagesSpec stages;
+        f.read("terms", stages.terms);
+        stages.low = span_of(low);
+        stages.high = span_of(high);
+        std::vector<Fields> readouts = f.parts("readouts");
+        const std::size_t n = stages.terms.size();
+        require(readouts.size() == n && low.size() == n && high.size() == n,
+                "every stage needs an entry of readouts, low and high");
         for (std::size_t t = 0; t < n; ++t) {
-            const auto m = static_cast<std::size_t>(stages.n_sums > 0 ? stages.n_sums : terms.data()[t]);
-            require(bias[t].size() == static_cast<std::size_t>(shape.n_outputs) &&
-                        weights[t].shape(0) == bias[t].size() && weights[t].shape(1) == m,
-                    "a readout needs one weight per output and term, or per output and sum");
-            require(!std::isnan(low.data()[t]) && !std::isnan(high.data()[t]), "thresholds must not be NaN");
-            check_readout(shape, weights[t].data(), weights[t].size());
-            check_readout(shape, bias[t].data(), bias[t].size());
-            stages.weights.emplace_back(weights[t].data(), weights[t].size());
-            stages.bias.emplace_back(bias[t].data(), bias[t].size());
+            require(stages.terms[t] >= (t == 0 ? 0 : stages.terms[t - 1]) && stages.terms[t] <= shape.n_terms,
+                    "terms must not fall, nor pass the last term");
+            require(!std::isnan(low.data()[t]) && !std::isnan(high.data()[t]), "low and high must not be NaN");
+        }
+        Sums sums;  // lives until the engine is built
+        if (Fields of_sums = f.part("sums"); n > 0 && !of_sums.none()) {
+            require(shape.keeps_sums, "only tree ensembles keep running sums");
+            read_sums(of_sums, readouts, shape, stages, sums);
+            read_passes(f, shape, d, stages);
+        }
+        std::vector<Matrix> weights;
+        for (std::size_t t = 0; t < n; ++t) {
+            weights.push_back(readouts[t].get<Matrix>("weights"));
+            readouts[t].read("bias", stages.bias.emplace_back());
+            const auto m = static_cast<std::size_t>(stages.n_sums > 0 ? stages.n_sums : stages.terms[t]);
+            require(stages.bias[t].size() == static_cast<std::size_t>(shape.n_outputs) &&
+                        weights[t].shape(0) == stages.bias[t].size() && weights[t].shape(1) == m,
+                    "weights need one number per output and term, or per output and sum; bias, one per output");
+            stages.weights.push_back(span_of(weights[t]));
+            check_readout(shape, stages.weights[t]);
+            check_readout(shape, stages.bias[t]);
         }
         try {
             engine_ = model.packed->with_stages(d, stages, tie_margin);
@@ -168,38 +165,49 @@ private:
         require(n >= (end == AtEnd::answer ? 1 : 0) && n <= n_stages(), "n_stages must lie within the plan's stages");
     }
     static constexpr std::size_t kMostSums = 1024;
-    // Checks and converts what tree ensembles keep; numbers of leaves are checked by the core.
-    static void read_trees(const TreeSettings& trees, const ModelShape& shape, const Decision& decision,
-                           StagesSpec& stages) {
+    struct Sums {
+        std::vector<double> weights, spread, spread_bias;
+        std::optional<Matrix> corrected;
+    };
+    // Checks and converts the running sums of tree ensembles; numbers of leaves are checked by the core.
+    static void read_sums(Fields& f, std::vector<Fields>& readouts, const ModelShape& shape, StagesSpec& stages,
+                          Sums& sums) {
+        const auto weights = f.get<Matrix>("weights");
+        const std::size_t n_sums = weights.shape(0), n_terms = static_cast<std::size_t>(stages.terms.back());
+        require(n_sums > 0 && n_sums <= kMostSums && weights.shape(1) >= n_terms,
+                "the weights of sums need a number for each term of the last stage, and there are too many or no sums");
+        for (std::size_t s = 0; s < n_sums; ++s) {
+            const double* const first = weights.data() + s * weights.shape(1);
+            sums.weights.insert(sums.weights.end(), first, first + n_terms);
+        }
+        stages.n_sums = static_cast<int>(n_sums);
+        stages.sums = sums.weights;
+        check_readout(shape, stages.sums);
+        if ((sums.corrected = f.get<std::optional<Matrix>>("corrected"))) {
+            require(sums.corrected->shape(0) == n_sums, "corrected leaves need a row for each sum");
+            stages.leaves = span_of(sums.corrected);
+            check_readout(shape, stages.leaves);
+        }
+        for (Fields& readout : readouts) {
+            const auto spread = readout.get<std::optional<Doubles>>("spread");
+            if (!spread) continue;
+            require(spread->size() == n_sums, "a spread needs a weight for each sum");
+            sums.spread.insert(sums.spread.end(), spread->data(), spread->data() + n_sums);
+            sums.spread_bias.push_back(readout.get<double>("spread_bias"));
+        }
+        require(sums.spread.empty() || (shape.n_outputs == 1 && sums.spread_bias.size() == readouts.size()),
+                "a spread needs one output, and a spread at every stage");
+        stages.spread = sums.spread;
+        stages.spread_bias = sums.spread_bias;
+        check_readout(shape, stages.spread);
+        check_readout(shape, stages.spread_bias);
+    }
+    static void read_passes(Fields& f, const ModelShape& shape, const Decision& decision, StagesSpec& stages) {
+        f.read("least_variance", stages.least_variance);
+        require(static_cast<float>(stages.least_variance) > 0 && fits_single(stages.least_variance),
+                "least_variance must be positive in single precision");
         const std::size_t n = stages.terms.size();
-        if (trees.sums) {
-            require(n > 0 && trees.sums->shape(0) > 0 && trees.sums->shape(0) <= kMostSums &&
-                        trees.sums->shape(1) == static_cast<std::size_t>(stages.terms[n - 1]),
-                    "sums need a weight for each term of the last stage, and there are too many or none of them");
-            check_readout(shape, trees.sums->data(), trees.sums->size());
-            stages.n_sums = static_cast<int>(trees.sums->shape(0));
-            stages.sums = {trees.sums->data(), trees.sums->size()};
-        }
-        if (trees.leaves) {
-            require(trees.sums && trees.leaves->shape(0) == trees.sums->shape(0), "leaves need a row for each sum");
-            check_readout(shape, trees.leaves->data(), trees.leaves->size());
-            stages.leaves = {trees.leaves->data(), trees.leaves->size()};
-        }
-        if (trees.spread || trees.spread_bias) {
-            require(trees.spread && trees.spread_bias && shape.n_outputs == 1 && stages.n_sums > 0 &&
-                        trees.spread->shape(0) == n && trees.spread_bias->size() == n &&
-                        trees.spread->shape(1) == static_cast<std::size_t>(stages.n_sums),
-                    "a spread needs one output, running sums, and a weight for each of them at each stage");
-            require(static_cast<float>(trees.least_variance) > 0 && fits_single(trees.least_variance),
-                    "least_variance must be positive in single precision");
-            check_readout(shape, trees.spread->data(), trees.spread->size());
-            check_readout(shape, trees.spread_bias->data(), n);
-            stages.spread = {trees.spread->data(), trees.spread->size()};
-            stages.spread_bias = span_of(trees.spread_bias);
-            stages.least_variance = trees.least_variance;
-        }
-        if (trees.passes) {
-            stages.passes = span_of(trees.passes);
+        if (f.read_optional("passes", stages.passes)) {
             std::int64_t before = 0;
             for (const std::int64_t end : stages.passes) {
                 require(end > before, "passes must ascend");
@@ -207,18 +215,17 @@ private:
             }
             require(before == static_cast<std::int64_t>(n), "the last pass must end with the last stage");
         }
-        if (trees.race) {
-            stages.race = span_of(trees.race);
+        if (f.read_optional("race", stages.race)) {
             require(stages.race.size() == n && decision.kind == DecisionKind::argmax && shape.n_outputs >= 2 &&
                         shape.n_outputs <= Race::kMaxClasses,
                     "a race needs a distance for each stage, the decision argmax, and 2 to 64 classes");
             for (const double distance : stages.race) require(distance >= 0, "race must not be negative, nor NaN");
         }
     }
-    static void check_readout(const ModelShape& shape, const double* values, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) {
-            require(std::isfinite(values[i]), "readouts must be finite");
-            require(!shape.f32 || fits_single(values[i]), "a readout does not fit single precision");
+    static void check_readout(const ModelShape& shape, std::span<const double> values) {
+        for (const double v : values) {
+            require(std::isfinite(v), "readouts must be finite");
+            require(!shape.f32 || fits_single(v), "a readout does not fit single precision");
         }
     }
     // Refuses frames without a column that the call reads.
@@ -248,60 +255,15 @@ inline void bind_engine(nb::module_& m) {
 Parameters
 ----------
 model : Model
-decision : {"sign", "argmax", "votes"}
-    How full scores become labels.
-n_classes : int
-threshold : float
-    For "sign": scores above it are the second label.
-tie_positive : bool
-    For "sign": scores at the threshold are the second label, too.
-break_ties : bool
-    For "votes": rows with tied votes are handed over.
-saturation : float, default=inf
-    For "argmax": rows with a larger score are handed over.
-tie_margin : float
-    Widens the error bound within which rows are handed over.
-terms : int64 ndarray of shape (n_stages,)
-    How many terms a stage has seen; must not fall.
-weights : sequence of float64 ndarray of shape (n_outputs, terms) or (n_outputs, n_sums)
-    The readout of every stage: weights of terms, or of `sums`.
-bias : sequence of float64 ndarray of shape (n_outputs,)
+decided : object
+    What `wald.engine.Decided` says: `tie_margin`, and `decision` with the attributes of `wald.models.Decision`.
+stages : object
+    The attributes of `wald.engine.Stages`. Its `passes`, `race` and `least_variance` are read where there are `sums`.
 low, high : float64 ndarray of shape (n_stages,)
     One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
-    is above `high`.
-sums : float64 ndarray of shape (n_sums, terms of the last stage), optional
-    For tree ensembles: weights of the running sums that a row keeps for each output, of the terms that belong to it.
-leaves : float64 ndarray of shape (n_sums, corrected leaves), optional
-    What the leaves of the first terms, one term after the other, add to the running sums besides their values times
-    the weights of their trees.
-spread : float64 ndarray of shape (n_stages, n_sums), optional
-    For tree ensembles with one output: weights of the sums in the variance of a stage's error, relative to the usual
-    one. The distance of an estimate from `threshold` is divided by its square root.
-spread_bias : float64 ndarray of shape (n_stages,), optional
-least_variance : float, default=1.0
-    The variance is at least this.
-passes : int64 ndarray, optional
-    For tree ensembles: numbers of stages at the ends of passes, each of which reads a row once; by default, each
-    stage is one.
-race : float64 ndarray of shape (n_stages,), optional
-    For tree ensembles with several classes: a class whose estimate lies further behind the best one is not
-    evaluated any more.)doc")
-        .def(
-            "__init__",
-            [](BoundEngine* self, const Model& model, const std::string& decision, int n_classes, double threshold,
-               bool tie_positive, bool break_ties, double saturation, double tie_margin, Longs terms,
-               const std::vector<Matrix>& weights, const std::vector<Doubles>& bias, Doubles low, Doubles high,
-               std::optional<Matrix> sums, std::optional<Matrix> leaves, std::optional<Matrix> spread,
-               std::optional<Doubles> spread_bias, double least_variance, std::optional<Longs> passes,
-               std::optional<Doubles> race) {
-                const TreeSettings trees{sums, leaves, spread, spread_bias, least_variance, passes, race};
-                new (self) BoundEngine(model, decision, n_classes, threshold, tie_positive, break_ties, saturation,
-                                       tie_margin, terms, weights, bias, low, high, trees);
-            },
-            "model"_a, nb::kw_only(), "decision"_a, "n_classes"_a, "threshold"_a, "tie_positive"_a, "break_ties"_a,
-            "saturation"_a = HUGE_VAL, "tie_margin"_a, "terms"_a, "weights"_a, "bias"_a, "low"_a, "high"_a,
-            "sums"_a = nb::none(), "leaves"_a = nb::none(), "spread"_a = nb::none(), "spread_bias"_a = nb::none(),
-            "least_variance"_a = 1.0, "passes"_a = nb::none(), "race"_a = nb::none())
+    is above `high`.)doc")
+        .def(nb::init<const Model&, nb::handle, nb::handle, const Doubles&, const Doubles&>(), "model"_a, "decided"_a,
+             "stages"_a, "low"_a, "high"_a)
         .def(
             "columns_read", &BoundEngine::columns_read, "n_stages"_a.none(),
             nb::sig("def columns_read(self, n_stages: int | None) -> list[int] | None"),
@@ -364,19 +326,7 @@ int32 ndarray of shape (n_rows,)
     `HAND_OVER` where scores within the error, or within the engine's tie margin, give another label.)doc")
         .def("decide", &BoundEngine::decide<double>, nb::arg("scores").noconvert(), "error"_a,
              nb::sig("def decide(self, scores: numpy.typing.NDArray[numpy.float64], error: float) -> "
-                     "numpy.typing.NDArray[numpy.int32]"),
-             R"doc(Turn the wrapped model's own full scores into codes.
-
-Parameters
-----------
-scores : float32 or float64 ndarray of shape (n_rows, n_outputs)
-error : float
-    How far each score may be off.
-
-Returns
--------
-int32 ndarray of shape (n_rows,)
-    `HAND_OVER` where scores within the error, or within the engine's tie margin, give another label.)doc")
+                     "numpy.typing.NDArray[numpy.int32]"))
         .def_prop_ro("n_stages", &BoundEngine::n_stages, "Number of early stages.")
         .def_prop_ro("skips", &BoundEngine::skips, "Whether rows may do without terms of the stages that they take.")
         .def_prop_ro("single", &BoundEngine::single, "Whether early stages compute in float32.");

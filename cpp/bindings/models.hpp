@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "bindings/fields.hpp"
 #include "bindings/rows.hpp"
 #include "core/cascade/engine.hpp"
 #include "core/limits.hpp"
@@ -38,46 +39,49 @@ inline void check_rows(const BoundRows& b, const ModelShape& model) {
                std::to_string(model.n_features));
 }
 
-inline Model kernel_model(const std::string& kernel, double gamma, double coef0, int degree, Matrix vectors,
-                          std::optional<Matrix> landmarks, Longs order, Bytes linear, Matrix coef, Doubles intercept,
-                          std::int64_t n_features, std::optional<Indices> kept, std::optional<Doubles> scale,
-                          std::optional<Doubles> shift, double scaling_magnitude, std::optional<Doubles> fill,
-                          bool single) {
+inline Model kernel_model(const nb::dict& described) {
+    Fields f(described);
     KernelMachineSpec s;
-    require(kernel == "rbf" || kernel == "poly" || kernel == "sigmoid", "kernel must be rbf, poly or sigmoid");
-    s.params = {kernel == "rbf"    ? Activation::rbf
-                : kernel == "poly" ? Activation::poly
-                                   : Activation::sigmoid,
-                gamma, coef0, degree};
+    s.params.activation = f.one_of<Activation>("kernel", {"rbf", "poly", "sigmoid"});
+    f.read("gamma", s.params.gamma), f.read("coef0", s.params.coef0), f.read("degree", s.params.degree);
+    const auto vectors = f.get<Matrix>("vectors"), coef = f.get<Matrix>("coef");
+    const auto landmarks = f.get<std::optional<Matrix>>("landmarks");
+    const auto kept = f.get<std::optional<Indices>>("kept", false);
+    const auto scale = f.get<std::optional<Doubles>>("scale"), shift = f.get<std::optional<Doubles>>("shift");
+    const auto fill = f.get<std::optional<Doubles>>("fill");
+    const auto order = f.get<Longs>("order", false);
+    const auto single = f.get<bool>("single");
+    f.read("linear", s.linear), f.read("intercept", s.intercept), f.read("n_features", s.n_features);
+    f.read("scaling_magnitude", s.scaling_magnitude);
+    f.done();
+    const auto [activation, gamma, coef0, degree] = s.params;
     require(std::isfinite(gamma) && gamma >= 0 && std::isfinite(coef0),
             "gamma must be finite and not negative, coef0 finite");
     require(degree >= 0 && degree <= kMaxDegree, "degree must lie in [0, 1000]");
     s.n_terms = static_cast<std::int64_t>(order.size());
     s.n_vectors = static_cast<std::int64_t>(vectors.shape(0));
     s.order = span_of(order);
-    s.n_features = n_features;
     s.vectors = vectors.data();
     s.landmarks = landmarks ? landmarks->data() : nullptr;
-    s.linear = span_of(linear);
     s.coef = span_of(coef);
-    s.intercept = span_of(intercept);
     s.kept = span_of(kept);
     s.scale = span_of(scale);
     s.shift = span_of(shift);
-    s.scaling_magnitude = scaling_magnitude;
     s.fill = span_of(fill);
-    const std::size_t d = static_cast<std::size_t>(n_features);
-    require(n_features >= 1 && n_features <= kMaxKernelFeatures, "n_features must lie in [1, 2^25)");
+    const std::size_t d = static_cast<std::size_t>(s.n_features);
+    require(s.n_features >= 1 && s.n_features <= kMaxKernelFeatures, "n_features must lie in [1, 2^25)");
     require(s.n_terms >= 1 && s.n_terms < (1 << 26), "there must be at least one vector, and fewer than 2^26");
     require(!kept || !s.kept.empty(), "kept must name at least one feature");
     require(vectors.shape(1) == (kept ? s.kept.size() : d), "vectors must have one column per (kept) feature");
     require(!landmarks || landmarks->shape(1) == vectors.shape(1), "landmarks must have as many columns as vectors");
     const std::int64_t n_all = s.n_vectors + (landmarks ? static_cast<std::int64_t>(landmarks->shape(0)) : 0);
     for (std::int64_t j : s.order) require(j >= 0 && j < n_all, "order must name vectors and landmarks");
-    require(linear.size() == order.size() && coef.shape(1) == order.size(), "linear and coef need one entry per term");
-    require(coef.shape(0) == intercept.size() && intercept.size() >= 1, "coef and intercept need one row per output");
+    require(s.linear.size() == order.size() && coef.shape(1) == order.size(),
+            "linear and coef need one entry per term");
+    require(coef.shape(0) == s.intercept.size() && s.intercept.size() >= 1,
+            "coef and intercept need one row per output");
     for (std::size_t k = 0; k < s.kept.size(); ++k)
-        require(s.kept[k] >= 0 && s.kept[k] < n_features && (k == 0 || s.kept[k] > s.kept[k - 1]),
+        require(s.kept[k] >= 0 && s.kept[k] < s.n_features && (k == 0 || s.kept[k] > s.kept[k - 1]),
                 "kept features must ascend");
     require(s.scale.size() == s.shift.size() && (s.scale.empty() || s.scale.size() == d),
             "scale and shift need one entry per feature");
@@ -89,7 +93,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     each_number([](double v) { require(std::isfinite(v), "vectors and landmarks must be finite"); });
     for (double v : s.coef) require(std::isfinite(v), "coef must be finite");
     for (double v : s.intercept) require(std::isfinite(v), "intercept must be finite");
-    require(scaling_magnitude >= 0, "scaling_magnitude must not be negative");
+    require(s.scaling_magnitude >= 0, "scaling_magnitude must not be negative");
     if (single) {
         bool fits = fits_single(gamma) && fits_single(coef0);
         each_number([&](double v) { fits = fits && fits_single(v); });
@@ -161,37 +165,38 @@ inline nb::class_<Model> bind_model(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<Model> model(m, "Model", "A model as terms, packed for the engine. Never changes.");
     model
-        .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a,
-                    "landmarks"_a.none(), "order"_a.noconvert(), "linear"_a, "coef"_a, "intercept"_a, "n_features"_a,
-                    "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "scaling_magnitude"_a,
-                    "fill"_a.none(), "single"_a, R"doc(Pack a kernel machine.
+        .def_static("kernel", &kernel_model, "described"_a,
+                    nb::sig("def kernel(described: dict[str, typing.Any]) -> Model"), R"doc(Pack a kernel machine.
 
 Parameters
 ----------
-kernel : {"rbf", "poly", "sigmoid"}
-gamma, coef0 : float
-degree : int
-vectors : float64 ndarray of shape (n_vectors, n_kept)
-landmarks : float64 ndarray of shape (n_landmarks, n_kept) or None
-    Numbered from n_vectors on.
-order : int64 ndarray of shape (n_terms,)
-    The vector or landmark of every term, in the plan's order.
-linear : uint8 ndarray of shape (n_terms,)
-    1 where the term is the plain dot product.
-coef : float64 ndarray of shape (n_outputs, n_terms)
-intercept : float64 ndarray of shape (n_outputs,)
-n_features : int
-    Number of features of a raw row.
-kept : int32 ndarray of shape (n_kept,) or None
-    The features that `vectors` has, ascending; None: all.
-scale, shift : float64 ndarray of shape (n_features,) or None
-    A raw value becomes ``x * scale + shift`` first.
-scaling_magnitude : float
-    Norm of the largest values inside the wrapped model's scaling; they cancel, their rounding errors do not.
-fill : float64 ndarray of shape (n_features,) or None
-    Stands in for NaN, after scale and shift.
-single : bool
-    Evaluate in float32. Rows within rounding of a tie are evaluated again in float64.)doc")
+described : dict
+    With the following entries:
+
+    kernel : {"rbf", "poly", "sigmoid"}
+    gamma, coef0 : float
+    degree : int
+    vectors : float64 ndarray of shape (n_vectors, n_kept)
+    landmarks : float64 ndarray of shape (n_landmarks, n_kept) or None
+        Numbered from n_vectors on.
+    order : int64 ndarray of shape (n_terms,)
+        The vector or landmark of every term, in the plan's order.
+    linear : uint8 ndarray of shape (n_terms,)
+        1 where the term is the plain dot product.
+    coef : float64 ndarray of shape (n_outputs, n_terms)
+    intercept : float64 ndarray of shape (n_outputs,)
+    n_features : int
+        Number of features of a raw row.
+    kept : int32 ndarray of shape (n_kept,) or None
+        The features that `vectors` has, ascending; None: all.
+    scale, shift : float64 ndarray of shape (n_features,) or None
+        A raw value becomes ``x * scale + shift`` first.
+    scaling_magnitude : float
+        Norm of the largest values inside the wrapped model's scaling; they cancel, their rounding errors do not.
+    fill : float64 ndarray of shape (n_features,) or None
+        Stands in for NaN, after scale and shift.
+    single : bool
+        Evaluate in float32. Rows within rounding of a tie are evaluated again in float64.)doc")
         .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a,
                     "fill"_a.none(), "magnitude"_a, "bias_magnitude"_a, "depth"_a,
                     R"doc(Pack a linear model, which is always evaluated in float64.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <variant>
 
+#include "bindings/fields.hpp"
 #include "bindings/rows.hpp"
 #include "online/dense_epoch.hpp"
 #include "online/sparse_epoch.hpp"
@@ -12,18 +13,6 @@
 namespace wald::bindings {
 
 namespace online = wald::online;
-
-// The enumerator at the place of `name` among the names.
-template <class E>
-E named(const char* what, const std::string& name, std::initializer_list<const char*> names) {
-    std::string all;
-    int i = 0;
-    for (const char* candidate : names) {
-        if (name == candidate) return static_cast<E>(i);
-        all += (i++ == 0 ? "" : ", ") + std::string(candidate);
-    }
-    refuse(std::string(what) + " must be one of " + all);
-}
 
 // Calls f, and turns the exception for a row that is not finite into a ValueError.
 template <class F>
@@ -40,55 +29,48 @@ auto checked(F f) {
 template <template <class> class L>
 class BoundLearner {
 public:
-    BoundLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, double negligible,
-                 bool intercept, bool average, std::int64_t average_from, const std::string& attention,
-                 const std::string& order, const std::string& variance, const std::string& error, double width,
-                 double target, double audit_rate, std::int64_t budget, std::int64_t warm_up, std::int64_t ring,
-                 std::int64_t unit, std::int64_t line_offset, std::uint64_t seed, std::optional<Doubles> costs,
-                 bool watch_all) {
+    explicit BoundLearner(const nb::dict& settings) {
+        Fields f(settings);
         online::Config c;
-        require(n_features >= 1 && n_features < (std::int64_t{1} << 31), "n_features must lie in [1, 2^31)");
-        c.n_features = n_features;
-        c.n_columns = online::dense_columns(n_features, single);
+        f.read("n_features", c.n_features);
+        require(c.n_features >= 1 && c.n_features < (std::int64_t{1} << 31), "n_features must lie in [1, 2^31)");
+        const auto single = f.get<bool>("single");
+        c.n_columns = online::dense_columns(c.n_features, single);
         c.rule =
-            named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos", "logistic", "exponential"});
-        require(rate > 0 && std::isfinite(rate), "rate must be finite and positive");
-        c.rate = rate;
-        require(negligible > 0 && negligible < 0.5, "negligible must lie in (0, 0.5)");
-        c.negligible = negligible;
-        c.intercept = intercept;
-        c.average = average;
-        require(average_from >= 0, "average_from must not be negative");
-        c.average_from = average_from;
-        c.attention = named<online::Attention>("attention", attention,
-                                               {"full", "budgeted", "centred", "printed", "bridge", "conditional"});
-        c.order = named<online::Order>("order", order, {"random", "weight", "selected", "cost"});
-        c.variance = named<online::Variance>("variance", variance, {"independent", "empirical"});
-        c.error = named<online::Error>("error", error, {"joint", "posterior", "conditional"});
-        require(std::isfinite(width), "width must be finite");
-        c.width = width;
-        require(target >= 0 && target < 1 && audit_rate >= 0 && audit_rate <= 1,
-                "target must lie in [0, 1), audit_rate in [0, 1]");
-        c.target = target;
-        c.audit_rate = audit_rate;
-        require(budget >= 0 && warm_up >= 2 && ring >= warm_up && ring <= (1 << 16),
-                "budget must not be negative, nor warm_up below 2 or above ring");
-        c.budget = budget;
-        c.warm_up = warm_up;
-        c.ring = ring;
-        require(unit >= 0 && line_offset >= 0 && line_offset < 64,
-                "unit must not be negative, line_offset lies in [0, 64)");
-        c.unit = unit;
-        c.line_offset = line_offset;
-        c.seed = seed;
-        std::vector<double> of_features;
-        if (costs) {
-            require(costs->size() == static_cast<std::size_t>(n_features), "there must be one cost for every feature");
-            of_features.assign(costs->data(), costs->data() + costs->size());
-            for (double v : of_features) require(v > 0 && std::isfinite(v), "costs must be finite and positive");
+            f.one_of<online::Rule>("rule", {"perceptron", "pa", "pa1", "pa2", "pegasos", "logistic", "exponential"});
+        f.read("rate", c.rate);
+        require(c.rate > 0 && std::isfinite(c.rate), "rate must be finite and positive");
+        if constexpr (std::is_same_v<L<float>, online::Boosting<float>>) {
+            f.read("negligible", c.negligible);
+            require(c.negligible > 0 && c.negligible < 0.5, "negligible must lie in (0, 0.5)");
         }
-        if (single) learner_ = std::make_unique<L<float>>(c, of_features);
-        else learner_ = std::make_unique<L<double>>(c, of_features);
+        f.read("intercept", c.intercept), f.read("average", c.average), f.read("average_from", c.average_from);
+        require(c.average_from >= 0, "average_from must not be negative");
+        c.attention = f.one_of<online::Attention>("attention",
+                                                  {"full", "budgeted", "centred", "printed", "bridge", "conditional"});
+        c.order = f.one_of<online::Order>("order", {"random", "weight", "selected", "cost"});
+        c.variance = f.one_of<online::Variance>("variance", {"independent", "empirical"});
+        c.error = f.one_of<online::Error>("error", {"joint", "posterior", "conditional"});
+        f.read("width", c.width);
+        require(std::isfinite(c.width), "width must be finite");
+        f.read("target", c.target), f.read("audit_rate", c.audit_rate);
+        require(c.target >= 0 && c.target < 1 && c.audit_rate >= 0 && c.audit_rate <= 1,
+                "target must lie in [0, 1), audit_rate in [0, 1]");
+        f.read("budget", c.budget), f.read("warm_up", c.warm_up), f.read("ring", c.ring);
+        require(c.budget >= 0 && c.warm_up >= 2 && c.ring >= c.warm_up && c.ring <= (1 << 16),
+                "budget must not be negative, nor warm_up below 2 or above ring");
+        f.read("unit", c.unit), f.read("line_offset", c.line_offset), f.read("seed", c.seed);
+        require(c.unit >= 0 && c.line_offset >= 0 && c.line_offset < 64,
+                "unit must not be negative, line_offset lies in [0, 64)");
+        std::span<const double> given;
+        require(!f.read_optional("costs", given) || std::ssize(given) == c.n_features,
+                "costs must have one entry for every feature");
+        for (double v : given) require(v > 0 && std::isfinite(v), "costs must be finite and positive");
+        const std::vector<double> costs(given.begin(), given.end());
+        const auto watch_all = f.get<bool>("watch_all");
+        f.done();
+        if (single) learner_ = std::make_unique<L<float>>(c, costs);
+        else learner_ = std::make_unique<L<double>>(c, costs);
         std::visit([&](auto& l) { l->watch_all = watch_all; }, learner_);
     }
 
@@ -274,14 +256,8 @@ template <class L>
 nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
     using namespace nb::literals;
     return nb::class_<L>(m, name, doc)
-        .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, std::int64_t,
-                      const std::string&, const std::string&, const std::string&, const std::string&, double, double,
-                      double, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::uint64_t,
-                      std::optional<Doubles>, bool>(),
-             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "negligible"_a = 0.1, "intercept"_a,
-             "average"_a, "average_from"_a = 0, "attention"_a, "order"_a, "variance"_a, "error"_a, "width"_a,
-             "target"_a, "audit_rate"_a, "budget"_a, "warm_up"_a, "ring"_a, "unit"_a, "line_offset"_a, "seed"_a,
-             "costs"_a.none(), "watch_all"_a)
+        .def(nb::init<const nb::dict&>(), "settings"_a,
+             nb::sig("def __init__(self, settings: dict[str, typing.Any]) -> None"))
         .def("answer", &L::answer, "average"_a,
              nb::sig("def answer(self, average: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
              "Return weights and intercept, or their average over time.")
@@ -313,7 +289,18 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
 
 inline void bind_online(nb::module_& m) {
     using namespace nb::literals;
-    bind_learner<OnlineLearner>(m, "OnlineLearner", "A binary online learner of features, with its boundaries.")
+    bind_learner<OnlineLearner>(m, "OnlineLearner", R"doc(A binary online learner of features, with its boundaries.
+
+Parameters
+----------
+settings : dict
+    With the entries
+
+    n_features, average_from, budget, warm_up, ring, unit, line_offset, seed : int
+    rate, width, target, audit_rate : float
+    rule, attention, order, variance, error : str
+    single, intercept, average, watch_all : bool
+    costs : float64 ndarray of shape (n_features,) or None)doc")
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(),
              "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(),
              "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,

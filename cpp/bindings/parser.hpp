@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "bindings/fields.hpp"
 #include "bindings/treebank.hpp"
 #include "parser/learner.hpp"
 
@@ -166,21 +167,21 @@ public:
         check_trees(t);
         learner_.extend_filter(t);
     }
-    void epoch(const Treebank& t, Longs order, bool projective, bool single_root, int n_groups, bool filter,
-               double factor, double extra, bool mira, double step, bool random_states, bool by_head,
-               bool loss_augmented, std::uint64_t seed) {
-        check_trees(t);
-        ParserModel::check_groups(n_groups);
-        require(step > 0 && step <= 1e12, "step must lie in (0, 1e12]");
-        const parser::FilterSettings lengths = arc_lengths(filter, factor, extra);
-        for (const std::int64_t i : span_of(order)) sentence_of(t, i);
+    void epoch(const Treebank& t, const Longs& order, const nb::dict& settings) {
+        Fields f(settings);
         parser::LearnerSettings s;
-        s.parse = {projective, single_root, n_groups};
-        s.mira = mira;
-        s.step = step;
-        s.random_states = random_states;
-        s.by_head = by_head;
-        s.loss_augmented = loss_augmented;
+        f.read("projective", s.parse.projective), f.read("single_root", s.parse.single_root);
+        f.read("n_groups", s.parse.n_groups), f.read("mira", s.mira), f.read("step", s.step);
+        f.read("random_states", s.random_states), f.read("by_head", s.by_head);
+        f.read("loss_augmented", s.loss_augmented);
+        const parser::FilterSettings lengths =
+            arc_lengths(f.get<bool>("filter"), f.get<double>("factor"), f.get<double>("extra"));
+        const auto seed = f.get<std::uint64_t>("seed");
+        f.done();
+        check_trees(t);
+        ParserModel::check_groups(s.parse.n_groups);
+        require(s.step > 0 && s.step <= 1e12, "step must lie in (0, 1e12]");
+        for (const std::int64_t i : span_of(order)) sentence_of(t, i);
         const Unlocked unlocked;
         learner_.run_epoch(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, s, seed);
     }
@@ -271,9 +272,12 @@ scored. With a margin below 0 the pruner is not used.)doc")
         .def(nb::init<const Treebank&, int, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a,
              "pruner_bits"_a)
         .def("see", &ParserLearner::see, "treebank"_a, "Extend the length filter by the arcs of a treebank.")
-        .def("learn", &ParserLearner::epoch, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a,
-             "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a, "extra"_a, "mira"_a, "step"_a, "random_states"_a,
-             "by_head"_a, "loss_augmented"_a, "seed"_a, "Run one epoch over sentences that were seen.")
+        .def(
+            "learn", &ParserLearner::epoch, "treebank"_a, "order"_a.noconvert(), "settings"_a,
+            nb::sig("def learn(self, treebank: Treebank, order: numpy.typing.NDArray[numpy.int64], settings: "
+                    "dict[str, typing.Any]) -> None"),
+            "Run one epoch over sentences that were seen. Settings: projective, single_root, n_groups, filter, factor, "
+            "extra, mira, step, random_states, by_head, loss_augmented, seed.")
         .def("learn_pruner", &ParserLearner::pruner_epoch, "treebank"_a, "order"_a.noconvert(), nb::kw_only(),
              "filter"_a, "factor"_a, "extra"_a, "rate"_a, "Run one epoch for the pruner.")
         .def("model", &ParserLearner::model, "Return the averaged weights.");

@@ -6,8 +6,6 @@
 
 namespace wald::bindings {
 
-using Words = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 inline void check_order(std::span<const std::int64_t> order, std::int64_t n_trees) {
     std::vector<bool> seen(static_cast<std::size_t>(n_trees));
     for (const std::int64_t t : order) {
@@ -16,44 +14,22 @@ inline void check_order(std::span<const std::int64_t> order, std::int64_t n_tree
     }
 }
 
-inline Model tree_model(std::int64_t n_features, Longs order, Longs first_node, Longs first_leaf, Indices feature,
-                        Doubles threshold, Indices left, Indices right, Bytes nan_left, Indices categories,
-                        Longs first_bit_word, Indices n_categories, Bytes other_left, Words bits, Doubles leaves,
-                        Indices output, Indices structure, Doubles base, Doubles bias, double scale, double divisor,
-                        std::optional<Bytes> zero_is_missing, double missing, bool f32_rows, bool f32_sums,
-                        bool absent_is_missing, bool truncates, bool refuses_nan, bool refuses_infinity) {
+inline Model tree_model(nb::handle terms, const Longs& order) {
+    Fields sums(terms), trees = sums.part("trees");
     TreesSpec s;
-    s.n_features = n_features;
-    s.first_node = span_of(first_node);
-    s.first_leaf = span_of(first_leaf);
-    s.feature = span_of(feature);
-    s.threshold = span_of(threshold);
-    s.left = span_of(left);
-    s.right = span_of(right);
-    s.nan_left = span_of(nan_left);
-    s.categories = span_of(categories);
-    s.first_bit_word = span_of(first_bit_word);
-    s.n_categories = span_of(n_categories);
-    s.other_left = span_of(other_left);
-    s.bits = span_of(bits);
-    s.leaves = span_of(leaves);
-    s.output = span_of(output);
-    s.structure = span_of(structure);
-    s.base = span_of(base);
-    s.bias = span_of(bias);
-    s.scale = scale;
-    s.divisor = divisor;
-    s.truncates = truncates;
-    s.refuses_nan = refuses_nan;
-    s.refuses_infinity = refuses_infinity;
-    s.zero_is_missing = span_of(zero_is_missing);
-    s.missing = missing;
-    s.f32_rows = f32_rows;
-    s.f32_sums = f32_sums;
-    s.absent_is_missing = absent_is_missing;
-    require(n_features >= 1 && n_features <= kMaxFeatures, "n_features must lie in [1, 2^31)");
-    require(base.size() >= 1 && base.size() <= kMaxClasses, "base needs one entry per output, at most 10 000");
-    require(feature.size() + leaves.size() < (std::size_t{1} << 27), "there must be fewer than 2^27 nodes and leaves");
+    trees.read("n_features", s.n_features);
+    s.each_array([&](const char* name, auto& array) { trees.read(name, array); });
+    sums.read("base", s.base), sums.read("bias", s.bias), sums.read("scale", s.scale);
+    sums.read("divisor", s.divisor), sums.read("missing", s.missing), sums.read("truncates", s.truncates);
+    sums.read("f32_rows", s.f32_rows), sums.read("f32_sums", s.f32_sums);
+    sums.read("absent_is_missing", s.absent_is_missing);
+    sums.read_optional("zero_is_missing", s.zero_is_missing);
+    s.refuses_nan = !sums.get<bool>("nan");
+    s.refuses_infinity = !sums.get<bool>("infinity");
+    require(s.n_features >= 1 && s.n_features <= kMaxFeatures, "n_features must lie in [1, 2^31)");
+    require(s.base.size() >= 1 && s.base.size() <= kMaxClasses, "base needs one entry per output, at most 10 000");
+    require(s.feature.size() + s.leaves.size() < (std::size_t{1} << 27),
+            "there must be fewer than 2^27 nodes and leaves");
     const Unlocked unlocked;
     try {
         check_trees(s);
@@ -88,60 +64,15 @@ inline nb::object leaves(const Model& model, BoundRows& b, int n_threads) {
 
 inline void bind_trees(nb::class_<Model>& model) {
     using namespace nb::literals;
-    model.def_static("trees", &tree_model, nb::kw_only(), "n_features"_a, "order"_a.noconvert(), "first_node"_a,
-                     "first_leaf"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a, "nan_left"_a, "categories"_a,
-                     "first_bit_word"_a, "n_categories"_a, "other_left"_a, "bits"_a, "leaves"_a, "output"_a,
-                     "structure"_a, "base"_a, "bias"_a, "scale"_a, "divisor"_a, "zero_is_missing"_a.none(), "missing"_a,
-                     "f32_rows"_a, "f32_sums"_a, "absent_is_missing"_a, "truncates"_a, "refuses_nan"_a,
-                     "refuses_infinity"_a,
+    model.def_static("trees", &tree_model, "terms"_a, "order"_a.noconvert(),
                      R"doc(Pack a tree ensemble.
 
 Parameters
 ----------
-n_features : int
+terms : object
+    The attributes of `wald.models.TreeTerms`, whose `trees` has those of `wald.models.Trees`.
 order : int64 ndarray
-    The trees of early stages, in the plan's order.
-first_node : int64 ndarray of shape (n_structures + 1,)
-    Structure s has the nodes ``first_node[s]`` to ``first_node[s + 1]``.
-first_leaf : int64 ndarray of shape (n_trees + 1,)
-    Tree t has the leaves ``first_leaf[t]`` to ``first_leaf[t + 1]``.
-feature : int32 ndarray of shape (n_nodes,)
-threshold : float64 ndarray of shape (n_nodes,)
-    A row goes to the left if ``x[feature] <= threshold``.
-left, right : int32 ndarray of shape (n_nodes,)
-    Nodes of the same structure, behind their parent; leaf k is ``~k``.
-nan_left : uint8 ndarray of shape (n_nodes,)
-    Whether NaN goes to the left.
-categories : int32 ndarray of shape (n_nodes,)
-    The node's set of categories, which replaces its threshold, or -1.
-first_bit_word : int64 ndarray of shape (n_sets,)
-n_categories : int32 ndarray of shape (n_sets,)
-other_left : uint8 ndarray of shape (n_sets,)
-    Whether negative numbers and categories beyond the set go to the left.
-bits : uint32 ndarray
-    A set bit sends its category to the left.
-leaves : float64 ndarray of shape (n_leaves,)
-output : int32 ndarray of shape (n_trees,)
-    The output that a tree is added to.
-structure : int32 ndarray of shape (n_trees,)
-    The structure of each tree; trees may share one.
-base, bias : float64 ndarray of shape (n_outputs,)
-scale, divisor : float
-    An output is ``(base + leaves, tree by tree) * scale / divisor + bias``.
-zero_is_missing : uint8 ndarray of shape (n_features,) or None
-    Whether values of at most 1e-35 in size count as NaN.
-missing : float
-    A value that counts as NaN; NaN: none.
-f32_rows : bool
-    Round float64 rows to float32 first.
-f32_sums : bool
-    Add leaves in float32.
-absent_is_missing : bool
-    Values that CSR rows do not store are NaN instead of 0.
-truncates : bool
-    Numbers between -1 and 0 are category 0.
-refuses_nan, refuses_infinity : bool
-    Whether rows that hold such values, in a feature that is read, are not finite.)doc");
+    The trees of early stages, in the plan's order.)doc");
     model.def("reordered", &reordered, "order"_a.noconvert(),
               "Return the same tree ensemble with another order of its early stages' trees; nothing is packed again.");
     model.def("leaves", &leaves, "rows"_a, "n_threads"_a,

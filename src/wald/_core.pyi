@@ -106,55 +106,39 @@ class Model:
     """A model as terms, packed for the engine. Never changes."""
 
     @staticmethod
-    def kernel(
-        *,
-        kernel: str,
-        gamma: float,
-        coef0: float,
-        degree: int,
-        vectors: NDArray[numpy.float64],
-        landmarks: NDArray[numpy.float64] | None,
-        order: NDArray[numpy.int64],
-        linear: NDArray[numpy.uint8],
-        coef: NDArray[numpy.float64],
-        intercept: NDArray[numpy.float64],
-        n_features: int,
-        kept: NDArray[numpy.int32] | None,
-        scale: NDArray[numpy.float64] | None,
-        shift: NDArray[numpy.float64] | None,
-        scaling_magnitude: float,
-        fill: NDArray[numpy.float64] | None,
-        single: bool,
-    ) -> Model:
+    def kernel(described: dict[str, Any]) -> Model:
         """
         Pack a kernel machine.
 
         Parameters
         ----------
-        kernel : {"rbf", "poly", "sigmoid"}
-        gamma, coef0 : float
-        degree : int
-        vectors : float64 ndarray of shape (n_vectors, n_kept)
-        landmarks : float64 ndarray of shape (n_landmarks, n_kept) or None
-            Numbered from n_vectors on.
-        order : int64 ndarray of shape (n_terms,)
-            The vector or landmark of every term, in the plan's order.
-        linear : uint8 ndarray of shape (n_terms,)
-            1 where the term is the plain dot product.
-        coef : float64 ndarray of shape (n_outputs, n_terms)
-        intercept : float64 ndarray of shape (n_outputs,)
-        n_features : int
-            Number of features of a raw row.
-        kept : int32 ndarray of shape (n_kept,) or None
-            The features that `vectors` has, ascending; None: all.
-        scale, shift : float64 ndarray of shape (n_features,) or None
-            A raw value becomes ``x * scale + shift`` first.
-        scaling_magnitude : float
-            Norm of the largest values inside the wrapped model's scaling; they cancel, their rounding errors do not.
-        fill : float64 ndarray of shape (n_features,) or None
-            Stands in for NaN, after scale and shift.
-        single : bool
-            Evaluate in float32. Rows within rounding of a tie are evaluated again in float64.
+        described : dict
+            With the following entries:
+
+            kernel : {"rbf", "poly", "sigmoid"}
+            gamma, coef0 : float
+            degree : int
+            vectors : float64 ndarray of shape (n_vectors, n_kept)
+            landmarks : float64 ndarray of shape (n_landmarks, n_kept) or None
+                Numbered from n_vectors on.
+            order : int64 ndarray of shape (n_terms,)
+                The vector or landmark of every term, in the plan's order.
+            linear : uint8 ndarray of shape (n_terms,)
+                1 where the term is the plain dot product.
+            coef : float64 ndarray of shape (n_outputs, n_terms)
+            intercept : float64 ndarray of shape (n_outputs,)
+            n_features : int
+                Number of features of a raw row.
+            kept : int32 ndarray of shape (n_kept,) or None
+                The features that `vectors` has, ascending; None: all.
+            scale, shift : float64 ndarray of shape (n_features,) or None
+                A raw value becomes ``x * scale + shift`` first.
+            scaling_magnitude : float
+                Norm of the largest values inside the wrapped model's scaling; they cancel, their rounding errors do not.
+            fill : float64 ndarray of shape (n_features,) or None
+                Stands in for NaN, after scale and shift.
+            single : bool
+                Evaluate in float32. Rows within rounding of a tie are evaluated again in float64.
         """
 
     @staticmethod
@@ -228,87 +212,16 @@ class Model:
         """Scores of a row."""
 
     @staticmethod
-    def trees(
-        *,
-        n_features: int,
-        order: NDArray[numpy.int64],
-        first_node: NDArray[numpy.int64],
-        first_leaf: NDArray[numpy.int64],
-        feature: NDArray[numpy.int32],
-        threshold: NDArray[numpy.float64],
-        left: NDArray[numpy.int32],
-        right: NDArray[numpy.int32],
-        nan_left: NDArray[numpy.uint8],
-        categories: NDArray[numpy.int32],
-        first_bit_word: NDArray[numpy.int64],
-        n_categories: NDArray[numpy.int32],
-        other_left: NDArray[numpy.uint8],
-        bits: NDArray[numpy.uint32],
-        leaves: NDArray[numpy.float64],
-        output: NDArray[numpy.int32],
-        structure: NDArray[numpy.int32],
-        base: NDArray[numpy.float64],
-        bias: NDArray[numpy.float64],
-        scale: float,
-        divisor: float,
-        zero_is_missing: NDArray[numpy.uint8] | None,
-        missing: float,
-        f32_rows: bool,
-        f32_sums: bool,
-        absent_is_missing: bool,
-        truncates: bool,
-        refuses_nan: bool,
-        refuses_infinity: bool,
-    ) -> Model:
+    def trees(terms: object, order: NDArray[numpy.int64]) -> Model:
         """
         Pack a tree ensemble.
 
         Parameters
         ----------
-        n_features : int
+        terms : object
+            The attributes of `wald.models.TreeTerms`, whose `trees` has those of `wald.models.Trees`.
         order : int64 ndarray
             The trees of early stages, in the plan's order.
-        first_node : int64 ndarray of shape (n_structures + 1,)
-            Structure s has the nodes ``first_node[s]`` to ``first_node[s + 1]``.
-        first_leaf : int64 ndarray of shape (n_trees + 1,)
-            Tree t has the leaves ``first_leaf[t]`` to ``first_leaf[t + 1]``.
-        feature : int32 ndarray of shape (n_nodes,)
-        threshold : float64 ndarray of shape (n_nodes,)
-            A row goes to the left if ``x[feature] <= threshold``.
-        left, right : int32 ndarray of shape (n_nodes,)
-            Nodes of the same structure, behind their parent; leaf k is ``~k``.
-        nan_left : uint8 ndarray of shape (n_nodes,)
-            Whether NaN goes to the left.
-        categories : int32 ndarray of shape (n_nodes,)
-            The node's set of categories, which replaces its threshold, or -1.
-        first_bit_word : int64 ndarray of shape (n_sets,)
-        n_categories : int32 ndarray of shape (n_sets,)
-        other_left : uint8 ndarray of shape (n_sets,)
-            Whether negative numbers and categories beyond the set go to the left.
-        bits : uint32 ndarray
-            A set bit sends its category to the left.
-        leaves : float64 ndarray of shape (n_leaves,)
-        output : int32 ndarray of shape (n_trees,)
-            The output that a tree is added to.
-        structure : int32 ndarray of shape (n_trees,)
-            The structure of each tree; trees may share one.
-        base, bias : float64 ndarray of shape (n_outputs,)
-        scale, divisor : float
-            An output is ``(base + leaves, tree by tree) * scale / divisor + bias``.
-        zero_is_missing : uint8 ndarray of shape (n_features,) or None
-            Whether values of at most 1e-35 in size count as NaN.
-        missing : float
-            A value that counts as NaN; NaN: none.
-        f32_rows : bool
-            Round float64 rows to float32 first.
-        f32_sums : bool
-            Add leaves in float32.
-        absent_is_missing : bool
-            Values that CSR rows do not store are NaN instead of 0.
-        truncates : bool
-            Numbers between -1 and 0 are category 0.
-        refuses_nan, refuses_infinity : bool
-            Whether rows that hold such values, in a feature that is read, are not finite.
         """
 
     def reordered(self, order: NDArray[numpy.int64]) -> Model:
@@ -333,69 +246,17 @@ class Engine:
     Parameters
     ----------
     model : Model
-    decision : {"sign", "argmax", "votes"}
-        How full scores become labels.
-    n_classes : int
-    threshold : float
-        For "sign": scores above it are the second label.
-    tie_positive : bool
-        For "sign": scores at the threshold are the second label, too.
-    break_ties : bool
-        For "votes": rows with tied votes are handed over.
-    saturation : float, default=inf
-        For "argmax": rows with a larger score are handed over.
-    tie_margin : float
-        Widens the error bound within which rows are handed over.
-    terms : int64 ndarray of shape (n_stages,)
-        How many terms a stage has seen; must not fall.
-    weights : sequence of float64 ndarray of shape (n_outputs, terms) or (n_outputs, n_sums)
-        The readout of every stage: weights of terms, or of `sums`.
-    bias : sequence of float64 ndarray of shape (n_outputs,)
+    decided : object
+        What `wald.engine.Decided` says: `tie_margin`, and `decision` with the attributes of `wald.models.Decision`.
+    stages : object
+        The attributes of `wald.engine.Stages`. Its `passes`, `race` and `least_variance` are read where there are `sums`.
     low, high : float64 ndarray of shape (n_stages,)
         One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
         is above `high`.
-    sums : float64 ndarray of shape (n_sums, terms of the last stage), optional
-        For tree ensembles: weights of the running sums that a row keeps for each output, of the terms that belong to it.
-    leaves : float64 ndarray of shape (n_sums, corrected leaves), optional
-        What the leaves of the first terms, one term after the other, add to the running sums besides their values times
-        the weights of their trees.
-    spread : float64 ndarray of shape (n_stages, n_sums), optional
-        For tree ensembles with one output: weights of the sums in the variance of a stage's error, relative to the usual
-        one. The distance of an estimate from `threshold` is divided by its square root.
-    spread_bias : float64 ndarray of shape (n_stages,), optional
-    least_variance : float, default=1.0
-        The variance is at least this.
-    passes : int64 ndarray, optional
-        For tree ensembles: numbers of stages at the ends of passes, each of which reads a row once; by default, each
-        stage is one.
-    race : float64 ndarray of shape (n_stages,), optional
-        For tree ensembles with several classes: a class whose estimate lies further behind the best one is not
-        evaluated any more.
     """
 
     def __init__(
-        self,
-        model: Model,
-        *,
-        decision: str,
-        n_classes: int,
-        threshold: float,
-        tie_positive: bool,
-        break_ties: bool,
-        saturation: float = float("inf"),
-        tie_margin: float,
-        terms: NDArray[numpy.int64],
-        weights: Sequence[NDArray[numpy.float64]],
-        bias: Sequence[NDArray[numpy.float64]],
-        low: NDArray[numpy.float64],
-        high: NDArray[numpy.float64],
-        sums: NDArray[numpy.float64] | None = None,
-        leaves: NDArray[numpy.float64] | None = None,
-        spread: NDArray[numpy.float64] | None = None,
-        spread_bias: NDArray[numpy.float64] | None = None,
-        least_variance: float = 1.0,
-        passes: NDArray[numpy.int64] | None = None,
-        race: NDArray[numpy.float64] | None = None,
+        self, model: Model, decided: object, stages: object, low: NDArray[numpy.float64], high: NDArray[numpy.float64]
     ) -> None: ...
     def columns_read(self, n_stages: int | None) -> list[int] | None:
         """
@@ -456,9 +317,7 @@ class Engine:
         """
 
     @overload
-    def decide(self, scores: NDArray[numpy.float32], error: float) -> NDArray[numpy.int32]: ...
-    @overload
-    def decide(self, scores: NDArray[numpy.float64], error: float) -> NDArray[numpy.int32]:
+    def decide(self, scores: NDArray[numpy.float32], error: float) -> NDArray[numpy.int32]:
         """
         Turn the wrapped model's own full scores into codes.
 
@@ -474,6 +333,8 @@ class Engine:
             `HAND_OVER` where scores within the error, or within the engine's tie margin, give another label.
         """
 
+    @overload
+    def decide(self, scores: NDArray[numpy.float64], error: float) -> NDArray[numpy.int32]: ...
     @property
     def n_stages(self) -> int:
         """Number of early stages."""
@@ -809,25 +670,10 @@ class ParserLearner:
     def see(self, treebank: Treebank) -> None:
         """Extend the length filter by the arcs of a treebank."""
 
-    def learn(
-        self,
-        treebank: Treebank,
-        order: NDArray[numpy.int64],
-        *,
-        projective: bool,
-        single_root: bool,
-        n_groups: int,
-        filter: bool,
-        factor: float,
-        extra: float,
-        mira: bool,
-        step: float,
-        random_states: bool,
-        by_head: bool,
-        loss_augmented: bool,
-        seed: int,
-    ) -> None:
-        """Run one epoch over sentences that were seen."""
+    def learn(self, treebank: Treebank, order: NDArray[numpy.int64], settings: dict[str, Any]) -> None:
+        """
+        Run one epoch over sentences that were seen. Settings: projective, single_root, n_groups, filter, factor, extra, mira, step, random_states, by_head, loss_augmented, seed.
+        """
 
     def learn_pruner(
         self, treebank: Treebank, order: NDArray[numpy.int64], *, filter: bool, factor: float, extra: float, rate: float
@@ -949,35 +795,22 @@ def afford(
     """
 
 class OnlineLearner:
-    """A binary online learner of features, with its boundaries."""
+    """
+    A binary online learner of features, with its boundaries.
 
-    def __init__(
-        self,
-        *,
-        n_features: int,
-        single: bool,
-        rule: str,
-        rate: float,
-        negligible: float = 0.1,
-        intercept: bool,
-        average: bool,
-        average_from: int = 0,
-        attention: str,
-        order: str,
-        variance: str,
-        error: str,
-        width: float,
-        target: float,
-        audit_rate: float,
-        budget: int,
-        warm_up: int,
-        ring: int,
-        unit: int,
-        line_offset: int,
-        seed: int,
-        costs: NDArray[numpy.float64] | None,
-        watch_all: bool,
-    ) -> None: ...
+    Parameters
+    ----------
+    settings : dict
+        With the entries
+
+        n_features, average_from, budget, warm_up, ring, unit, line_offset, seed : int
+        rate, width, target, audit_rate : float
+        rule, attention, order, variance, error : str
+        single, intercept, average, watch_all : bool
+        costs : float64 ndarray of shape (n_features,) or None
+    """
+
+    def __init__(self, settings: dict[str, Any]) -> None: ...
     def answer(self, average: bool) -> tuple[NDArray[numpy.float64], float]:
         """Return weights and intercept, or their average over time."""
 
@@ -1054,35 +887,14 @@ class Stumps:
 class BoostingLearner:
     """
     A binary online learner of the votes of weak hypotheses, with its boundaries.
+
+    Parameters
+    ----------
+    settings : dict
+        With the entries that `OnlineLearner` takes, and `negligible`, a float.
     """
 
-    def __init__(
-        self,
-        *,
-        n_features: int,
-        single: bool,
-        rule: str,
-        rate: float,
-        negligible: float = 0.1,
-        intercept: bool,
-        average: bool,
-        average_from: int = 0,
-        attention: str,
-        order: str,
-        variance: str,
-        error: str,
-        width: float,
-        target: float,
-        audit_rate: float,
-        budget: int,
-        warm_up: int,
-        ring: int,
-        unit: int,
-        line_offset: int,
-        seed: int,
-        costs: NDArray[numpy.float64] | None,
-        watch_all: bool,
-    ) -> None: ...
+    def __init__(self, settings: dict[str, Any]) -> None: ...
     def answer(self, average: bool) -> tuple[NDArray[numpy.float64], float]:
         """Return weights and intercept, or their average over time."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class Machine:
             "fill": self.fill,
             "single": single,
         }
-        return _core.Model.kernel(**(arguments | changes))
+        return _core.Model.kernel(arguments | changes)
 
     def read(self, X: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
         X = np.asarray(X).astype(dtype)
@@ -209,20 +210,26 @@ class Plan:
     tie_margin: float = 0.0
 
     def engine(self, model: _core.Model, **changes: Any) -> _core.Engine:
-        arguments: dict[str, Any] = {
-            "decision": self.decision.kind,
+        named: dict[str, Any] = {
+            "kind": self.decision.kind,
             "n_classes": self.decision.n_classes,
             "threshold": self.decision.threshold,
             "tie_positive": self.decision.tie_positive,
             "break_ties": self.decision.break_ties,
+            "saturation": np.inf,
             "tie_margin": self.tie_margin,
             "terms": np.asarray(self.terms, dtype=np.int64),
             "weights": list(self.weights),
             "bias": list(self.bias),
             "low": np.asarray(self.low, dtype=np.float64),
             "high": np.asarray(self.high, dtype=np.float64),
+            "sums": None,
         }
-        return _core.Engine(model, **(arguments | changes))
+        named |= changes
+        readouts = [SimpleNamespace(weights=w, bias=b) for w, b in zip(named["weights"], named["bias"])]  # noqa: B905
+        stages = SimpleNamespace(**({"readouts": readouts} | named))
+        decided = SimpleNamespace(decision=SimpleNamespace(**named), tie_margin=named["tie_margin"])
+        return _core.Engine(model, decided, stages, named["low"], named["high"])
 
     def estimates(self, values: np.ndarray) -> np.ndarray:
         """Readouts (stages, N, K) of the terms ``values`` (N, n_terms)."""

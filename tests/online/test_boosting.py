@@ -189,7 +189,7 @@ def watched(model, rows, y, epochs=2):
     stumps, positive = model.hypotheses_._compiled, (y > 0).astype(np.uint8)
     learners = []
     for watch in (True, False):
-        learner = _core.BoostingLearner(**model.problems_[0].settings | {"watch_all": watch})
+        learner = _core.BoostingLearner(model.problems_[0].settings | {"watch_all": watch})
         for _ in range(epochs):
             learner.train(_core.Rows.dense(rows), stumps, positive, None, 1.0, 1.0, None)
         learners.append(learner)

@@ -15,11 +15,11 @@ from wald.stopping.core.binomial import interval
 def watched(model, X, y, epochs=2):
     """Train the model's compiled learner with every row evaluated in secret: (audits, truth)."""
     settings = model.partial_fit(X[:0], y[:0], classes=[-1, 1]).problems_[0].settings
-    learner = _core.OnlineLearner(**settings | {"watch_all": True})
+    learner = _core.OnlineLearner(settings | {"watch_all": True})
     rows, positive = _core.Rows.dense(X), (y > 0).astype(np.uint8)
     for _ in range(epochs):
         learner.train(rows, positive, None, 1.0, 1.0, None)
-    plain = _core.OnlineLearner(**settings)
+    plain = _core.OnlineLearner(settings)
     for _ in range(epochs):
         plain.train(rows, positive, None, 1.0, 1.0, None)
     np.testing.assert_array_equal(plain.answer(True)[0], learner.answer(True)[0])

@@ -152,7 +152,7 @@ def test_settings_are_checked_where_they_are_used(bank, parser, settings, messag
     learner = _core.ParserLearner(bank.core, bits=8, label_bits=0, pruner_bits=8)
     calls = (
         (lengths | {"margin": 1.0}, lambda **asked: parser._model.arcs(bank.core, 0, **asked)),
-        (lengths | how, lambda **asked: learner.learn(bank.core, np.arange(3), **asked)),
+        (lengths | how, lambda **asked: learner.learn(bank.core, np.arange(3), asked)),
         (lengths | {"rate": 0.1}, lambda **asked: learner.learn_pruner(bank.core, np.arange(3), **asked)),
     )
     learner.see(bank.core)

@@ -14,14 +14,15 @@ namespace wald {
 // child < 0 is the leaf ~child. Node 0 is the root; a structure without nodes is the leaf 0.
 struct TreesSpec {
     std::int64_t n_features = 0;
-    // structure s has the nodes [first_node[s], first_node[s + 1]), tree t the leaves [first_leaf[t], first_leaf[t +
-    // 1])
+    // Structure s has the nodes from first_node[s] to first_node[s + 1] - 1.
+    // Tree t has the leaves from first_leaf[t] to first_leaf[t + 1] - 1.
     std::span<const std::int64_t> first_node, first_leaf;
     std::span<const std::int32_t> feature, left, right;
     std::span<const double> threshold;
     std::span<const std::uint8_t> nan_left;
-    // -1, or the index of the node's set of categories: the categories whose bit is set go to the left; the bits of set
-    // s begin at first_bit_word[s], in words of 32. NaN goes where nan_left says, other numbers where other_left says.
+    // The node's set of categories, which replaces its threshold, or -1. Set s has n_categories[s] bits, in words of 32
+    // from bits[first_bit_word[s]] on. A category whose bit is set goes to the left. NaN goes where nan_left says;
+    // negative numbers, and numbers from n_categories[s] on, where other_left says.
     std::span<const std::int32_t> categories;
     std::span<const std::int64_t> first_bit_word;
     std::span<const std::int32_t> n_categories;
@@ -43,6 +44,15 @@ struct TreesSpec {
     bool refuses_nan = false, refuses_infinity = false;
     bool truncates = false;  // numbers in (-1, 0) are category 0
 
+    // Calls use(name, array) for each array of nodes, leaves and sets.
+    template <class Use>
+    void each_array(const Use& use) {
+        use("first_node", first_node), use("first_leaf", first_leaf), use("feature", feature), use("left", left);
+        use("right", right), use("threshold", threshold), use("nan_left", nan_left), use("categories", categories);
+        use("first_bit_word", first_bit_word), use("n_categories", n_categories), use("other_left", other_left);
+        use("bits", bits), use("leaves", leaves), use("output", output), use("structure", structure);
+    }
+
     std::int64_t n_trees() const { return static_cast<std::int64_t>(output.size()); }
     std::int64_t n_structures() const { return static_cast<std::int64_t>(first_node.size()) - 1; }
     std::int64_t first_node_of(std::int64_t tree) const { return first_node[structure[tree]]; }
@@ -53,22 +63,17 @@ struct TreesSpec {
 class OwnedTrees {
 public:
     explicit OwnedTrees(const TreesSpec& spec) : spec_(spec) {
-        own(spec_.first_node, spec_.first_leaf, spec_.feature, spec_.left, spec_.right, spec_.threshold, spec_.nan_left,
-            spec_.categories, spec_.first_bit_word, spec_.n_categories, spec_.other_left, spec_.bits, spec_.leaves,
-            spec_.output, spec_.structure, spec_.base, spec_.bias, spec_.zero_is_missing);
+        spec_.each_array([&](const char*, auto& array) { own(array); });
+        own(spec_.base), own(spec_.bias), own(spec_.zero_is_missing);
     }
     const TreesSpec& spec() const { return spec_; }
 
 private:
-    template <class... T>
-    void own(std::span<const T>&... spans) {
-        const auto copy = [&](auto& span) {
-            using Value = typename std::remove_reference_t<decltype(span)>::value_type;
-            const auto values = std::make_shared<const std::vector<Value>>(span.begin(), span.end());
-            span = *values;
-            arrays_.push_back(values);
-        };
-        (copy(spans), ...);
+    template <class T>
+    void own(std::span<const T>& array) {
+        const auto values = std::make_shared<const std::vector<T>>(array.begin(), array.end());
+        array = *values;
+        arrays_.push_back(values);
     }
 
     TreesSpec spec_;

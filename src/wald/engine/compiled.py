@@ -12,7 +12,7 @@ from .. import _core
 from .frames import is_frame, whole_block
 from .interface import AtEnd, Decided, Decisions, Floats, Trace, Working
 from .rows import PLAIN, Columns, Conversion, Piece, pieces, reads_columns_faster
-from .stages import LEAST_VARIANCE, Stages
+from .stages import Stages
 
 #: Calls with fewer rows than this use one thread.
 INLINE_ROWS = 256
@@ -51,47 +51,8 @@ class CompiledTerms:
 
     def cascade(self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any]) -> CompiledCascade:
         """Put stages on the terms."""
-        decision = model.decision
-        engine = _core.Engine(
-            self.core,
-            decision=decision.kind,
-            n_classes=max(2, decision.n_classes),  # a constant label is a threshold that no score exceeds
-            threshold=decision.threshold,
-            tie_positive=decision.tie_positive,
-            break_ties=decision.break_ties,
-            saturation=decision.saturation,
-            tie_margin=model.tie_margin,
-            terms=np.ascontiguousarray(stages.terms, dtype=np.int64),
-            weights=[_floats(r.weights) for r in stages.readouts],
-            bias=[_floats(r.bias) for r in stages.readouts],
-            low=_floats(low),
-            high=_floats(high),
-            **_running_sums(stages),
-        )
+        engine = _core.Engine(self.core, model, stages, low, high)
         return CompiledCascade(engine, model, self.core.n_features, self.conversion)
-
-
-def _floats(values: NDArray[Any]) -> Floats:
-    return np.ascontiguousarray(values, dtype=np.float64)
-
-
-def _running_sums(stages: Stages) -> dict[str, Any]:
-    """Arguments of the extension that only tree ensembles have."""
-    if stages.sums is None or len(stages) == 0:
-        return {}
-    spread = [r.spread for r in stages.readouts if r.spread is not None]
-    with_spread = {
-        "spread": _floats(np.array(spread)),
-        "spread_bias": np.array([r.spread_bias for r in stages.readouts]),
-        "least_variance": LEAST_VARIANCE,
-    }
-    return {
-        "sums": _floats(stages.sums.weights[:, : stages.terms[-1]]),
-        "leaves": stages.sums.corrected,
-        "passes": stages.passes,
-        "race": None if stages.race is None else _floats(stages.race),
-        **(with_spread if spread else {}),
-    }
 
 
 class CompiledCascade:

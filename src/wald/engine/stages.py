@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,8 @@ class Stages:
         Only with running sums and a class for each output: a class whose estimate lies further than this behind the
         best one is out of the race. Its trees are not evaluated any more, and it keeps its estimate. None: none is.
     """
+
+    least_variance: ClassVar[float] = LEAST_VARIANCE
 
     terms: Ints
     readouts: Sequence[Readout]

@@ -214,27 +214,27 @@ class KernelTerms(Terms):
                 f"most {PACKED_BYTES >> 30} GiB are allowed. Reduce the features, or train with fewer support vectors."
             )
         columns = self.columns
-        has_map = columns is not None and not columns.is_identity
-        packed = _core.Model.kernel(
-            kernel=self.kernel,
-            gamma=self.gamma,
-            coef0=self.coef0,
-            degree=self.degree,
-            vectors=np.ascontiguousarray(vectors.toarray() if sparse.issparse(vectors) else vectors),
-            landmarks=None if own.all() else np.ascontiguousarray(surrogates.vectors),
-            order=order,
-            linear=(~own & surrogates.linear).astype(np.uint8),
-            coef=np.where(own, np.take(self.coef, np.where(own, order, 0), axis=1), 0.0),
-            intercept=np.ascontiguousarray(self.intercept),
-            n_features=self.n_features,
-            kept=kept,
-            scale=np.ascontiguousarray(columns.scale) if columns is not None and has_map else None,
-            shift=np.ascontiguousarray(columns.shift) if columns is not None and has_map else None,
-            scaling_magnitude=float(np.sqrt(np.sum(columns.magnitude**2))) if columns is not None and has_map else 0.0,
-            fill=None if columns is None or columns.fill is None else np.ascontiguousarray(columns.fill),
-            single=precision == "float32",
-        )
-        return CompiledTerms(packed)
+        mapped = None if columns is None or columns.is_identity else columns
+        described = {
+            "kernel": self.kernel,
+            "gamma": self.gamma,
+            "coef0": self.coef0,
+            "degree": self.degree,
+            "vectors": np.ascontiguousarray(vectors.toarray() if sparse.issparse(vectors) else vectors),
+            "landmarks": None if own.all() else np.ascontiguousarray(surrogates.vectors),
+            "order": order,
+            "linear": (~own & surrogates.linear).astype(np.uint8),
+            "coef": np.where(own, np.take(self.coef, np.where(own, order, 0), axis=1), 0.0),
+            "intercept": np.ascontiguousarray(self.intercept),
+            "n_features": self.n_features,
+            "kept": kept,
+            "scale": None if mapped is None else np.ascontiguousarray(mapped.scale),
+            "shift": None if mapped is None else np.ascontiguousarray(mapped.shift),
+            "scaling_magnitude": 0.0 if mapped is None else float(np.sqrt(np.sum(mapped.magnitude**2))),
+            "fill": None if columns is None or columns.fill is None else np.ascontiguousarray(columns.fill),
+            "single": precision == "float32",
+        }
+        return CompiledTerms(_core.Model.kernel(described))
 
     def _kept_features(self) -> NDArray[np.int32] | None:
         """Features that are non-zero in some support vector; None if all features are kept."""

@@ -289,23 +289,7 @@ class TreeTerms(Terms):
     @cached_property
     def _model(self) -> _core.Model:
         """The trees, checked and packed once."""
-        return _core.Model.trees(
-            n_features=self.n_features,
-            order=NO_TREES,
-            base=self.base,
-            bias=self.bias,
-            scale=self.scale,
-            divisor=self.divisor,
-            zero_is_missing=self.zero_is_missing,
-            missing=self.missing,
-            f32_rows=self.f32_rows,
-            f32_sums=self.f32_sums,
-            absent_is_missing=self.absent_is_missing,
-            truncates=self.truncates,
-            refuses_nan=not self.nan,
-            refuses_infinity=not self.infinity,
-            **dict(self.trees.arrays()),
-        )
+        return _core.Model.trees(self, NO_TREES)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_model"}

@@ -19,7 +19,7 @@ class Problem:
         self.learner = self._compiled()
 
     def _compiled(self) -> Any:
-        return _core.OnlineLearner(**self.settings)
+        return _core.OnlineLearner(self.settings)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -41,7 +41,7 @@ class BoostingProblem(Problem):
     paid: float = 0.0
 
     def _compiled(self) -> Any:
-        return _core.BoostingLearner(**self.settings)
+        return _core.BoostingLearner(self.settings)
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"evaluated": self.evaluated, "paid": self.paid}

@@ -68,19 +68,18 @@ class Learning:
     def epoch(self, parser: Any, bank: Treebank, *, pruner: bool) -> None:
         """Run one epoch for the groups and, with `pruner`, for the pruner if there is one."""
         order = self._random.permutation(len(bank)).astype(np.int64)
-        self._core.learn(
-            bank.core,
-            order,
+        settings = {
             **trees(parser),
             **lengths(parser),
-            n_groups=n_groups(parser),
-            mira=parser.learner == "mira",
-            step=float(parser.step),
-            random_states=parser.random_states,
-            by_head=parser.group_by == "head",
-            loss_augmented=parser.loss_augmented,
-            seed=int(self._random.randint(2**31)),
-        )
+            "n_groups": n_groups(parser),
+            "mira": parser.learner == "mira",
+            "step": float(parser.step),
+            "random_states": parser.random_states,
+            "by_head": parser.group_by == "head",
+            "loss_augmented": parser.loss_augmented,
+            "seed": int(self._random.randint(2**31)),
+        }
+        self._core.learn(bank.core, order, settings)
         if self._prunes and pruner:
             self._core.learn_pruner(bank.core, order, **lengths(parser), rate=_PRUNER_RATE)
 
