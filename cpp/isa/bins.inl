@@ -132,9 +132,9 @@ inline void store_bins(const I (&numbers)[kRegisters], std::int8_t* bins) {
         for (int j = 0; j < kPer; ++j) bins[i * kPer + j] = static_cast<std::int8_t>(numbers[i][j] - 128);
 }
 
-// Counts the thresholds below each value: all of them where they are few, else those at equal distances, before a
-// binary search among the others in between. Values are loaded for each threshold: compilers would move copies of them
-// through memory.
+// Counts the thresholds below each value. Where there are many, those at equal distances are counted, and a binary
+// search among the thresholds between two of them follows. Values are loaded for each threshold: compilers would move
+// copies of them through memory.
 template <bool kNanLeft, class X>
 inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bins) {
     using P = Pack<X>;

@@ -121,8 +121,8 @@ inline void transpose(const std::byte* const* rows, std::int64_t column, int wid
 }
 #endif
 
-// Requests lines of rows: row by row, since neighbouring lines come fastest, and into the second cache, because rows at
-// equal distances share few sets of the first.
+// Prefetches the cache lines of blocks of some rows: row by row, since neighbouring lines come fastest, and into the
+// second cache, since rows at equal distances compete for few sets of the first.
 class LinesAhead {
 public:
     LinesAhead(const wald::PanelRows& rows, const wald::BinBlock* blocks, int n_blocks, int element_bytes)
@@ -132,7 +132,7 @@ public:
             rows.whole ? last.first_feature + last.width - first.first_feature : std::int64_t{wald::kBlock};
         lines_ = (width * bytes_ + 63) / 64 + 1;
     }
-    // Starts with rows [first, last).
+    // From now on, `request` takes the lines of rows [first, last).
     void begin(int first, int last) {
         row_ = first, last_ = last;
         block_ = 0, line_ = 0;

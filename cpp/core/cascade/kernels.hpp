@@ -43,8 +43,8 @@ struct Panels {
     const float* narrow = nullptr;  // if not null, replaces data: the same numbers in panels of float
     std::int64_t n_features = 0;
     int n_panels = 0;
-    std::int64_t segments[kChains + 1] = {};
-    const std::int32_t* frequent = nullptr;  // features that are non-zero in many vectors, ascending
+    std::int64_t segments[kChains + 1] = {};  // the features between two entries are a chain of dense rows
+    const std::int32_t* frequent = nullptr;   // features that are non-zero in many vectors, ascending
     int n_frequent = 0;
     const T* offset = nullptr;                 // [panel][lane]: -gamma |s|^2 (rbf)
     const T* linear = nullptr;                 // [panel][lane]: 1 where the lane is the plain dot product
@@ -105,11 +105,13 @@ struct Kernels {
     RowKernels<T, float> rows_f32;
     RowKernels<T, double> rows_f64;
     RowKernels<T, std::uint8_t> rows_u8;
-    // Dot products of panels [first, last) with rows that are all dense (all lists), into slots[r] + panel * lanes.
+    // Dot products of panels [first, last) with n rows, into slots[r] + panel * lanes. All rows are dense, or all are
+    // lists.
     void (*dots_dense)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots,
                        int n);
     void (*dots_sparse)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots,
                         int n);
+    // Turns the dot products of a row, whose squared norm is `norm2`, into kernel values.
     void (*activate)(const KernelParams&, const Panels<T>&, int first, int last, T norm2, T* slot);
     // sum of slot * weights over n_panels panels, one output
     T (*readout)(const T* slot, const T* weights, int n_panels);

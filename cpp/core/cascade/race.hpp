@@ -37,13 +37,13 @@ public:
     float* estimates(int k) const { return estimates_ + k * capacity_; }
     std::int64_t stride() const { return capacity_; }
 
-    // New estimates of class k for rows [first, first + n). Those of rows that have taken it out are not used.
+    // New estimates of class k for rows [first, first + n). Rows that have dropped the class keep their last one.
     void update(int k, int first, int n, const float* found) {
         float* const to = estimates(k) + first;
         for (int i = 0; i < n; ++i) to[i] = runs(first + i, k) ? found[i] : to[i];
     }
-    // Takes the classes out whose estimate lies further than `distance` behind that of the best one. n_seen[k] is the
-    // number of terms of a class up to now.
+    // Drops the classes of row i whose estimate lies further than `distance` behind that of the best one. n_seen[k] is
+    // the number of terms of class k up to now.
     void drop(int i, int best, float distance, const std::int32_t* n_seen) {
         const float least = estimates(best)[i] - distance;
         for (std::uint64_t left = candidates_[i]; left != 0; left &= left - 1) {
@@ -53,7 +53,7 @@ public:
             seen_[i] += n_seen[k];
         }
     }
-    // Number of terms that row i has skipped; n_seen[k] is the number of terms of a class up to now.
+    // Number of terms that row i has skipped; n_seen[k] is the number of terms of class k up to now.
     std::int32_t skipped(int i, const std::int32_t* n_seen) const {
         std::int32_t n = -seen_[i];
         for (std::uint64_t out = everybody() & ~candidates_[i]; out != 0; out &= out - 1)
@@ -71,7 +71,7 @@ private:
     int n_classes_ = 0;
     std::int64_t capacity_ = 0;
     std::uint64_t* candidates_ = nullptr;
-    std::int32_t* seen_ = nullptr;  // terms of the classes that are out, when they were taken out
+    std::int32_t* seen_ = nullptr;  // terms of the dropped classes, up to where they were dropped
     float* estimates_ = nullptr;
 };
 

@@ -133,7 +133,7 @@ private:
         }
         judge(race_.estimates(0) + first, race_.stride(), tile.n);
     }
-    // Takes classes of the rows that are left out of the race; of all rows of a tile that is traced.
+    // Drops classes of each row that stage t has left pending; of every row, if the tile is traced.
     void drop(int t, int first, int n, int kept) {
         const bool all = call_.traced != nullptr;
         for (int j = 0; j < (all ? n : kept); ++j) {
@@ -150,7 +150,7 @@ private:
             return;
         }
         const std::size_t n_sums = static_cast<std::size_t>(outputs_) * trees.sums().size();
-        for (std::size_t s = 0; s < n_sums; ++s) {  // other rows lie in the panel, too
+        for (std::size_t s = 0; s < n_sums; ++s) {  // the last panel holds rows of the next tile, too
             parts_[s] = part_ + static_cast<std::int64_t>(s) * kTileRows;
             std::copy_n(sums[s], tile.n, parts_[s]);
         }

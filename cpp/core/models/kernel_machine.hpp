@@ -125,9 +125,9 @@ public:
         return is_finite(row);
     }
 
-    // Writes the estimates of a block's first n rows from their first `terms` terms; NaN for rows that have many
-    // non-zeros or are not finite.
     bool has_sparse_row_path() const { return reader_.keeps_all() && vectors_owner_ == nullptr; }
+    // The sparse-row path: writes the estimates of a block's first n rows from their first `terms` terms; NaN for rows
+    // that have many non-zeros or are not finite.
     void first_estimates(const Block& block, int n, std::int64_t terms, const T* weights, T bias,
                          const Scratch& scratch, T* slot, T* z) const {
         const SparseFirstStage<T> task{&params_,
@@ -201,7 +201,7 @@ public:
 private:
     static constexpr std::int64_t kRare = 16;
 
-    // Number of panels whose products with n rows take a few milliseconds.
+    // Number of panels whose products with n rows take a few milliseconds: signals are checked in between.
     int panels_at_a_time(int n) const {
         constexpr std::int64_t kProducts = std::int64_t{1} << 28;
         return static_cast<int>(std::clamp<std::int64_t>(kProducts / (L * n * panels_.n_features), 8, 1 << 20));

@@ -20,8 +20,8 @@ struct LinearModelSpec {
     std::span<const double> coef;         // (n_outputs, n_features), in the order of the columns
     std::span<const double> intercept;    // (n_outputs,)
     std::span<const double> fill;         // (n_features,): replaces NaN; empty: none
-    // For any output, |x| @ magnitude + bias_magnitude bounds the sum of absolute values that the wrapped model adds
-    // up; each value passes at most `depth` of its roundings.
+    // For any output, |x| @ magnitude + bias_magnitude bounds the sum of the absolute values that the wrapped model
+    // adds up. It rounds each value at most `depth` times.
     std::span<const double> magnitude;  // (n_features,)
     double bias_magnitude = 0, depth = 0;
 };
@@ -44,7 +44,7 @@ public:
     struct Row {
         const Rows* rows;
         std::int64_t index;
-        // CSR: the row's entries in the plan's order, n_entries of them from scratch->entries[first]
+        // CSR: the row's n_entries entries, in the plan's order, stand in scratch->entries from `first` on.
         const Scratch* scratch;
         std::size_t first, n_entries;
     };

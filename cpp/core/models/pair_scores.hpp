@@ -55,8 +55,8 @@ public:
     // The most terms in a sum.
     std::int64_t longest() const { return longest_; }
 
-    // Writes bias + the sum of all terms for every pair. Returns the largest magnitude of a pair: the sum of the
-    // largest absolute coefficient times the absolute value of each of its terms.
+    // Writes the score of every pair. Returns a bound of the magnitudes that any pair adds up: over the terms of its
+    // two classes, the absolute value of the term times the largest absolute coefficient of the term.
     double scores(const T* slot, const T* bias, double* scores, T* work) const {
         T* const values = work + static_cast<std::int64_t>(n_classes_) * width_;
         std::fill_n(work, static_cast<std::int64_t>(n_classes_) * width_, T(0));

@@ -100,7 +100,7 @@ private:
     std::vector<BinBlock> blocks_;
 };
 
-// Collects the splits of nodes, of which some may be named more than once, and finds their places.
+// Gives each different split of some nodes a place in a column. A node may be named more than once.
 class BinsBuilder {
 public:
     BinsBuilder(const TreesSpec& spec, const std::vector<std::int64_t>& nodes) : spec_(spec) {
@@ -130,7 +130,8 @@ public:
 
 private:
     static constexpr int kMaxColumns = 1 << 24;  // kernels multiply columns by kPanelRows, in 32 bits
-    // Splits on more categories than either are evaluated one by one: the words of a group would take too much memory.
+    // A group of splits has at most kFewCategories categories, or kCategoriesPerSplit for each split if that is more.
+    // With more, its words would take too much memory: its splits are evaluated one by one.
     static constexpr int kFewCategories = 256, kCategoriesPerSplit = 64;
 
     struct Key {

@@ -1,4 +1,4 @@
-// The numbers of a tree's leaves.
+// How the leaves of a tree are numbered.
 #pragma once
 
 #include <algorithm>
@@ -59,8 +59,8 @@ public:
     std::int32_t number(std::int32_t leaf) const { return number_[leaf]; }
     std::int32_t leaf(std::int32_t number) const { return leaf_[number]; }
 
-    // One node of each level of a complete tree in which all nodes of a level split alike: alike(node, node), as
-    // indices in the spec. Empty for other trees.
+    // One node of each level, for a complete tree in which all nodes of a level split alike; for other trees, none.
+    // alike(a, b) compares two nodes, as the spec numbers them.
     template <class Alike>
     std::vector<std::int32_t> levels(const Alike& alike) const {
         std::vector<std::int32_t> found, level{0};

@@ -31,7 +31,7 @@ private:
 
 class TileReader {
 public:
-    // For trees of which any may be cut, and whose panels take at most `panel_bytes`.
+    // The trees' panels take at most `panel_bytes`; any_cut says whether one of the trees may be cut.
     TileReader(const BinReader& reader, const Rows& rows, std::int64_t panel_bytes, bool any_cut)
         : reader_(reader), rows_(rows), f64_(reader.compares_f64(rows)), n_features_(rows.n_columns) {
         copies_ = any_cut && !(f64_ ? reader.in_place<double>(rows) : reader.in_place<float>(rows));
