@@ -19,7 +19,7 @@ struct Config {
     std::int64_t n_features = 0;
     std::int64_t n_columns = 0;  // columns of dense rows: n_features, at least a register; padded with zeros
     Rule rule = Rule::perceptron;
-    double rate = 1;        // eta0 (perceptron), C (passive-aggressive), lambda (Pegasos), length of updates (boosting)
+    double rate = 1;  // eta0 (perceptron), C (passive-aggressive), lambda (Pegasos), length of updates (boosting)
     double negligible = 0.1;  // boosting: examples of a smaller importance do not count
     bool intercept = true;
     bool average = false;
