@@ -369,6 +369,6 @@ def test_a_plan_pays_for_the_comparison(monkeypatch):
         warnings.simplefilter("ignore")
         fast = fitted(cost="time")[1]
     assert fast.plan_.evaluate_all
-    assert costs[-1]._besides * 2000 > 1e-3
+    assert costs[-1]._before_stages * 2000 > 1e-3
     given = CostModel(row=0.0, unit=1.0, readout=0.0, stage=0.0, full=float(D))
     assert fitted(cost=given)[1].plan_.cost_model.row == 0.0

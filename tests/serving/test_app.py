@@ -220,7 +220,7 @@ def test_metrics_parse_and_add_up(fast, rows, monkeypatch):
     ask(app, "POST", "/predict", json={"row": X[0].tolist()})
     ask(app, "POST", "/predict", content=b"x", headers=JSON)
     monitor = SimpleNamespace(state="doubtful", as_dict=lambda: {"n_audits": 7, "state": "doubtful"})
-    monkeypatch.setattr(fast, "monitor_", monitor, raising=False)
+    monkeypatch.setattr(fast.compiled_plan_, "monitor", monitor)
     text = ask(app, "GET", "/metrics").text
     found = {
         (s.name, *s.labels.values()): s.value for f in parser.text_string_to_metric_families(text) for s in f.samples

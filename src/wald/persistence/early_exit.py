@@ -220,8 +220,8 @@ class Parts:
         header.done()
         stock.done()
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
-        require(self.by_proof == (self.parameters["risk"] == 0), "header.by_proof does not follow from the risk")
         check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.needs.lossless)
+        require(self.by_proof == (self.parameters["risk"] == 0), "header.by_proof does not follow from the risk")
 
     @staticmethod
     def _archive(raw: Any, stock: Stock) -> tuple[bytes | None, Any]:
