@@ -32,12 +32,12 @@ public:
     }
     template <class T>
     void read(const char* name, std::span<const T>& values) {
-        values = kept(get<Array<T>>(name));
+        values = kept(get<Array<T>>(name, std::is_floating_point_v<T>));
     }
     // The same, or None: then the values stay as they are, and false is returned.
     template <class T>
     bool read_optional(const char* name, std::span<const T>& values) {
-        const auto array = get<std::optional<Array<T>>>(name);
+        const auto array = get<std::optional<Array<T>>>(name, std::is_floating_point_v<T>);
         if (array) values = kept(*array);
         return array.has_value();
     }
@@ -71,9 +71,11 @@ private:
     using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
     template <class T>
+    // A copy, because reading the next field may run Python code that writes into the array.
     std::span<const T> kept(const Array<T>& array) {
-        arrays_.push_back(std::make_shared<const Array<T>>(array));
-        return span_of(array);
+        const auto values = std::make_shared<const std::vector<T>>(array.data(), array.data() + array.size());
+        arrays_.push_back(values);
+        return *values;
     }
     nb::object at(const char* name) {
         if (nb::isinstance<nb::dict>(from_)) {

@@ -110,7 +110,7 @@ def test_the_table_has_a_line_per_stage(files: Path, name: str) -> None:
 def test_a_void_certificate_is_exit_code_1(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = wald.load(files / "svc.wald")
     fast.compiled_plan_ = fast.compiled_plan_.voided("made on training rows")
-    monkeypatch.setattr("wald.commands.inspect.load_served", lambda *_: fast)
+    monkeypatch.setattr("wald.commands.inspect.load_fast", lambda *_: fast)
     result = done("inspect", files / "svc.wald", code=1)
     assert result.stdout.startswith("void: made on training rows")
     assert "does not hold" in result.stderr

@@ -74,6 +74,15 @@ def test_a_file_holds_the_promise_that_was_made(fast):
     assert [line.name for line in loaded.monitor_.lines] == [line.name for line in fast.watched(0.1).monitor_.lines]
 
 
+@pytest.mark.parametrize("protect", ["positive", "negative"])
+def test_another_promise_closes_the_exits_that_it_does_not_cover(fast, rows, svc, protect):
+    X, own = rows[0], svc.predict(rows[0])
+    other = fast.set_params(protect=protect).recertify(X[500:], risk=0.2)
+    covered = own == fast.classes_[int(protect == "positive")]
+    np.testing.assert_array_equal(other.predict(X[~covered]), own[~covered])
+    assert np.mean(other.predict(X[covered]) != own[covered]) <= 0.2
+
+
 def test_a_failed_fit_changes_no_answer(fast, rows):
     X, y = rows
     before = [fast.predict_one(x) for x in X[:20]]

@@ -11,7 +11,7 @@ from ..inspection.facts import certificate_facts, model_facts, plan_facts
 from ..utils.figures import between, number, share_between, thousands
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, monitor_facts, note, show
-from .models import load_served
+from .models import load_fast, load_model
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,8 +30,9 @@ def inspect(
     Exit code 1: the certificate is void, or does not follow from its own counts.
     """
     with handling_errors("inspect", debug):
-        fast = load_served(file, 1, model, trust_pickle, trust_type or ())
-        if model is not None:
+        wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
+        fast = load_fast(file, 1, wrapped, trust_type or ())
+        if wrapped is not None:
             with as_user_error(str(file), ValueError):
                 fast.compiled_plan_.require_own_answers()
         certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)

@@ -175,6 +175,8 @@ def load_served(
             fast = load_fast(path, n_jobs, None, trusted)
         except UserError:
             raise error from None
+        if isinstance(fast.estimator_, wald.persistence.SavedModel):  # the named model decides ties
+            raise
         if proba and not hasattr(fast, "predict_proba"):
             raise
         why = " (it is not trusted)" if isinstance(error, NotTrustedError) else ""

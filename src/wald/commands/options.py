@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -115,6 +116,15 @@ def require_seed(seed: int) -> None:
         raise UserError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
 
 
+def _is_read(path: Path, given: Path) -> bool:
+    """Whether an existing file is the one that is read; `-` stands for the standard input."""
+    if str(given) == "-":
+        with suppress(OSError):
+            return os.path.samestat(path.stat(), os.fstat(0))
+        return False
+    return given.exists() and path.samefile(given)
+
+
 def require_writable(path: Path, replaces: bool, *inputs: Path | None, devices: bool = False) -> None:
     """Raise UserError for an output file that cannot be made, is an input, or may not be replaced, before any work."""
     with as_user_error(f"-o: {path}", OSError, ValueError):
@@ -132,7 +142,9 @@ def require_writable(path: Path, replaces: bool, *inputs: Path | None, devices: 
             raise UserError(f"-o: the folder {path.parent} cannot be written to (Permission denied).")
         if not exists:
             return
-        if any(given is not None and given.exists() and path.samefile(given) for given in inputs):
+        if any(given is not None and _is_read(path, given) for given in inputs):
             raise UserError(f"-o: {path} is one of the files to be read.")
+        if not os.access(path, os.W_OK, effective_ids=effective):
+            raise UserError(f"-o: {path} may not be written to (Permission denied).")
         if not replaces:
             raise UserError(f"-o: {path} exists; overwrite it with --force, or name another file.")

@@ -58,7 +58,8 @@ def report(
             data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
         ).rows
         library = None
-        named = model or (file if is_library_model(file) else None)
+        # a model that is not trusted was not read, and is not timed
+        named = next((one for one in (model, file) if one is not None and is_library_model(one)), None)
         if timing and named is not None and isinstance(fast.estimator_, TreeClassifier):
             library = library_model(named, fast.classes_, options.threads(jobs))
         with as_user_error(data_name(data), ValueError, TypeError):

@@ -183,6 +183,11 @@ def _certificate(
     promise: Promise,
 ) -> Certificate:
     if rows is None:
+        if not plan.boundary.fixed:
+            raise ValueError(
+                f"{promise.rule!r} says lossless=True, and its boundary has scales, so that thresholds move with q: a "
+                "proof has none. See wald.stopping.check_stopping_rule."
+            )
         return Certificate.lossless()
     classes = None if promise.protect in ("all", "positive", "negative") else model.classes
     if promise.risk is None:

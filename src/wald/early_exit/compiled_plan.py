@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
 from ..plan import CertificateSize, Plan
 from ..stopping import Certificate, StageScores
+from ..stopping.core.class_risks import by_code
 from ..utils.warn import warn_caller
 from .answers import NOTHING, Answers
 from .auditing import audited, audited_one, monitor_of
@@ -374,9 +375,12 @@ class CompiledPlan:
             A new object, without a monitor.
         """
         model, seen = self.model, self.validation.scores
-        scores = certificate_scores(model, self.plan, rows, promise, n_threads)
+        # exits about which the new promise says nothing are closed, as in fit
+        boundary = self.plan.boundary.restricted(by_code(promise.protect, model.classes))
+        plan = replace(self.plan, boundary=boundary)
+        scores = certificate_scores(model, plan, rows, promise, n_threads)
         size = CertificateSize(len(rows) if groups is None else len(np.unique(groups)), promise.confidence)
-        trial = tried(model, self.plan, seen, size, promise)
+        trial = tried(model, plan, seen, size, promise)
         certificate, plan = certified(model, trial, seen, scores, groups, promise)
         rare = rare_classes(model, certificate, plan, scores)
         if rare is not None:

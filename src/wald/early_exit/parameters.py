@@ -14,7 +14,7 @@ from ..models import fitted_for_good
 from ..models.refusals import refusal
 from ..monitoring.monitor import require_audits
 from ..plan import CostModel
-from ..stopping import Ladder, Lossless, Rule, check_rule
+from ..stopping import Ladder, Lossless, Needs, Rule, check_rule
 from ..stopping.core.boundary import PROTECT, Protect
 
 
@@ -73,6 +73,8 @@ def checked_rule(given: Parameters) -> Rule:
         raise TypeError(
             f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(given.rule).__name__} instead."
         )
+    if not isinstance(given.rule.needs, Needs):
+        raise TypeError(f"The needs of {given.rule!r} must be a wald.stopping.Needs. Got {given.rule.needs!r}.")
     check_rule(given.rule, given.risk)
     _check_sides(given.rule, given.protect)
     return given.rule

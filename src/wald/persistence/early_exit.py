@@ -32,6 +32,8 @@ from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan,
 from .rebuilding import NotRebuildableError, Reader, Writer
 from .saved import SavedModel
 
+#: Statuses of certificates whose rows were counted for the promise.
+COUNTED = ("certified", "too few rows", "too many disagreements")
 #: The array of a whole pipeline.
 ARCHIVE = "estimator.skops"
 
@@ -222,6 +224,10 @@ class Parts:
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
         check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.needs.lossless)
         require(self.by_proof == (self.parameters["risk"] == 0), "header.by_proof does not follow from the risk")
+        if self.certificate.status in COUNTED:
+            for name in ("risk", "confidence"):
+                same = getattr(self.certificate, name) == self.parameters[name]
+                require(same, f"header.certificate.{name} is not that of the parameters")
 
     @staticmethod
     def _archive(raw: Any, stock: Stock) -> tuple[bytes | None, Any]:

@@ -14,7 +14,7 @@ from ..monitoring.monitor import STATES
 
 #: The arrays of hashes of groups that were counted, and of validation rows of which each has another group.
 GROUPS, ROWS = "monitor.groups", "validation.one_per_group"
-MOST = 2**62
+MOST = 2**48
 
 
 def encode_monitor(monitor: Monitor, arrays: Arrays) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,6 +34,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     with temporary_name(target.parent) as beside:
         beside.touch(exist_ok=False)
         yield beside
+        if target.exists():
+            shutil.copymode(target, beside)
         beside.replace(target)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,16 @@ class Needs:
     stages: tuple[int, ...] = ()
     order_share: float | None = None
     error_scales: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("lossless", "forced", "bounds", "error_scales"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"Needs.{name} must be True or False. Got {getattr(self, name)!r}.")
+        stages: Any = self.stages
+        if not (isinstance(stages, tuple) and all(isinstance(k, int) and k >= 1 for k in stages)):
+            raise TypeError(f"Needs.stages must be a tuple of whole numbers from 1. Got {self.stages!r}.")
+        if self.lossless and (self.forced or self.error_scales):
+            raise ValueError("Needs(lossless=True) goes with neither forced nor error_scales: a proof has no scales.")
 
 
 @runtime_checkable
