@@ -296,7 +296,7 @@ def test_the_comparison_of_all_layouts(nameless, n_columns, allow_nan):
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)
     terms = nameless[1].compiled_plan_.model.terms
-    ranges = FeatureRanges(low, high, allow_nan, terms.conversion)
+    ranges = FeatureRanges(low, high, allow_nan, terms.accepts.conversion)
     kinds = [X, single, np.asfortranarray(X), np.asfortranarray(single), X[:, ::-1].copy()[:, ::-1], X[::-1]]
     kinds += [pd.DataFrame(X), pd.DataFrame({c: X[:, c].copy() for c in range(n_columns)})]
     kinds += [sparse.csr_array(X), X.astype(object)]

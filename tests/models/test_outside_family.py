@@ -14,7 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 import wald
 from wald.displays import CostHistogramDisplay, StoppingPathDisplay
-from wald.models import check_terms, decompose, families
+from wald.engine import PythonTerms
+from wald.models import Terms, check_terms, checks, decompose, families, protocols
+from wald.models.planning import Planning
 from wald.persistence import SavedModel
 
 
@@ -96,28 +98,88 @@ def test_a_pipeline_that_is_not_folded(registered, data):
     assert (fast.predict(X[1400:]) != steps.predict(X[1400:])).mean() <= 0.1
 
 
+#: What breaks each clause: the protocols that the family has, and what its class has of its own.
 BROKEN = {
-    "shape": {"n_features": property(lambda self: self.width + 1)},
-    "names": {"unit_name": ""},
-    "values": {"values": lambda self, X, which=None: np.zeros((len(X), 1))},
-    "a row alone": {"values": lambda self, X, which=None: self.good(X, which) + 1e-9 * len(X)},
-    "labels": {"coef": property(lambda self: -self.kept)},
-    "bounds": {"ranges": lambda self, low, high: (np.zeros(self.n_terms), np.zeros(self.n_terms))},
-    "columns": {"columns_read": lambda self, terms: np.zeros(len(terms), dtype=np.int64)},
-    "units": {
-        "units": lambda self, names, groups, costs, run: wald.models.Units((np.arange(1),), np.ones(1)),
-    },
-    "file": {"decode": classmethod(lambda cls, section, stock, n_outputs: 1 / 0)},
-    "sum": {"scores": lambda self, X: np.zeros((len(X), self.n_outputs))},
+    "shape": ((), {"n_features": property(lambda self: self.width + 1)}),
+    "names": ((), {"unit_name": ""}),
+    "protocols": ((), {"columns_read": lambda self, terms: terms}),
+    "planning": ((), {"planning": Planning(certificate_share=1.0)}),
+    "values": ((), {"values": lambda self, X, which=None: np.zeros((len(X), 1))}),
+    "a row alone": ((), {"values": lambda self, X, which=None: self.good(X, which) + 1e-9 * len(X)}),
+    "labels": ((), {"coef": property(lambda self: -self.kept)}),
+    "sum": ((), {"scores": lambda self, X: np.zeros((len(X), self.n_outputs))}),
+    "integers": ((), {"scores": lambda self, X: Terms.scores(self, X) + (X.dtype.kind == "i")}),
+    "packing": (
+        (protocols.Packable,),
+        {
+            "pack": lambda self, order, surrogates=None, precision="float64": PythonTerms(self, order),
+            "packed_bytes": lambda self, n_surrogates, precision: 0,
+        },
+    ),
+    "bounds": (
+        (protocols.Bounded,),
+        {
+            "ranges": lambda self, low, high: (np.zeros(self.n_terms), np.zeros(self.n_terms)),
+            "rounding": lambda self, low, high, working: 0.0,
+        },
+    ),
+    "folding": ((protocols.Foldable,), {"after": lambda self, columns, n_steps: self}),
+    "columns": ((protocols.Columnwise,), {"columns_read": lambda self, terms: np.zeros(len(terms), dtype=np.int64)}),
+    "units": (
+        (protocols.Priced,),
+        {"units": lambda self, names, groups, costs, run: wald.models.Units((np.arange(1),), np.ones(1))},
+    ),
+    "prices": (
+        (protocols.Sharing,),
+        {
+            "units": lambda self, names, groups, costs, run: wald.models.Units.single(self.n_terms),
+            "units_by_columns": lambda self, units: units,
+        },
+    ),
+    "owners": ((protocols.Owned,), {"owners": lambda self: np.full(self.n_terms, self.n_outputs)}),
+    "sums": ((protocols.Summed,), {"pass_work": lambda self, order, ends, columnar: lambda *about: 0.0}),
+    "steps": (
+        (protocols.Stepped,),
+        {
+            "leaf_counts": lambda self: np.ones(self.n_terms, dtype=np.int64),
+            "leaves": lambda self, X, which: np.zeros((len(X), len(which)), dtype=np.int32),
+            "at_thresholds": lambda self, n_rows, rng: None,
+        },
+    ),
+    "vectors": (
+        (protocols.Comparing,),
+        {
+            "training_rows": lambda self: np.zeros((3, self.width + 1)),
+            "mapped": lambda self, X: X,
+            "surrogates": lambda self, X, scores, n_classes: None,
+        },
+    ),
+    "file": (
+        (protocols.Filed,),
+        {
+            "encode": lambda self, arrays: {},
+            "decode": classmethod(lambda cls, section, stock, n_outputs: 1 / 0),
+        },
+    ),
 }
+
+
+def test_every_sum_has_twelve_members():
+    assert len({*Terms.__annotations__, *(name for name in vars(Terms) if not name.startswith("_"))}) == 12
+
+
+def test_every_clause_can_be_broken():
+    assert BROKEN.keys() == checks.CLAUSES.keys()
+    asked = {protocol for protocol, _ in checks.CLAUSES.values()}
+    assert asked | {protocols.Filed} == {*checks.PROTOCOLS, Terms}
 
 
 @pytest.mark.parametrize("clause", BROKEN)
 def test_a_broken_promise_is_named(registered, data, clause):
     model, X = data
     good = decompose(model).terms
-    changes = dict(BROKEN[clause])
-    terms = object.__new__(type("Broken", (registered.QuadraticTerms,), {"family": "", **changes}))
+    having, changes = BROKEN[clause]
+    terms = object.__new__(type("Broken", (registered.QuadraticTerms, *having), {"family": "", **changes}))
     if clause != "names":
         type(terms).family = "broken"
     kept = {"intercept": good.intercept, "width": good.width, "kept": good.coef, "coef": good.coef}
@@ -127,6 +189,24 @@ def test_a_broken_promise_is_named(registered, data, clause):
     type(terms).good = lambda self, X, which=None: registered.QuadraticTerms.values(self, X, which)
     with pytest.raises(AssertionError, match=rf"^\[{clause}\] Broken: "):
         check_terms(terms, model, X[500:600])
+
+
+def test_what_a_family_does_not_bring_has_a_default(registered, data):
+    model, _ = data
+    terms = decompose(model).terms
+    assert {protocol.of(terms) for protocol in checks.PROTOCOLS} == {None}
+    assert protocols.units_of(terms).total == terms.n_terms
+    with pytest.raises(ValueError, match="the products of a quadratic model read every feature at once"):
+        protocols.units_of(terms, costs=np.ones(terms.n_features))
+    low, high, rounding = protocols.bounds(terms, np.zeros(terms.n_features), np.ones(terms.n_features), 2.0**-53)
+    assert np.isinf([*low, *high, rounding]).all()
+    assert protocols.owners_of(terms) is protocols.training_rows(terms) is None
+
+
+def test_a_protocol_that_is_half_written_is_refused(registered):
+    half = type("Half", (registered.QuadraticTerms, protocols.Bounded), {"family": "", "ranges": lambda *_: ()})
+    with pytest.raises(TypeError, match=r"abstract method '?rounding"):
+        half(np.zeros((1, 1)), np.zeros(1), 1)
 
 
 def test_two_families_cannot_share_a_name(registered):

@@ -97,7 +97,7 @@ def test_nan_meets_the_value_of_the_imputer_wherever_it_stands(final, rows):
         terms, expected = read.terms, pipeline.decision_function(X)
         seen = X if read.preprocessing is None else read.preprocessing.transform(X)
         np.testing.assert_allclose(terms.scores(seen)[:, 0], expected, rtol=1e-9, atol=1e-11)
-        if terms.takes_sparse and read.preprocessing is None:
+        if terms.accepts.sparse and read.preprocessing is None:
             np.testing.assert_allclose(terms.scores(sparse.csr_array(X))[:, 0], expected, rtol=1e-9, atol=1e-11)
         if isinstance(terms, LinearTerms):
             assert np.isfinite(terms.values(X, [2, 0])).all()

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wald.engine import Readout, Stages
-from wald.models import LinearTerms, Units
-from wald.models.terms import NO_SURROGATES, Terms
+from wald.models import NO_SURROGATES, LinearTerms, Terms, Units
 from wald.plan import CertificateSize, CostModel, Evaluation, Problem, Recipe
 from wald.plan.moments import Moments, gather_moments
 from wald.stopping import Ladder, Walk

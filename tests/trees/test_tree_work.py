@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from wald import EarlyExitClassifier
 from wald.early_exit import planning
 from wald.models import Units, decompose
+from wald.models.protocols import Sharing
 from wald.models.tree_arrays import TreesBuilder
 from wald.models.tree_work import LINE, LINE_VALUES, SCATTERED_LINE, TreeWork, units_by_columns
 from wald.models.trees import TreeTerms
@@ -96,7 +97,7 @@ def test_steps_and_walks_take_time() -> None:
 def test_families_whose_terms_share_nothing_have_no_such_prices() -> None:
     X, y = make_classification(200, random_state=0)
     terms = decompose(LogisticRegression().fit(X, y)).terms
-    assert terms.units_by_columns(Units.single(X.shape[1])) is None
+    assert Sharing.of(terms) is None
 
 
 @pytest.mark.parametrize(

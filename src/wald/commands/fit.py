@@ -161,7 +161,7 @@ def _fit_without_rows(fast: wald.EarlyExitClassifier) -> None:
     from ..models import decompose
 
     terms = decompose(fast.estimator.estimator).terms
-    if not terms.serves_full:
+    if not terms.planning.rest.serves_full:
         raise UserError(
             f"DATA is missing: for a {terms.description}, --risk 0 plans exits on rows. Only tree ensembles do without."
         )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import AdditiveModel, Terms
+from ..models.protocols import Columnwise
 from ..plan import Plan
 from ._source import Floats
 
@@ -34,7 +35,7 @@ def easy_and_hard(stages: NDArray[np.int32], allowed: NDArray[np.bool_], n_stage
 def pixels_of(model: AdditiveModel, caller: str) -> Terms:
     """Terms of a model that reads pixel by pixel."""
     wrapped = type(model.estimator).__name__
-    if model.terms.columns_read(np.arange(model.terms.n_terms)) is None:
+    if Columnwise.of(model.terms) is None:
         raise ValueError(
             f"{caller} needs a linear model: {wrapped} compares a row with its {model.terms.unit_name}, each of which "
             "reads every pixel. Draw a StoppingPathDisplay or a CostHistogramDisplay instead, or wrap a linear model."

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_random_state
 
 from ..models import AdditiveModel
+from ..models.packing import pack
+from ..models.planning import Rest
 from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
@@ -72,7 +74,7 @@ def require_proof(made: Promise, plan: Plan, wanted: Promise) -> None:
 
 def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
     """Scores of rows at every stage of the plan, with the full model's labels."""
-    packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
+    packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
     cascade = without_exits(model, packed, plan.early)
     parts = [
         stage_scores(cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads))
@@ -152,7 +154,7 @@ def certified(
 
 def in_full(model: AdditiveModel) -> str:
     """Who evaluates every row in full, as the reason of a certificate with the risk 0."""
-    return "every row is evaluated in full" + " by wald's engine" * model.terms.serves_full
+    return "every row is evaluated in full" + " by wald's engine" * model.terms.planning.rest.serves_full
 
 
 def evaluating_everything(
@@ -169,7 +171,7 @@ def evaluating_everything(
 def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
     """Expected cost of a row under a plan with its thresholds."""
     costs = plan.cost_model
-    if promise.rule.needs.lossless and model.terms.rest_by_model:  # undecided rows take no further terms
+    if promise.rule.needs.lossless and model.terms.planning.rest is Rest.MODEL:  # undecided rows take no further terms
         costs = replace(costs, finish=costs.full)
     return costs.expected(plan.stage_terms, plan.stage_costs, plan.reached, model.terms.n_outputs)
 

@@ -13,7 +13,9 @@ from threadpoolctl import threadpool_limits
 
 from ..engine import NO_STAGES, Packed
 from ..models import AdditiveModel, Units
-from ..models.terms import Precision
+from ..models.packing import pack, speed_key
+from ..models.planning import Precision
+from ..models.protocols import Columnwise, Summed
 from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
 from ..stopping import Walk
@@ -22,7 +24,6 @@ from .lossless import FeatureRanges
 from .request import Request, without_exits
 from .rows import Rows, preprocessed
 
-NO_TERMS = np.empty(0, dtype=np.int64)
 #: Bytes of a cache line.
 LINE = 64
 #: Least number of columns per timed stage; fewer would stay in the cache between repetitions, and seem cheap.
@@ -43,7 +44,7 @@ class Costs:
     request : Request
     """
 
-    def __init__(self, model: AdditiveModel, rows: Rows, units: Units, precision: str, request: Request) -> None:
+    def __init__(self, model: AdditiveModel, rows: Rows, units: Units, precision: Precision, request: Request) -> None:
         self._model, self._units, self._precision, self._request = model, units, precision, request
         self._rows = rows.first(n_timed(model, len(rows)))
         self._full, self._before_stages = math.nan, 0.0
@@ -54,16 +55,17 @@ class Costs:
 
     def evaluation(self, recipe: Recipe, packed: Packed, walk: Walk, dtype: Precision) -> Evaluation:
         """The walk of a recipe with the costs of its stages, on terms that are packed for it."""
-        terms, timed = self._model.terms, self._request.cost == "time"
-        if not terms.keeps_sums:
+        summed, timed = Summed.of(self._model.terms), self._request.cost == "time"
+        if summed is None:
             return Evaluation(walk, dtype, self._cost_model(recipe, packed))
         early = recipe.early
         ends = np.zeros(0, dtype=np.int64) if early.sums is None else early.sums.ends
-        work = terms.pass_work(recipe.terms, ends, self._request.columnar)
-        every = terms.pass_work(np.arange(terms.n_terms), np.array([terms.n_terms]), self._request.columnar)
+        n_terms = summed.n_terms
+        work = summed.pass_work(recipe.terms, ends, self._request.columnar)
+        every = summed.pass_work(np.arange(n_terms), np.array([n_terms]), self._request.columnar)
         shared = None if self._units.buys is not None else work
         costs = None if timed and len(early) else self._cost_model(recipe, packed)
-        return Evaluation(walk, dtype, costs, shared, self._full, every(0, terms.n_terms, 0, 1.0), self._before_stages)
+        return Evaluation(walk, dtype, costs, shared, self._full, every(0, n_terms, 0, 1.0), self._before_stages)
 
     def _cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""
@@ -83,8 +85,8 @@ class Costs:
             short = without_exits(model, packed, zero_stages(stage_terms, n_outputs))
             return lambda: short.predict(rows, len(stage_terms), "pending", 1)
 
-        by_column = terms.columns_read(recipe.terms) is not None
-        block = terms.block_length(self._precision)
+        by_column = Columnwise.of(terms) is not None
+        block = terms.planning.block(self._precision)
         step = len(self._units.members[0]) if by_column else block
         rows_per_line = 1
         if request.columnar and by_column:
@@ -126,14 +128,14 @@ class Costs:
     def _speed_depends_on(self, rows: Any) -> tuple[Any, ...]:
         terms = self._model.terms
         density = 1.0 if sparse.issparse(rows) else round(math.log2(np.count_nonzero(rows) / max(1, rows.size) + 1e-6))
-        model = (terms.speed_key, rows.shape[1], terms.n_outputs, self._precision)
+        model = (speed_key(terms), rows.shape[1], terms.n_outputs, self._precision)
         return (*model, rows.dtype.str, self._request.columnar, density)
 
 
 def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
     """Seconds of a prediction by the wrapped model."""
     with threadpool_limits(n_threads):
-        return seconds(lambda: predict_wrapped(model, X), model.terms.timed_repeats)
+        return seconds(lambda: predict_wrapped(model, X), model.terms.planning.timed_repeats)
 
 
 def full_time(model: AdditiveModel, X: Any, n_threads: int, at_least: float = 0.0) -> float:
@@ -142,10 +144,10 @@ def full_time(model: AdditiveModel, X: Any, n_threads: int, at_least: float = 0.
     The engine runs for `at_least` seconds or longer.
     """
     seconds_of_model = predict_time(model, X, n_threads)
-    if not model.terms.serves_full:
+    if not model.terms.planning.rest.serves_full:
         return seconds_of_model
-    whole = without_exits(model, model.terms.pack(NO_TERMS), NO_STAGES)
-    repeats = model.terms.timed_repeats
+    whole = without_exits(model, pack(model.terms), NO_STAGES)
+    repeats = model.terms.planning.timed_repeats
     rows = preprocessed(model, X)
     by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, at_least)
     return min(seconds_of_model, by_engine + _preprocessing_time(model, X))
@@ -161,4 +163,4 @@ def _preprocessing_time(model: AdditiveModel, X: Any) -> float:
 
 def n_timed(model: AdditiveModel, n_rows: int) -> int:
     """Number of rows on which times are measured."""
-    return min(n_rows, model.terms.timed_rows)
+    return min(n_rows, model.terms.planning.timed_rows)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel, fitted_for_good
+from ..models.protocols import Comparing
 from ..utils.figures import thousands
 from ..utils.label_types import require_one_type
 from ..utils.warn import warn_caller
@@ -186,13 +187,12 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any) -> None:
     Z : array or CSR
         Preprocessed rows.
     """
-    terms = model.terms
-    training = terms.training_rows()
-    n = n_rows_of(Z)
-    if training is None or n == 0:
+    comparing, n = Comparing.of(model.terms), n_rows_of(Z)
+    if comparing is None or n == 0:
         return
+    training = comparing.training_rows()
     known = set(_row_keys(training))
-    counts = Counter(_row_keys(terms.mapped(Z)))
+    counts = Counter(_row_keys(comparing.mapped(Z)))
     same = sum(count for key, count in counts.items() if key in known)
     unique_matches = sum(count == 1 and key in known for key, count in counts.items())
     pairs = sum(count == 2 for count in counts.values())

@@ -9,6 +9,7 @@ of every other row does not depend on rounding, and is computed in the fastest a
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..engine import Cascade
 from ..engine.frames import numbers_of
 from ..engine.rows import n_rows_of, pieces, take
 from ..models import AdditiveModel
+from ..models.protocols import Bounded
 from ..utils.labels import codes_of_labels
 
 #: Number of copies of a tied row in a call of the wrapped model. The kernels of common BLAS libraries process so many
@@ -104,7 +106,8 @@ class FullModel:
                 most, working = max(most, largest), max(working, model.working_precision(piece.dtype))
         with sklearn.config_context(assume_finite=not sparse.issparse(Z)):  # dense rows were checked above
             scores = _own_scores(model, Z)
-        error = 0.0 if sparse.issparse(Z) else model.terms.score_error(most, working)
+        exact, bounded = sparse.issparse(Z), Bounded.of(model.terms)
+        error = 0.0 if exact else math.inf if bounded is None else bounded.score_error(most, working)
         table = scores if scores.ndim == 2 else scores[:, np.newaxis]
         codes = self._cascade.decide(np.ascontiguousarray(table), 2 * error)
         unsure = np.flatnonzero(codes < 0)
@@ -131,7 +134,7 @@ def as_met(model: AdditiveModel, X: Any) -> Any:
     """
     if model.preprocessing is not None and not model.own_steps:
         return X
-    single = model.terms.conversion.integers.type is np.float32
+    single = model.terms.accepts.conversion.integers.type is np.float32
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         if X.dtype.kind == "O":
             return numbers_of(X)

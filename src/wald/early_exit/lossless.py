@@ -11,6 +11,7 @@ from scipy import sparse
 from .. import _core
 from ..engine.rows import Conversion, pieces
 from ..models import AdditiveModel
+from ..models.protocols import Bounded, bounds
 from ..plan import Recipe
 from ..plan.moments import Floats
 from ..stopping import Rule
@@ -20,7 +21,7 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Rule) -> tuple[Floats
     """Bounds of (full score - readout) at every stage, and of rounding; with several outputs, for margins of pairs."""
     terms = model.terms
     n = terms.n_terms
-    low, high = terms.ranges(*_feature_ranges(model, rule))
+    low, high, rounding = bounds(terms, *_feature_ranges(model, rule), model.working_precision(np.float32))
     order = np.concatenate([recipe.terms, np.setdiff1d(np.arange(n), recipe.terms)]).astype(np.int64)
     margins = model.decision.margins()
     weights = margins @ terms.coef
@@ -41,7 +42,6 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Rule) -> tuple[Floats
     above = (sum_of_unseen(most) - imputed).max(axis=0)
     if model.decision.n_outputs > 1:
         below, above = np.minimum(below, -above), np.maximum(above, -below)
-    rounding = terms.rounding(low, high, model.working_precision(np.float32))
     tolerance = np.full(len(recipe.stage_terms), rounding + model.tie_margin)
     return below, above, tolerance
 
@@ -70,9 +70,10 @@ class FeatureRanges:
     @classmethod
     def of(cls, model: AdditiveModel, rule: Rule) -> FeatureRanges | None:
         """Read the ranges of a rule; None if it has none, or if the model does not use them."""
-        if (rule.needs.low is None and rule.needs.high is None) or not model.terms.needs_feature_ranges():
+        bounded, given = Bounded.of(model.terms), rule.needs.low is not None or rule.needs.high is not None
+        if bounded is None or not bounded.needs_feature_ranges or not given:
             return None
-        return cls(*_feature_ranges(model, rule), model.allow_nan, model.terms.conversion)
+        return cls(*_feature_ranges(model, rule), model.allow_nan, model.terms.accepts.conversion)
 
     def require(self, X: Any) -> None:
         """Raise ValueError if a value of an array or CSR matrix lies outside."""

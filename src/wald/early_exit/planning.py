@@ -14,7 +14,9 @@ from scipy import sparse
 from .. import _core
 from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages, Trace
 from ..models import NO_SURROGATES, AdditiveModel, Units
-from ..models.terms import Precision
+from ..models.packing import pack
+from ..models.planning import Precision
+from ..models.protocols import Columnwise, Comparing, Sharing, Summed, owners_of, units_of
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
 from ..stopping import Boundary, StageScores, Walk
@@ -35,8 +37,6 @@ LARGEST_SCORE = 1e100
 #: Up to this number of outputs, a full product with a row's non-zeros is as fast as selecting among them.
 FEW_OUTPUTS = 32
 
-NO_TERMS = np.empty(0, dtype=np.int64)
-
 
 def make_plan(
     model: AdditiveModel, order: Rows, validation: Rows, request: Request, certificate_size: CertificateSize
@@ -55,12 +55,12 @@ def make_plan(
         Tells how many rows will certify the plan, and with what confidence.
     """
     order, validation, n_threads = (
-        order.first(model.terms.most_order_rows),
+        order.first(model.terms.planning.most_order_rows),
         validation.first(MOST_VALIDATION_ROWS),
         request.n_threads,
     )
     terms, working = model.terms, model.working_precision
-    whole = terms.pack(NO_TERMS)
+    whole = pack(terms)
     scores, _ = whole.scores(order.preprocessed, working, n_threads)
     largest = float(np.abs(scores).max(initial=0.0))
     if not largest <= LARGEST_SCORE:
@@ -75,7 +75,7 @@ def make_plan(
     costs = Costs(model, validation, units, precision, request)
 
     def evaluate(recipe: Recipe) -> Evaluation:
-        packed = terms.pack(recipe.terms, recipe.surrogates, precision)
+        packed = pack(terms, recipe.terms, recipe.surrogates, precision)
 
         def traced(early: Stages) -> Trace:
             return without_exits(model, packed, early).trace(validation.preprocessed, n_threads)
@@ -87,7 +87,8 @@ def make_plan(
         dtype: Precision = "float32" if seen.dtype == np.float32 else "float64"
         return costs.evaluation(recipe, packed, walk, dtype)
 
-    block = terms.block_length(precision)
+    block, comparing = terms.planning.block(precision), Comparing.of(terms)
+    n_classes = model.decision.n_classes
     return build_plan(
         Problem(
             terms=terms,
@@ -103,7 +104,7 @@ def make_plan(
             protect=request.protect,
             block=block,
             stages_at_blocks=block > 1 and request.cost == "time",
-            surrogates=terms.surrogates(order.preprocessed, scores, model.decision.n_classes),
+            surrogates=None if comparing is None else comparing.surrogates(order.preprocessed, scores, n_classes),
             evaluate=evaluate,
             rng=request.rng,
             threshold=model.decision.threshold,
@@ -116,13 +117,15 @@ def make_plan(
 def _priced_by_columns(model: AdditiveModel, units: Units, request: Request) -> Units | None:
     """The units priced by the columns that they read, if rows lie in columns and all candidates keep the risk."""
     wanted = request.columnar and request.cost == "time" and request.risk is not None
-    return model.terms.units_by_columns(units) if wanted else None
+    sharing = Sharing.of(model.terms)
+    return sharing.units_by_columns(units) if sharing is not None and wanted else None
 
 
 def _races(model: AdditiveModel, units: Units, request: Request) -> bool:
     """Whether classes may leave the race: each has terms of its own, which cost time and nothing else."""
     decision, terms = model.decision, model.terms
-    apart = terms.keeps_sums and terms.owners() is not None and len(units.members) == terms.n_terms
+    own = Summed.of(terms) is not None and owners_of(terms) is not None
+    apart = own and len(units.members) == terms.n_terms
     few = 2 < decision.n_classes <= _core.LIMITS["race_classes"] and decision.kind == "argmax"
     return apart and few and units.buys is None and request.rule.needs.error_scales
 
@@ -158,7 +161,7 @@ def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool
     rows : Rows
     request : Request
     """
-    if model.terms.plans_sparse_rows or not sparse.issparse(rows.preprocessed) or request.rule.needs.lossless:
+    if model.terms.planning.sparse_rows or not sparse.issparse(rows.preprocessed) or request.rule.needs.lossless:
         return False
     if request.feature_costs is not None or request.feature_groups is not None:
         return False
@@ -180,7 +183,7 @@ def plan_without_stages(model: AdditiveModel) -> Plan:
         q=math.inf,
         reached=np.ones(1),
         surrogates=NO_SURROGATES,
-        precision=model.terms.precisions[-1],
+        precision=model.terms.planning.precisions[-1],
         evaluate_all=True,
         cost_model=CostModel.of_units(total),
     )
@@ -194,12 +197,12 @@ def _confidence(model: AdditiveModel, scores: Floats) -> Floats:
 def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
     """Choose float32, unless its rounding may change too many labels, or exits must be lossless."""
     X = rows.preprocessed
-    if "float32" not in model.terms.precisions or request.rule.needs.lossless:
+    if "float32" not in model.terms.planning.precisions or request.rule.needs.lossless:
         return "float64"
     if isinstance(X, np.ndarray) and X.size and np.abs(X).max() > LARGEST_SINGLE:
         return "float64"
     try:
-        packed = model.terms.pack(NO_TERMS, NO_SURROGATES, "float32")
+        packed = pack(model.terms, precision="float32")
     except ValueError:  # values beyond the range of float32
         return "float64"
     some = X[:PRECISION_ROWS]
@@ -211,21 +214,21 @@ def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
 def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
     """Units from the user's groups and costs, or else from cache lines."""
     terms, given = model.terms, request.feature_costs is not None or request.feature_groups is not None
-    by_column = terms.columns_read(NO_TERMS) is not None
+    by_column, shared = Columnwise.of(terms) is not None, Sharing.of(terms) is not None
     names, groups, prices = request.names, request.feature_groups, request.feature_costs
-    if given and (by_column or terms.shares_features) and model.preprocessing is not None:
+    if given and (by_column or shared) and model.preprocessing is not None:
         source = model.source_columns
         if source is None:
             raise ValueError(
                 "feature_costs and feature_groups refer to raw columns, which the pipeline transforms before the model."
             )
-        terms.units(names, groups, prices, 1)  # raises for invalid ones, in the user's own numbers
+        units_of(terms, names, groups, prices)  # raises for invalid ones, in the user's own numbers
         names, groups, prices = _moved(source, names, groups, prices)
     run = 1
     dense = not sparse.issparse(rows.preprocessed)
     if by_column and request.cost == "time" and not request.columnar and dense and not request.rule.needs.lossless:
         run = max(1, LINE // rows.preprocessed.itemsize)
-    return terms.units(names, groups, prices, run)
+    return units_of(terms, names, groups, prices, run)
 
 
 def _moved(source: NDArray[np.int64], names: Any, groups: Any, prices: Any) -> tuple[Any, Any, Any]:

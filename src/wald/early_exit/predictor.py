@@ -14,6 +14,8 @@ from .. import _core
 from ..engine import AtEnd, Decisions, Packed
 from ..engine.rows import PREPROCESSED_ROWS, by_columns, n_rows_of, take, to_array
 from ..models import AdditiveModel
+from ..models.packing import pack
+from ..models.planning import Rest
 from ..plan import Plan
 from .full_model import FullModel
 from .lossless import FeatureRanges
@@ -79,10 +81,13 @@ class Predictor:
         ranges: FeatureRanges | None = None,
     ) -> None:
         self.model, self.plan, self.by_proof, self._ranges = model, plan, by_proof, ranges
-        self._packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision) if packed is None else packed
+        if packed is None:
+            packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
+        self._packed = packed
         self._cascade = self._packed.cascade(model, plan.early, *plan.thresholds())
         self._full = FullModel(model, self._cascade)
-        self._at_end: AtEnd = "pending" if by_proof and model.terms.rest_by_model else "full"
+        self._rest = model.terms.planning.rest
+        self._at_end: AtEnd = "pending" if by_proof and self._rest is Rest.MODEL else "full"
         self._codes_are_labels = model.classes.dtype.kind in "biu" and bool(
             np.array_equal(model.classes, np.arange(len(model.classes)))
         )
@@ -124,7 +129,7 @@ class Predictor:
             return self._full.predict(X)  # its steps leave sparse rows uncentred, or refuse them
         if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
-        if self._at_end == "pending" or (self.by_proof and self.model.terms.full_by_model):
+        if self._at_end == "pending" or (self.by_proof and self._rest is Rest.ENGINE_OR_ONE_CALL):
             return self._full.predict(X)
         return self._full.by_products(X, n_threads)
 
@@ -160,7 +165,7 @@ class Predictor:
 
     def scores(self, X: Any, n_threads: int) -> NDArray[np.float64]:
         """Full scores of rows; NaN for rows that the engine refuses."""
-        read, conversion = self._cascade.columns_read(None), self.model.terms.conversion
+        read, conversion = self._cascade.columns_read(None), self.model.terms.accepts.conversion
         held = (by_columns(rows, read, conversion) for rows in self._preprocessed(X))
         parts = [self._packed.scores(rows, lambda dtype: 0.0, n_threads)[0] for rows in held]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -210,7 +215,7 @@ class Predictor:
         bad = np.flatnonzero((codes == _core.NOT_FINITE) | (codes == _core.HAND_OVER))
         if len(bad) and self.model.preprocessing is None:
             check_finite(self.model, take(X, bad))
-        if not self.model.terms.rest_by_model and self.model.preprocessing is None:
+        if self._rest is not Rest.MODEL and self.model.preprocessing is None:
             pending = np.flatnonzero(codes == _core.PENDING)
             if len(pending):
                 rows = take(X, pending)
@@ -255,7 +260,7 @@ class Predictor:
 
     def trace(self, X: Any, n_threads: int) -> tuple[NDArray[np.float64], Codes]:
         """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
-        decision, Z = self.model.decision, to_array(preprocessed(self.model, X), self.model.terms.conversion)
+        decision, Z = self.model.decision, to_array(preprocessed(self.model, X), self.model.terms.accepts.conversion)
         check_finite(self.model, Z)
         trace = self._cascade.trace(Z, n_threads)
         early = trace.scores if trace.scores is not None else trace.confidence

@@ -84,7 +84,7 @@ def kept_if_faster(
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     predictor = Predictor(model, trial, promise.rule.needs.lossless, ranges=FeatureRanges.of(model, promise.rule))
-    races = ON_ENGINE if model.terms.serves_full else ON_MODEL
+    races = ON_ENGINE if model.terms.planning.rest.serves_full else ON_MODEL
     ratios = [_worst_ratio(predictor, X, n_threads)]
     if ratios[0] >= races.at_once:  # perhaps because the machine was busy for a moment
         ratios += [_worst_ratio(predictor, X, n_threads) for _ in range(races.more)]
@@ -107,7 +107,7 @@ def _ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
         wait_for_rest()
         ours = seconds(
             lambda: predictor.labels(predictor.predict(X, n_threads, None)[0]),
-            predictor.model.terms.timed_repeats,
+            predictor.model.terms.planning.timed_repeats,
             ENGINE_SECONDS,
         )
     return ours / own

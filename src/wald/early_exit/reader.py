@@ -142,7 +142,7 @@ class RowReader:
             return self.records([named], lambda _: "x"), True
         if model.preprocessing is None and values.dtype not in NATIVE:
             refuse_half_precision(model, values)
-            values = numbers_of_row(values, x, model.terms.conversion.integers)
+            values = numbers_of_row(values, x, model.terms.accepts.conversion.integers)
         return values, False
 
     def one(self, x: Any) -> Any:

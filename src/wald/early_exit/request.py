@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..engine import Cascade, Packed, Stages, Trace
 from ..engine.rows import is_columnar
 from ..models import AdditiveModel
+from ..models.protocols import Sharing
 from ..stopping import Rule, StageScores
 from ..stopping.core.boundary import Protect
 from .parameters import Parameters
@@ -46,7 +47,7 @@ class Request:
     ) -> Request:
         """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`."""
         priced = given.feature_costs is not None or given.feature_groups is not None
-        by_price = priced and model.terms.shares_features and given.cost == "time"
+        by_price = priced and Sharing.of(model.terms) is not None and given.cost == "time"
         return cls(
             rule=rule,
             risk=given.risk,

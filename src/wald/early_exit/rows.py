@@ -37,7 +37,7 @@ class Rows:
     @classmethod
     def of(cls, model: AdditiveModel, X: Any, groups: ArrayLike | None = None) -> Rows:
         """Preprocess rows for a model; raises ValueError if a preprocessed value is not finite."""
-        Z = to_array(preprocessed(model, X), model.terms.conversion)
+        Z = to_array(preprocessed(model, X), model.terms.accepts.conversion)
         check_finite(model, Z)
         return cls(X, Z, None if groups is None else np.asarray(groups))
 
@@ -96,7 +96,7 @@ def refuse_half_precision(model: AdditiveModel, X: Any) -> None:
 
 def check_finite(model: AdditiveModel, X: Any) -> None:
     """Raise scikit-learn's own error for infinity and NaN, for what of them the model does not take."""
-    if model.terms.allow_infinity and model.allow_nan:
+    if model.terms.accepts.infinity and model.allow_nan:
         return
     rows = to_array(X)
     assert_all_finite(

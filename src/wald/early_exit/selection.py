@@ -168,7 +168,7 @@ def certificate_share(fraction: float | str, model: AdditiveModel) -> float:
     """Share of the rows kept for the certificate."""
     if not isinstance(fraction, str):
         return float(fraction)
-    return model.terms.certificate_share
+    return model.terms.planning.certificate_share
 
 
 def _n_independent(rows: Rows, split: Split) -> int:
@@ -190,7 +190,7 @@ def _n_splits(n_splits: int | str, promise: Promise, n_certificate: int, model: 
     def allowed(splits: int) -> int:
         return most_disagreements(n_certificate, risk, shared_confidence(promise.confidence, splits))
 
-    most = model.terms.most_splits
+    most = model.terms.planning.most_splits
     for splits in sorted({most, 2}, reverse=True):
         if splits <= most and 0 <= allowed(splits) == allowed(1):
             return splits

@@ -24,6 +24,7 @@ from sklearn.pipeline import Pipeline
 from ..engine.rows import n_rows_of, take, to_array
 from ..models import AdditiveModel, TreeClassifier
 from ..models.families import family_of
+from ..models.protocols import Stepped
 from ..models.wrappers import peel
 from .full_model import as_met, keeping_rows
 from .predictor import Predictor
@@ -154,10 +155,11 @@ def _made_rows(predictor: Predictor, Z: Any) -> Any:
     terms = predictor.model.terms
     ends = None
     if Z is not None:
-        ends = to_array(Z, terms.conversion)
+        ends = to_array(Z, terms.accepts.conversion)
         if not sparse.issparse(ends):
             ends = np.asarray(ends, dtype=np.float64 if ends.dtype.kind != "f" else ends.dtype)
-    made = terms.at_thresholds(THRESHOLD_ROWS, np.random.default_rng(0))
+    stepped = Stepped.of(terms)
+    made = None if stepped is None else stepped.at_thresholds(THRESHOLD_ROWS, np.random.default_rng(0))
     if made is not None:
         made = made[: _affordable(predictor, made)]
         ends = made if ends is None or sparse.issparse(ends) else np.vstack([ends, made])

@@ -56,7 +56,7 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
         )
     check_is_fitted(inner)
     model = decompose(inner)
-    if not model.terms.serves_full:
+    if not model.terms.planning.rest.serves_full:
         raise ValueError(
             f"fit needs rows X: wald's own scores of a {model.terms.description} may differ from the model's in the "
             "last bits, so that exits are planned on rows. Tree ensembles alone are fitted without."

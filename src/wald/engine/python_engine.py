@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..utils.exits import exits
 from .interface import AtEnd, Codes, Decided, Decisions, Floats, Rule, Trace, Working
-from .rows import Conversion, n_rows_of, take, to_array
+from .rows import PLAIN, Conversion, n_rows_of, take, to_array
 from .stages import Stages
 
 #: Number of rows that are evaluated at a time.
@@ -37,10 +37,6 @@ class TermValues(Protocol):
     def n_terms(self) -> int:
         """Number of terms."""
 
-    @property
-    def conversion(self) -> Conversion:
-        """Conversion of rows that are neither floats nor uint8."""
-
     def values(self, X: Any, which: Any = None) -> Floats:
         """Values of some terms (all by default) of rows."""
 
@@ -53,14 +49,16 @@ class PythonTerms:
     terms : TermValues
     order : int64 ndarray
         The terms of early stages in their order.
+    conversion : Conversion, default=PLAIN
+        Conversion of rows that are neither floats nor uint8.
     """
 
-    def __init__(self, terms: TermValues, order: NDArray[np.int64]) -> None:
-        self.terms, self.order = terms, np.asarray(order, dtype=np.int64)
+    def __init__(self, terms: TermValues, order: NDArray[np.int64], conversion: Conversion = PLAIN) -> None:
+        self.terms, self.order, self.conversion = terms, np.asarray(order, dtype=np.int64), conversion
 
     def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and error bounds (n,)."""
-        X = to_array(X, self.terms.conversion)
+        X = to_array(X, self.conversion)
         n, precision = n_rows_of(X), working(X.dtype)
         scores, errors = np.empty((n, len(self.terms.intercept))), np.empty(n)
         for start in range(0, n, ROWS):
@@ -120,7 +118,7 @@ class PythonCascade:
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
-        X = to_array(X, self._packed.terms.conversion)
+        X = to_array(X, self._packed.conversion)
         n = n_rows_of(X)
         codes = np.full(n, _core.PENDING, dtype=np.int32)
         stages = np.full(n, len(self._stage_terms), dtype=np.int32)
@@ -142,7 +140,7 @@ class PythonCascade:
 
     def trace(self, X: Any, n_threads: int) -> Trace:
         """Estimates of every stage for all rows, without exits."""
-        X = to_array(X, self._packed.terms.conversion)
+        X = to_array(X, self._packed.conversion)
         values = self._packed.terms.values(X, self._packed.order)
         finite = np.isfinite(values).all(axis=1)
         estimates = [self._estimate(values, t) for t in range(len(self._stage_terms))]

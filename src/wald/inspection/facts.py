@@ -141,11 +141,7 @@ def model_facts(fast: Any) -> dict[str, Any]:
     compiled = fast.compiled_plan_
     model, agreement = compiled.model, compiled.agreement  # files do not hold the agreement
     return {
-        "family": model.terms.family,
-        "description": model.terms.description,
-        "terms": model.terms.n_terms,
-        "unit": model.terms.unit_name,
-        **model.terms.facts(),
+        **model.facts(),
         "n_features": getattr(fast, "n_features_in_", None),  # texts have no number of features
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "classes": fast.classes_,

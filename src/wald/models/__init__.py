@@ -22,10 +22,12 @@ from .library_files import is_library_file, read_model
 from .linear import LinearTerms
 from .links import NO_LINKS, Link
 from .model import AdditiveModel
+from .packing import NO_SURROGATES, Surrogates
+from .protocols import Foldable
 from .readers.one_class import knows_one_class
 from .refusals import refusal
 from .schema import Schema
-from .terms import NO_SURROGATES, Surrogates, Terms, families
+from .terms import Terms, families
 from .tree_arrays import Trees
 from .tree_classifier import TreeClassifier
 from .trees import TreeTerms
@@ -121,11 +123,11 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     steps = [*peeled.steps, *reading.steps]
     preprocessing, columns, n_folded, step_attributes = fold_steps(steps, fold)
     if columns is not None:
-        folded = terms.after(columns, n_folded)
-        if folded is None:
+        foldable = Foldable.of(terms)
+        if foldable is None:
             preprocessing, columns, n_folded, step_attributes = fold_steps(steps, fold=False)
         else:
-            terms = folded
+            terms = foldable.after(columns, n_folded)
     n_columns = getattr(estimator, "n_features_in_", None if preprocessing is not None else terms.n_features)
     schema = Schema.of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
     if preprocessing is not None and _matches_names(preprocessing.steps[0][1]):
@@ -137,7 +139,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         preprocessing=preprocessing,
         classes=np.array(leaf.classes_) if reading.classes is None else reading.classes,
         schema=schema,
-        allow_nan=terms.allow_nan,
+        allow_nan=terms.accepts.nan,
         tie_margin=tie_margin,
         dtype=reading.dtype,
         folded=columns is not None or reading.folded,

@@ -13,6 +13,23 @@ from ..codec.arrays import Stock
 from ..codec.header import Section, parse, render
 from ..engine.rows import n_rows_of, take, to_array
 from ..utils.labels import codes_of_labels
+from .columns import ColumnMap
+from .encoding import decode_terms, encode_terms, needs_estimator
+from .packing import pack
+from .planning import Planning, Rest
+from .protocols import (
+    Bounded,
+    Columnwise,
+    Comparing,
+    Filed,
+    Foldable,
+    Owned,
+    Packable,
+    Priced,
+    Sharing,
+    Stepped,
+    Summed,
+)
 from .terms import Terms
 
 __all__ = ["check_terms"]
@@ -20,6 +37,8 @@ __all__ = ["check_terms"]
 
 def check_terms(terms: Terms, estimator: Any, X: Any) -> None:
     """Check that terms keep the contract of `Terms`, and that they are those of a fitted model.
+
+    The protocols that their family has, such as `wald.models.protocols.Bounded`, are checked as well.
 
     Parameters
     ----------
@@ -43,7 +62,9 @@ def check_terms(terms: Terms, estimator: Any, X: Any) -> None:
     >>> logistic = LogisticRegression(max_iter=1000).fit(X, y)
     >>> check_terms(decompose(logistic).terms, logistic, X)
     """
-    for name, clause in CLAUSES.items():
+    for name, (protocol, clause) in CLAUSES.items():
+        if not isinstance(terms, protocol):
+            continue
         try:
             problems = list(clause(terms, estimator, to_array(X)))
         except AssertionError as error:
@@ -54,7 +75,11 @@ def check_terms(terms: Terms, estimator: Any, X: Any) -> None:
             raise AssertionError(f"[{name}] {type(terms).__name__}: {problems[0]}")
 
 
-Clause = Callable[[Terms, Any, Any], Iterator[str]]
+#: Of terms that have some protocol, the model and its rows.
+Clause = Callable[[Any, Any, Any], Iterator[str]]
+
+
+# ---- what every sum promises -----------------------------------------------------------------------------------------
 
 
 def _shape(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
@@ -73,12 +98,31 @@ def _names(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         text: Any = getattr(terms, name)
         if not isinstance(text, str) or text == "":
             yield f"{name} must be a text"
-    if not terms.precisions or not set(terms.precisions) <= {"float32", "float64"}:
+
+
+def _protocols(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+    for protocol in PROTOCOLS:
+        own = protocol.__abstractmethods__ & vars(protocol).keys()
+        if not isinstance(terms, protocol) and (found := [name for name in sorted(own) if hasattr(terms, name)]):
+            yield f"{found[0]} is never called: inherit wald.models.protocols.{protocol.__name__}, or rename it"
+
+
+def _planning(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+    planning: Any = terms.planning
+    if not isinstance(planning, Planning):
+        yield f"planning must be a Planning. Got {type(planning).__name__}"
+        return
+    if not planning.precisions or not set(planning.precisions) <= {"float32", "float64"}:
         yield "precisions must name 'float32', 'float64' or both"
-    if not 0 < terms.certificate_share < 1:
+    if not 0 < planning.certificate_share < 1:
         yield "certificate_share must lie between 0 and 1"
-    if min(terms.most_splits, terms.timed_rows, terms.timed_repeats) < 1:
-        yield "most_splits, timed_rows and timed_repeats must be at least 1"
+    for name in ("most_splits", "most_order_rows", "timed_rows", "timed_repeats"):
+        if getattr(planning, name) < 1:
+            yield f"{name} must be at least 1"
+    if min(planning.boundary_width, planning.boundary_floor) <= 0:
+        yield "boundary_width and boundary_floor must be positive"
+    if not isinstance(planning.rest, Rest):
+        yield f"rest must be a Rest. Got {type(planning.rest).__name__}"
 
 
 def _values(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
@@ -95,7 +139,7 @@ def _values(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
 
 
 def _batch_invariance(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
-    packed = terms.pack(np.arange(terms.n_terms))
+    packed = pack(terms, np.arange(terms.n_terms))
     together = _scores(packed, X)
     for i in (0, n_rows_of(X) // 2, n_rows_of(X) - 1):
         if not np.array_equal(_scores(packed, take(X, np.array([i])))[0], together[i], equal_nan=True):
@@ -118,7 +162,7 @@ def _labels(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     if model.preprocessing is not None:
         yield "pass the innermost model: this pipeline has preprocessing that the terms do not include"
         return
-    scores, errors = terms.pack(np.empty(0, dtype=np.int64)).scores(X, model.working_precision, 1)
+    scores, errors = pack(terms).scores(X, model.working_precision, 1)
     codes, confidence = model.decision.judge(scores)
     own = codes_of_labels(model.classes, estimator.predict(X))
     wrong = (codes != own) & (np.abs(confidence) > 2 * errors + model.tie_margin)
@@ -128,7 +172,44 @@ def _labels(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         )
 
 
-def _bounds(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+def _integers(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+    dense = X.toarray() if sparse.issparse(X) else X
+    whole = np.clip(np.round(dense), -(2**20), 2**20).astype(np.int64)
+    converted = whole.astype(terms.accepts.conversion.integers)
+    if not np.array_equal(terms.scores(whole), terms.scores(converted), equal_nan=True):
+        yield f"integers must have the scores of their conversion to {terms.accepts.conversion.integers}"
+
+
+def _file(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+    arrays: dict[str, NDArray[Any]] = {}
+    facts = parse(render({"terms": encode_terms(terms, arrays)}))["terms"]
+    again = decode_terms(type(terms), Section(facts, "header.model.terms"), Stock(arrays), terms.n_outputs)
+    if needs_estimator(terms):
+        repeated: dict[str, NDArray[Any]] = {}
+        same = encode_terms(again, repeated) == encode_terms(terms, {}) and repeated.keys() == arrays.keys()
+        if not (same and all(np.array_equal(repeated[name], arrays[name]) for name in arrays)):
+            yield "terms that went through a file are described otherwise"
+    elif not np.array_equal(again.scores(X), terms.scores(X), equal_nan=True):
+        yield "terms that went through a file have other scores"
+
+
+# ---- what only some bring --------------------------------------------------------------------------------------------
+
+
+def _packing(terms: Packable, estimator: Any, X: Any) -> Iterator[str]:
+    hash(terms.speed_key)
+    order = np.arange(terms.n_terms)
+    for precision in terms.planning.precisions:
+        if not np.array_equal(_scores(terms.pack(order, precision=precision), X), terms.scores(X), equal_nan=True):
+            yield f"full scores must not depend on the order and the precision of early stages, here {precision}"
+        if terms.packed_bytes(0, precision) <= 0 or terms.stages_bytes([1, 2]) <= 0:
+            yield "packed_bytes and stages_bytes must be positive"
+    size: Any = terms.packed_size
+    if not isinstance(size, str) or size == "":
+        yield "packed_size must be a text"
+
+
+def _bounds(terms: Bounded, estimator: Any, X: Any) -> Iterator[str]:
     dense = X.toarray() if sparse.issparse(X) else X
     low, high = terms.ranges(dense.min(axis=0).astype(np.float64), dense.max(axis=0).astype(np.float64))
     if low.shape != (terms.n_terms,) or high.shape != (terms.n_terms,):
@@ -141,12 +222,17 @@ def _bounds(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         yield "rounding must be at least 0, or infinite"
 
 
-def _columns(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+def _folding(terms: Foldable, estimator: Any, X: Any) -> Iterator[str]:
+    n = terms.n_features
+    folded, rows = terms.after(ColumnMap(np.full(n, 0.5), np.zeros(n)), 1), X.astype(np.float64)
+    if not _close(folded.scores(rows), terms.scores(rows * 0.5)):
+        yield "terms after a map of the columns must have the scores of mapped rows"
+
+
+def _columns(terms: Columnwise, estimator: Any, X: Any) -> Iterator[str]:
     read = terms.columns_read(np.arange(terms.n_terms))
-    if read is None:
-        return
     if read.shape != (terms.n_terms,) or read.min() < 0 or read.max() >= terms.n_features:
-        yield "columns_read must give a column for each term, or None"
+        yield "columns_read must give a column for each term"
         return
     dense = np.array(X.toarray() if sparse.issparse(X) else X)
     term = terms.n_terms // 2
@@ -155,7 +241,7 @@ def _columns(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         yield f"the value of term {term} changes with columns that it does not read by columns_read"
 
 
-def _units(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+def _units(terms: Priced, estimator: Any, X: Any) -> Iterator[str]:
     units = terms.units(None, None, None, 1)
     members = np.sort(np.concatenate(units.members))
     if not np.array_equal(members, np.arange(terms.n_terms)):
@@ -164,17 +250,7 @@ def _units(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         yield "every unit must have a positive cost"
 
 
-def _integers(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
-    dense = X.toarray() if sparse.issparse(X) else X
-    whole = np.clip(np.round(dense), -(2**20), 2**20).astype(np.int64)
-    converted = whole.astype(terms.conversion.integers)
-    if not np.array_equal(terms.scores(whole), terms.scores(converted), equal_nan=True):
-        yield f"integers must have the scores of their conversion to {terms.conversion.integers}"
-
-
-def _prices(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
-    if not terms.shares_features:
-        return
+def _prices(terms: Sharing, estimator: Any, X: Any) -> Iterator[str]:
     units = terms.units(None, None, np.arange(1.0, terms.n_features + 1), 1)
     if units.buys is None or units.prices is None or len(units.buys) != len(units.members):
         yield "units must say what each unit buys where features have prices"
@@ -188,33 +264,81 @@ def _prices(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         yield f"the terms of unit {unit} read features that the unit does not buy"
 
 
-def _file(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
-    arrays: dict[str, NDArray[Any]] = {}
-    facts = parse(render({"terms": terms.encode(arrays)}))["terms"]
-    again = type(terms).decode(Section(facts, "header.model.terms"), Stock(arrays), terms.n_outputs)
-    if terms.whole_in_files:
-        repeated: dict[str, NDArray[Any]] = {}
-        same = again.encode(repeated) == terms.encode({}) and repeated.keys() == arrays.keys()
-        if not (same and all(np.array_equal(repeated[name], arrays[name]) for name in arrays)):
-            yield "terms that went through a file are described otherwise"
-    elif not np.array_equal(again.scores(X), terms.scores(X), equal_nan=True):
-        yield "terms that went through a file have other scores"
+def _owners(terms: Owned, estimator: Any, X: Any) -> Iterator[str]:
+    owners: Any = terms.owners()
+    if owners is None:
+        if terms.n_outputs > 1:
+            yield "owners must give an output for each term where there are several"
+        return
+    if owners.shape != (terms.n_terms,) or owners.min() < 0 or owners.max() >= terms.n_outputs:
+        yield "owners must give an output for each term"
+    elif terms.coef[np.arange(terms.n_outputs)[:, np.newaxis] != owners].any():
+        yield "a term weighs in an output that does not own it"
 
 
-#: Checks by their names in messages.
-CLAUSES: dict[str, Clause] = {
-    "shape": _shape,
-    "names": _names,
-    "values": _values,
-    "a row alone": _batch_invariance,
-    "sum": _sum,
-    "labels": _labels,
-    "bounds": _bounds,
-    "columns": _columns,
-    "units": _units,
-    "prices": _prices,
-    "integers": _integers,
-    "file": _file,
+def _sums(terms: Summed, estimator: Any, X: Any) -> Iterator[str]:
+    n = terms.n_terms
+    work = terms.pass_work(np.arange(n), np.array([n]), False)
+    some, every = work(0, -(-n // 2), 1, 1.0), work(0, n, 1, 1.0)
+    if not 0 < some <= every < np.inf:
+        yield "pass_work must be positive, finite, and not less for more terms"
+
+
+def _steps(terms: Stepped, estimator: Any, X: Any) -> Iterator[str]:
+    made = terms.at_thresholds(8, np.random.default_rng(0))
+    if made is not None and made.shape[1] != terms.n_features:
+        yield f"at_thresholds must make rows of {terms.n_features} columns"
+    counts, order = terms.leaf_counts(), np.arange(terms.n_terms)
+    if counts is None:
+        return
+    leaves, values = terms.leaves(X, order), terms.values(X)
+    if counts.shape != (terms.n_terms,) or leaves.shape != values.shape:
+        yield "leaf_counts must have an entry for each term, and leaves one for each row and term"
+    elif leaves.min() < 0 or (leaves >= counts).any():
+        yield "leaves must lie between 0 and leaf_counts"
+    elif any(len(np.unique(values[leaves[:, j] == leaf, j])) > 1 for j in order for leaf in np.unique(leaves[:, j])):
+        yield "rows in the same leaf must have the same value"
+
+
+def _vectors(terms: Comparing, estimator: Any, X: Any) -> Iterator[str]:
+    n, width = n_rows_of(X), terms.mapped(X).shape[1]
+    if terms.training_rows().shape[1] != width:
+        yield "training_rows must have the columns of mapped rows"
+    fitted = terms.surrogates(X, terms.scores(X), max(2, terms.n_outputs))
+    if fitted is None:
+        return
+    if terms.planning.surrogate_candidates < 1:
+        yield "surrogate_candidates must be at least 1 where there are surrogates"
+        return
+    made, values = fitted(np.ones(n), np.arange(min(terms.n_terms, terms.planning.surrogate_candidates)))
+    if made.vectors.shape[1:] != (width,) or values.shape != (n, len(made.vectors)):
+        yield "surrogates must have the columns of mapped rows, and a value for each row and surrogate"
+
+
+#: Protocols by which terms may be asked.
+PROTOCOLS = (Packable, Columnwise, Foldable, Bounded, Priced, Sharing, Owned, Summed, Stepped, Comparing, Filed)
+#: Checks by their names in messages, each with the protocol whose terms are checked.
+CLAUSES: dict[str, tuple[type[Terms], Clause]] = {
+    "shape": (Terms, _shape),
+    "names": (Terms, _names),
+    "protocols": (Terms, _protocols),
+    "planning": (Terms, _planning),
+    "values": (Terms, _values),
+    "a row alone": (Terms, _batch_invariance),
+    "sum": (Terms, _sum),
+    "labels": (Terms, _labels),
+    "integers": (Terms, _integers),
+    "packing": (Packable, _packing),
+    "bounds": (Bounded, _bounds),
+    "folding": (Foldable, _folding),
+    "columns": (Columnwise, _columns),
+    "units": (Priced, _units),
+    "prices": (Sharing, _prices),
+    "owners": (Owned, _owners),
+    "sums": (Summed, _sums),
+    "steps": (Stepped, _steps),
+    "vectors": (Comparing, _vectors),
+    "file": (Terms, _file),
 }
 
 

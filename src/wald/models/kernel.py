@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,7 +19,10 @@ from ..utils.bytes import padded, readout_bytes
 from .columns import ColumnMap
 from .directions import linear_surrogates
 from .landmarks import BLOCKS, LEAST_ROWS, rbf_landmarks
-from .terms import NO_SURROGATES, Precision, Surrogates, Terms
+from .packing import NO_SURROGATES, Surrogates
+from .planning import Planning, Precision
+from .protocols import Bounded, Comparing, Filed, Foldable, Packable
+from .terms import FINITE, Accepts
 from .units import Floats, Ints
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ __all__ = ["KernelTerms"]
 MOST_DEGREE: int = _core.LIMITS["degree"]
 MOST_FEATURES: int = _core.LIMITS["kernel_features"]
 #: Terms that the engine evaluates at a time: the lanes of the widest registers.
-LANES = {"float32": _core.LIMITS["lanes_float32"], "float64": _core.LIMITS["lanes_float64"]}
+LANES: dict[Precision, int] = {"float32": _core.LIMITS["lanes_float32"], "float64": _core.LIMITS["lanes_float64"]}
 #: Above this number of features, a machine trained on sparse rows keeps only features of some support vector.
 SPARSE_FEATURES = 2048
 #: Largest size of packed support vectors.
@@ -42,7 +46,7 @@ _NAMES = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
 
 
 @dataclass(frozen=True, eq=False)
-class KernelTerms(Terms):
+class KernelTerms(Packable, Foldable, Bounded, Comparing, Filed):
     """Kernel values as terms: output k of a row x is ``K(x, support_vectors) @ coef[k] + intercept[k]``.
 
     Parameters
@@ -65,8 +69,9 @@ class KernelTerms(Terms):
 
     family: ClassVar[str] = "kernel"
     unit_name: ClassVar[str] = "support vectors"
-    precisions: ClassVar[tuple[Precision, ...]] = ("float32", "float64")
-    surrogate_candidates: ClassVar[int] = sum(BLOCKS)
+    planning: ClassVar[Planning] = Planning(
+        precisions=("float32", "float64"), blocks=LANES, surrogate_candidates=sum(BLOCKS)
+    )
 
     kernel: Literal["rbf", "poly", "sigmoid"]
     gamma: float
@@ -82,15 +87,12 @@ class KernelTerms(Terms):
         """Number of columns of a row."""
         return int(self.support_vectors.shape[1])
 
-    @property
-    def allow_nan(self) -> bool:
-        """Whether `columns` replaces NaN."""
-        return self.columns is not None and self.columns.fill is not None
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Whether `columns` maps zeros to zeros."""
-        return self.columns is None or not bool(np.any(self.columns.shift))
+    @cached_property
+    def accepts(self) -> Accepts:
+        """NaN, if `columns` replaces it, and sparse rows, if it maps zeros to zeros."""
+        if self.columns is None:
+            return FINITE
+        return Accepts(nan=self.columns.fill is not None, sparse=not bool(np.any(self.columns.shift)))
 
     @property
     def description(self) -> str:
@@ -188,10 +190,6 @@ class KernelTerms(Terms):
         """Rows after `columns`."""
         return X if self.columns is None else self.columns.apply(X)
 
-    def block_length(self, precision: str) -> int:
-        """Number of lanes in a register."""
-        return LANES[precision]
-
     # ---- the engine, and files -------------------------------------------------------------------------------------
 
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
@@ -253,7 +251,7 @@ class KernelTerms(Terms):
         kept = self._kept_features()
         return f"{self.n_terms} support vectors of {self.n_features if kept is None else len(kept)} features"
 
-    def packed_bytes(self, n_surrogates: int, precision: str) -> int:
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
         """Bound of the memory of packed vectors and of the arrays per term, feature and row."""
         n_terms, single = self.n_terms + n_surrogates, precision == "float32"
         is_sparse = sparse.issparse(self.support_vectors)  # sparse vectors are made dense first

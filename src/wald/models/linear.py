@@ -15,7 +15,10 @@ from ..engine import CompiledTerms
 from ..engine.threads import effective_threads
 from ..utils.bytes import padded, readout_bytes
 from .columns import DERIVED, ColumnMap
-from .terms import NO_SURROGATES, Precision, Surrogates, Terms
+from .packing import NO_SURROGATES, Surrogates
+from .planning import Planning, Precision, Rest
+from .protocols import Bounded, Columnwise, Filed, Foldable, Packable, Priced
+from .terms import FINITE, Accepts
 from .units import Floats, Ints, Units, feature_units
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ UNDERFLOW = 2.0**-125
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTerms(Terms):
+class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
     """Feature values as terms: output k of a row x is ``x @ coef[k] + intercept[k]``.
 
     Parameters
@@ -56,13 +59,16 @@ class LinearTerms(Terms):
 
     family: ClassVar[str] = "linear"
     unit_name: ClassVar[str] = "features"
-    own_weights: ClassVar[bool] = True
-    certificate_share: ClassVar[float] = 0.6  # planning needs fewer rows, as it uses the weights
-    most_splits: ClassVar[int] = 5
-    timed_rows: ClassVar[int] = 16_000  # cheap models are memory-bound, so rows must exceed the cache
-    timed_repeats: ClassVar[int] = 7
-    plans_sparse_rows: ClassVar[bool] = False
-    rest_by_model: ClassVar[bool] = False
+    planning: ClassVar[Planning] = Planning(
+        rest=Rest.ENGINE,
+        own_weights=True,
+        sparse_rows=False,
+        certificate_share=0.6,  # linear-units: planning needs fewer rows, as it uses the weights
+        most_splits=5,  # linear-units: with this share, 64.3 to 59.9 features a row
+        timed_rows=16_000,  # never-slower: cheap models are memory-bound, so rows must exceed the cache
+        timed_repeats=7,  # never-slower
+    )
+    needs_feature_ranges: ClassVar[bool] = True
 
     coef: NDArray[np.float64]
     intercept: NDArray[np.float64]
@@ -85,14 +91,9 @@ class LinearTerms(Terms):
         return self.n_terms
 
     @property
-    def allow_nan(self) -> bool:
-        """Whether `fill` replaces NaN."""
-        return self.fill is not None
-
-    @property
-    def description(self) -> str:
-        """The model's name in messages."""
-        return "linear model"
+    def accepts(self) -> Accepts:
+        """NaN, if `fill` replaces it."""
+        return FINITE if self.fill is None else Accepts(nan=True)
 
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.float64]:
         """Values of the terms.
@@ -147,10 +148,6 @@ class LinearTerms(Terms):
 
     # ---- bounds ----------------------------------------------------------------------------------------------------
 
-    def needs_feature_ranges(self) -> bool:
-        """Always: terms are features."""
-        return True
-
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Bounds of the features, extended to `fill`."""
         if self.fill is None:
@@ -201,7 +198,7 @@ class LinearTerms(Terms):
         )
         return CompiledTerms(packed)
 
-    def packed_bytes(self, n_surrogates: int, precision: str) -> int:
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
         """Bound of the memory of padded coefficients, their copies and bounds, and of the features' indices."""
         width = padded(self.n_terms, 8)
         return self.n_outputs * (3 * width + 8) * 8 + 64 * width

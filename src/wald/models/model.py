@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .columns import READ_BY_TRANSFORM
 from .decision import Decision
+from .encoding import facts
 from .links import NO_LINKS, Links
 from .schema import Schema
 from .terms import Terms
@@ -134,6 +135,10 @@ class AdditiveModel:
         if self.preprocessing is None:
             return np.arange(self.terms.n_features)
         return np.asarray(self.preprocessing.steps[0][1].source_columns) if self.own_steps else None
+
+    def facts(self) -> dict[str, Any]:
+        """Facts that ``wald inspect`` prints of the terms."""
+        return facts(self.terms)
 
     def fingerprint(self) -> str:
         """Hash of every number that decides a label, as it was when the model was read.

@@ -14,13 +14,11 @@ from ..engine.threads import effective_threads
 from .decision import Decision
 from .links import Link
 from .schema import Library, Schema
-from .terms import Terms
+from .terms import NO_TERMS, Terms
 from .trees import TreeTerms
 from .units import Floats
 
 __all__ = ["TreeClassifier", "require_columns"]
-
-NO_TERMS = np.zeros(0, dtype=np.int64)
 
 
 def require_columns(model: Any, X: Any) -> None:

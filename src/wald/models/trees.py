@@ -15,7 +15,10 @@ from .. import _core
 from ..engine import CompiledTerms
 from ..engine.rows import Conversion
 from ..engine.threads import effective_threads
-from .terms import NO_SURROGATES, Precision, Surrogates, Terms
+from .packing import NO_SURROGATES, Surrogates
+from .planning import Planning, Precision, Rest
+from .protocols import Bounded, Filed, Owned, Packable, Sharing, Stepped, Summed
+from .terms import NO_TERMS, Accepts
 from .tree_arrays import Bytes, Trees, rows_at_thresholds
 from .tree_work import TreeWork, units_by_columns
 from .units import Floats, Ints, Units, feature_units
@@ -32,7 +35,7 @@ MOST_CORRECTED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class TreeTerms(Terms):
+class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
     """Leaves of trees as terms.
 
     An output is the sum of its base and the leaves of its trees, added in the order of the trees, times ``scale``,
@@ -68,19 +71,17 @@ class TreeTerms(Terms):
 
     family: ClassVar[str] = "trees"
     unit_name: ClassVar[str] = "trees"
-    precisions: ClassVar[tuple[Precision, ...]] = ("float32",)
-    own_weights: ClassVar[bool] = True
-    certificate_share: ClassVar[float] = 0.5
-    most_splits: ClassVar[int] = 5
-    most_order_rows: ClassVar[int] = 40_000
-    timed_rows: ClassVar[int] = 4_000
-    timed_repeats: ClassVar[int] = 3
-    rest_by_model: ClassVar[bool] = False
-    serves_full: ClassVar[bool] = True
-    keeps_sums: ClassVar[bool] = True
-    boundary_width: ClassVar[float] = 0.5
-    boundary_floor: ClassVar[float] = 0.02
-    shares_features: ClassVar[bool] = True
+    planning: ClassVar[Planning] = Planning(
+        rest=Rest.OWN_ENGINE,
+        precisions=("float32",),
+        own_weights=True,
+        most_splits=5,  # trees-wide, trees-flights, trees-classes
+        most_order_rows=40_000,  # trees-wide, trees-flights: leaves of sums are fitted, too
+        boundary_width=0.5,  # trees-wide, trees-flights, trees-classes
+        boundary_floor=0.02,  # trees-wide, trees-flights, trees-classes
+        timed_rows=4_000,  # trees-wide, trees-flights
+        timed_repeats=3,  # trees-wide, trees-flights
+    )
 
     trees: Trees
     base: Floats
@@ -119,21 +120,12 @@ class TreeTerms(Terms):
         """Number of columns."""
         return self.trees.n_features
 
-    @property
-    def allow_nan(self) -> bool:
-        """Whether the model takes NaN."""
-        return self.nan
-
-    @property
-    def allow_infinity(self) -> bool:
-        """Whether the model takes infinity."""
-        return self.infinity
-
-    @property
-    def conversion(self) -> Conversion:
-        """The model's own conversion of integers and categories."""
+    @cached_property
+    def accepts(self) -> Accepts:
+        """What the model accepts, with its own conversion of integers and categories."""
         single = self.f32_rows or self.f32_integers
-        return Conversion(np.dtype(np.float32 if single else np.float64), not self.refuses_categories)
+        conversion = Conversion(np.dtype(np.float32 if single else np.float64), not self.refuses_categories)
+        return Accepts(self.nan, self.infinity, conversion=conversion)
 
     @property
     def description(self) -> str:
@@ -152,10 +144,6 @@ class TreeTerms(Terms):
         """Value of each tree's leaf."""
         order = np.arange(self.n_terms) if which is None else np.asarray(which)
         return self._packed(order).values(X, effective_threads(-1))
-
-    def scores(self, X: Any) -> Floats:
-        """Full scores, with the bits of the model's own."""
-        return self._packed(NO_TREES).scores(X, lambda dtype: 0.0, effective_threads(-1))[0]
 
     def leaf_counts(self) -> Ints | None:
         """Number of leaves of each tree; None if a tree is large, or shares its leaves with others."""
@@ -199,10 +187,6 @@ class TreeTerms(Terms):
         largest = np.abs(self.coef) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(self.intercept)
         return float(largest.max()) * 2.0**-24 * (3 * self.n_terms + 8)
 
-    def score_error(self, most: float, working: float) -> float:
-        """Full scores are exact."""
-        return 0.0
-
     def units(
         self,
         names: NDArray[Any] | None,
@@ -234,7 +218,7 @@ class TreeTerms(Terms):
         """Numbers of leaves, and of the features that trees read."""
         return {"leaves": len(self.trees.leaves), "features read": len(np.unique(self.trees.feature))}
 
-    def packed_bytes(self, n_surrogates: int, precision: str) -> int:
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
         """Bound of the memory that `pack` takes, in bytes."""
         return 256 * (len(self.trees.leaves) + len(self.trees.feature)) + 64 * self.n_features + (1 << 16)
 
@@ -284,19 +268,16 @@ class TreeTerms(Terms):
 
     def _packed(self, order: Any) -> CompiledTerms:
         reordered = self._model.reordered(np.ascontiguousarray(order, dtype=np.int64))
-        return CompiledTerms(reordered, conversion=self.conversion)
+        return CompiledTerms(reordered, conversion=self.accepts.conversion)
 
     @cached_property
     def _model(self) -> _core.Model:
         """The trees, checked and packed once."""
-        return _core.Model.trees(self, NO_TREES)
+        return _core.Model.trees(self, NO_TERMS)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_model"}
 
-
-#: The order of an engine without early stages.
-NO_TREES: Ints = np.zeros(0, dtype=np.int64)
 
 FLAGS = (
     *("f32_rows", "f32_sums", "nan", "infinity", "absent_is_missing", "truncates"),

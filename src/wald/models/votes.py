@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..engine import PythonTerms
 from .members import PROBABILITY_ERROR, Member
-from .terms import NO_SURROGATES, Precision, Surrogates, Terms
+from .packing import NO_SURROGATES, Surrogates
+from .planning import Planning, Precision, Rest
+from .protocols import Bounded, Filed, Owned, Packable, Priced, refuse_prices
+from .terms import Accepts
 from .units import Floats, Ints, Units
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class VoteTerms(Terms):
+class VoteTerms(Packable, Bounded, Priced, Owned, Filed):
     """Contributions of an ensemble's members as terms.
 
     A member's terms are its probabilities of the classes, or one value per class for the class that it chooses and
@@ -63,12 +66,8 @@ class VoteTerms(Terms):
 
     family: ClassVar[str] = "votes"
     unit_name: ClassVar[str] = "members"
-    own_weights: ClassVar[bool] = True
-    orders_all_units: ClassVar[bool] = True
+    planning: ClassVar[Planning] = Planning(rest=Rest.ENGINE_OR_ONE_CALL, own_weights=True, orders_all_units=True)
     whole_in_files: ClassVar[bool] = True
-    rest_by_model: ClassVar[bool] = False
-    full_by_model: ClassVar[bool] = True
-    serves_full: ClassVar[bool] = True
 
     members: tuple[Member, ...]
     weights: Floats
@@ -105,14 +104,9 @@ class VoteTerms(Terms):
         return self.width
 
     @property
-    def allow_nan(self) -> bool:
-        """Whether the ensemble accepts NaN."""
-        return self.nan
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Whether the ensemble accepts sparse rows."""
-        return self.sparse
+    def accepts(self) -> Accepts:
+        """What the ensemble accepts."""
+        return Accepts(nan=self.nan, sparse=self.sparse)
 
     @property
     def description(self) -> str:
@@ -159,13 +153,9 @@ class VoteTerms(Terms):
         error = 4 * (self.n_terms + 8) * U * size
         if any(member.method == "predict_proba" for member in self.members):
             error += 2 * PROBABILITY_ERROR * size
-        return error + 2 * self._score_error(working)
+        return error + 2 * self.score_error(0.0, working)
 
     def score_error(self, most: float, working: float) -> float:
-        """Bound of the difference to the ensemble's own scores."""
-        return self._score_error(working)
-
-    def _score_error(self, working: float) -> float:
         """Members that round by an unknown amount are trusted with half of their digits."""
         return 0.0 if self.exact else math.sqrt(working) * float(np.abs(self.coef).sum(axis=1).max())
 
@@ -177,7 +167,7 @@ class VoteTerms(Terms):
         run: int,
     ) -> Units:
         """Members, each with its values for all classes, at cost 1."""
-        super().units(names, groups, costs, run)  # refuses costs and groups of features
+        refuse_prices(self, groups, costs)
         terms = np.arange(self.n_terms).reshape(len(self.members), -1)
         return Units(tuple(terms), np.ones(len(self.members)))
 
@@ -201,7 +191,7 @@ class VoteTerms(Terms):
         """Number of members, which have several terms each, and their names."""
         return {"terms": len(self.members), "members": [member.title for member in self.members]}
 
-    def packed_bytes(self, n_surrogates: int, precision: str) -> int:
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
         """Bound of the memory of the weights, in bytes; members are in the archive of the estimator."""
         return 64 * self.coef.size + (1 << 16)
 

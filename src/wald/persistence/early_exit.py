@@ -21,6 +21,8 @@ from ..early_exit.compiled_plan import ValidationRows
 from ..early_exit.parameters import checked_rule
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
+from ..models.encoding import needs_estimator
+from ..models.protocols import training_rows
 from ..stopping import Certificate
 from ..utils.warn import warn_caller
 from . import archives, trees, values
@@ -100,7 +102,7 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
         )
         return None
     own: Arrays = {}
-    names, vectors = model.feature_names_in, model.terms.training_rows()
+    names, vectors = model.feature_names_in, training_rows(model.terms)
     try:
         node = Writer(own, model.classes, names, vectors).node(owner.estimator_)
         rebuilt = Reader(Stock(own), model.classes, owner.n_features_in_, names, vectors).node(node)
@@ -153,12 +155,12 @@ def _read(estimator: Any) -> AdditiveModel:
 
 def _needs_archive(model: AdditiveModel) -> bool:
     """Whether a file must hold the whole estimator, because numbers do not describe it."""
-    return model.preprocessing is not None or model.terms.whole_in_files
+    return model.preprocessing is not None or needs_estimator(model.terms)
 
 
 def _require_numbers(model: AdditiveModel) -> None:
     """Raise ValueError if the terms are no numbers."""
-    if model.terms.whole_in_files:
+    if needs_estimator(model.terms):
         raise ValueError(
             f"A {model.terms.description} cannot be saved without its estimators, and a file holds numbers only. "
             "wald.save(model, path, pipeline='skops') puts the estimators beside them, by skops. Or keep this model "
@@ -205,7 +207,7 @@ class Parts:
         whole = self.archive is not None
         self.model, n_features = decode_model(header.section("model"), stock, preprocessing=whole)
         self.n_features = n_features_in if whole else n_features
-        require(whole or not self.model.terms.whole_in_files, "the file lacks the estimator that its terms belong to")
+        require(whole or not needs_estimator(self.model.terms), "the file lacks the estimator that its terms belong to")
         self.plan = decode_plan(header.section("plan"), stock, self.model)
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
         schema, self.names_seen = decode_schema(header, stock, self.n_features)
@@ -258,7 +260,7 @@ class Parts:
         alone = trees.decode(raw, self.model, stock)
         if alone is not None:
             return _read(alone)
-        vectors = self.model.terms.training_rows()
+        vectors = training_rows(self.model.terms)
         read = _read(Reader(stock, self.model.classes, self.n_features, self.model.schema.array, vectors).node(raw))
         if read.preprocessing is not None or not _equal(read, self.model):
             raise FileFormatError("the estimator that the file describes has other terms than the file")

@@ -12,6 +12,7 @@ from .. import _core
 from ..codec.arrays import Arrays, Stock, require, text_array
 from ..codec.header import Section, number
 from ..models import AdditiveModel, Decision, Schema, families
+from ..models.encoding import decode_terms, encode_terms
 
 #: Largest number of classes that the engine takes.
 MOST_CLASSES: int = _core.LIMITS["classes"]
@@ -25,7 +26,7 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
     terms, decision = model.terms, model.decision
     return {
         "family": terms.family,
-        "terms": terms.encode(arrays),
+        "terms": encode_terms(terms, arrays),
         "decision": {
             "kind": decision.kind,
             "n_classes": int(decision.n_classes),
@@ -51,7 +52,7 @@ def decode_model(section: Section, stock: Stock, preprocessing: bool = False) ->
     known = families()
     family = known[section.choice("family", tuple(known))]
     decision = _decode_decision(section.section("decision"))
-    terms = family.decode(section.section("terms"), stock, decision.n_outputs)
+    terms = decode_terms(family, section.section("terms"), stock, decision.n_outputs)
     n_features = terms.n_features
     n_columns = section.take("n_columns")
     fits = n_columns is None or (type(n_columns) is int and n_columns > 0 and preprocessing)

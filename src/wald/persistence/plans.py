@@ -13,6 +13,8 @@ from ..codec.arrays import Arrays, Ints, Stock, require
 from ..codec.header import Section, number
 from ..engine import Readout, RunningSums, Stages
 from ..models import AdditiveModel, Surrogates
+from ..models.packing import memory
+from ..models.protocols import Summed
 from ..plan import CostModel, PassTimes, Plan
 from ..stopping import Boundary, Certificate, StageScores
 from . import values
@@ -88,7 +90,7 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
         cost_model=cost_model,
     )
     section.done()
-    known = plan.precision in model.terms.precisions
+    known = plan.precision in model.terms.planning.precisions
     require(known, f"a {model.terms.description} does not compute in {plan.precision}")
     _reserve(stock, model, plan)
     return plan
@@ -96,15 +98,13 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
 
 def _reserve(stock: Stock, model: AdditiveModel, plan: Plan) -> None:
     """Reserve memory for the terms and the stages as the engine packs them."""
-    terms, stage_terms = model.terms, plan.stage_terms.tolist()
-    needed = terms.packed_bytes(len(plan.surrogates.vectors), plan.precision)
-    stock.room.reserve(needed, terms.packed_size)
-    stock.room.reserve(terms.stages_bytes(stage_terms), f"{plan.n_stages} stages")
+    for needed, what in memory(model.terms, len(plan.surrogates.vectors), plan.precision, plan.stage_terms.tolist()):
+        stock.room.reserve(needed, what)
 
 
 def _decode_surrogates(section: Section, stock: Stock, model: AdditiveModel) -> Surrogates:
     vectors = stock.floats("surrogates", None, None)
-    width = model.terms.n_features if model.terms.surrogate_candidates else -1
+    width = model.terms.n_features if model.terms.planning.surrogate_candidates else -1
     require(vectors.shape in ((0, 0), (len(vectors), width)), "the array 'surrogates' does not fit")
     return Surrogates(vectors, linear=section.flag("linear_surrogates"))
 
@@ -156,7 +156,7 @@ def _decode_early(raw: Any, stock: Stock, stage_terms: Ints, model: AdditiveMode
         readouts = [Readout(w.reshape(n_outputs, -1), b) for w, b in zip(parts, bias, strict=True)]
         return Stages(stage_terms, tuple(readouts))
     section = Section(raw, "header.plan.sums")
-    require(model.terms.keeps_sums and n_stages > 0, "there are running sums, and no stages that keep them")
+    require(Summed.of(model.terms) is not None and n_stages > 0, "there are running sums, and no stages that keep them")
     n_sums = section.integer("n_sums", 1, MOST_SUMS)
     sums = _decode_sums(stock, n_sums, int(stage_terms[-1]))
     mixtures = stock.floats("readout.weights", n_stages * n_outputs * n_sums).reshape(n_stages, n_outputs, n_sums)

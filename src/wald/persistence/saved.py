@@ -14,6 +14,7 @@ from ..early_exit.rows import check_finite
 from ..engine import Packed
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel
+from ..models.packing import pack
 from ..plan import Plan
 
 
@@ -79,7 +80,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         self.classes_ = model.classes
         if model.schema.n_columns is not None:
             self.n_features_in_ = model.schema.n_columns
-        self.packed: Packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
+        self.packed: Packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
 
     # compiled handles cannot be pickled, and are rebuilt when the object is unpickled
     def __getstate__(self) -> tuple[str, int | None, AdditiveModel, Plan]:
@@ -154,6 +155,6 @@ class SavedModel(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._model.terms.takes_sparse
+        tags.input_tags.sparse = self._model.terms.accepts.sparse
         tags.input_tags.allow_nan = self._model.allow_nan
         return tags

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models.terms import Precision
+from ..models.planning import Precision
 from ..stopping import Boundary, Rule, StageScores, q_grid
 from ..stopping.core.boundary import Protect
 from ..stopping.core.certificate import Stratum

@@ -22,7 +22,7 @@ from .moments import Floats
 from .passes import PassTimes, cheapest_passes
 from .plan import Plan
 from .problem import Evaluation, Problem, Recipe
-from .recipes import orders_all_units, recipes
+from .recipes import reach_the_end, recipes
 
 #: Where rows share cache lines, scales that are errors are divided by this power of the stage's number of terms.
 LATE_BOLDNESS = 0.15
@@ -161,7 +161,7 @@ def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[li
     for ratio in (1.3, 1.45, 1.9):
         for first in (0, 2, 3, 6, *late):
             ladder = thinned(stages, ratio, first * problem.block)
-            if orders_all_units(problem) or problem.terms.keeps_sums:  # running sums reach to the last stage
+            if reach_the_end(problem):
                 ladder = sorted({*ladder, stages[-1]})
             if ladder and ladder not in candidates:
                 candidates.append(ladder)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import Stages
-from ..models.terms import Precision, Surrogates
+from ..models.packing import Surrogates
+from ..models.planning import Precision
 from ..stopping import Boundary
 from .cost import CostModel
 from .moments import Floats

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from ..engine import Stages
-from ..models.terms import Precision, Surrogates, Terms
+from ..models.packing import Surrogates
+from ..models.planning import Precision
+from ..models.terms import Terms
 from ..models.units import Units
 from ..stopping import Rule, Walk
 from ..stopping.core.binomial import most_disagreements
@@ -69,7 +71,7 @@ class Evaluation:
     cost_model : CostModel or None
         None where passes are timed.
     pass_work : PassWork or None
-        Work of passes, for families with `Terms.keeps_sums`.
+        Work of passes, for families that are `Summed`.
     full_seconds, full_work : float
         Time of a row without early exits, and its work in the unit of `pass_work`.
     row_seconds : float, default=0.0

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from ..engine import Stages
-from ..models.terms import NO_SURROGATES, Surrogates
+from ..models.packing import NO_SURROGATES, Surrogates
+from ..models.protocols import Stepped, Summed, owners_of
 from ..models.units import Purchase, Units
 from .cost import geometric
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
@@ -40,10 +41,11 @@ WHOLE = 1024
 
 def recipes(problem: Problem) -> Iterator[Recipe]:
     """Candidates, the simplest first; they share the values of the terms."""
-    near = boundary_weights(problem.confidence, problem.terms.boundary_width, problem.terms.boundary_floor)
+    planning, summed = problem.terms.planning, Summed.of(problem.terms)
+    near = boundary_weights(problem.confidence, planning.boundary_width, planning.boundary_floor)
     pool = _pool(problem)
     small = len(pool) <= SMALL
-    equal_too = small and problem.readout == "regressed" and not problem.terms.own_weights
+    equal_too = small and problem.readout == "regressed" and not planning.own_weights
     weightings = [near, np.ones_like(near)] if equal_too else [near]
     values = problem.terms.values(problem.order_rows, pool)
     if isinstance(problem.order, str) and problem.order == "qwyc":
@@ -52,7 +54,7 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
     uses_surrogates = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
     for weights, moments in zip(weightings, plain, strict=True) if small or not uses_surrogates else ():
         drawn = moments
-        if problem.terms.own_weights:
+        if planning.own_weights:
             drawn = with_pseudo_rows(moments, problem.terms.coef[:, pool], values, weights)
         orders = [_recipe(problem, moments, drawn, pool, NO_SURROGATES)]
         if problem.also_ordered_by is not None and _is_greedy(problem):
@@ -60,13 +62,13 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
             if not np.array_equal(orders[0].order, other.order):
                 orders.append(other)
         for recipe in orders:
-            yield from _with_sums(problem, recipe, values, weights, pool) if problem.terms.keeps_sums else [recipe]
-        if problem.rule.needs.lossless and problem.terms.orders_all_units and _is_greedy(problem):
+            yield from [recipe] if summed is None else _with_sums(problem, recipe, values, weights, pool)
+        if problem.rule.needs.lossless and planning.orders_all_units and _is_greedy(problem):
             # what proves a label is how little the rest can change
             yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES)
     if problem.surrogates is not None and uses_surrogates:
         costs = np.ones(len(pool))
-        first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, problem.terms.surrogate_candidates)
+        first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, planning.surrogate_candidates)
         surrogates, seen = problem.surrogates(near, pool[first])
         (moments,) = _moments(values, seen, problem, [near])
         yield _recipe(problem, moments, moments, pool, surrogates)
@@ -133,7 +135,7 @@ def _recipe(
         prices = priced if ordered_by is None else _priced(ordered_by, known, n_surrogates)
         costs = prices.costs if prices.buys is None else Purchase(prices)
         chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
-        if problem.terms.keeps_sums and n_surrogates == 0:  # the last stages need the others, in whatever order
+        if Summed.of(problem.terms) is not None and n_surrogates == 0:  # the last stages need all, in whatever order
             chosen = np.concatenate([chosen, np.setdiff1d(np.arange(len(members)), chosen)])
     else:
         chosen = _given_order(problem, seen, members, _alone(priced), known, pool)
@@ -146,8 +148,8 @@ def _recipe(
     stages = _all_stages(problem, len(chosen), len(problem.units.members) + n_surrogates)
     stage_terms = sizes[np.array(stages, dtype=np.int64) - 1] if stages else np.empty(0, dtype=np.int64)
     if problem.readout == "regressed":
-        own = problem.terms.coef[:, pool] if problem.terms.own_weights else None
-        owners = problem.terms.owners()
+        own = problem.terms.coef[:, pool] if problem.terms.planning.own_weights else None
+        owners = owners_of(problem.terms)
         readouts = regressed_readouts(
             drawn,
             pooled_terms,
@@ -184,15 +186,17 @@ def _with_sums(problem: Problem, recipe: Recipe, values: Floats, row_weights: Fl
     if problem.readout != "regressed":
         yield replace(recipe, early=running_partial_sums(recipe.early))
         return
-    order, owners = np.searchsorted(pool, recipe.terms), problem.terms.owners()
+    order, owners = np.searchsorted(pool, recipe.terms), owners_of(problem.terms)
     owner = np.zeros(len(order), dtype=np.int64) if owners is None else owners[recipe.terms]
     terms = SummedTerms(values, order, owner, problem.scores, row_weights, None, np.zeros(len(pool), dtype=np.int64))
     mixed = mixed_stages(terms, recipe.stage_terms, recipe.early.readouts)
     yield replace(recipe, early=mixed)
-    counts = problem.terms.leaf_counts()
-    if counts is None or len(mixed) == 0 or not problem.rule.needs.error_scales or len(values) < LEAST_ROWS:
+    stepped = Stepped.of(problem.terms)
+    counts = None if stepped is None else stepped.leaf_counts()
+    few = len(mixed) == 0 or len(values) < LEAST_ROWS
+    if stepped is None or counts is None or few or not problem.rule.needs.error_scales:
         return
-    terms = replace(terms, leaves=problem.terms.leaves(problem.order_rows, pool), n_leaves=counts[pool])
+    terms = replace(terms, leaves=stepped.leaves(problem.order_rows, pool), n_leaves=counts[pool])
     yield replace(recipe, early=corrected_stages(terms, mixed))
 
 
@@ -213,11 +217,16 @@ def _alone(units: Units) -> Floats:
     return np.maximum(units.costs, positive.min() if len(positive) else 1.0)
 
 
+def reach_the_end(problem: Problem) -> bool:
+    """Whether all ladders have the last possible stage: that of all units, or of running sums."""
+    return orders_all_units(problem) or Summed.of(problem.terms) is not None
+
+
 def orders_all_units(problem: Problem) -> bool:
-    """Whether greedy orders have all units, and all of their ladders the last possible stage."""
+    """Whether greedy orders have all units."""
     few = len(problem.units.members) <= WHOLE
-    single = problem.terms.n_terms == len(problem.units.members) or problem.terms.orders_all_units
-    return _is_greedy(problem) and problem.terms.own_weights and few and single
+    single = problem.terms.n_terms == len(problem.units.members) or problem.terms.planning.orders_all_units
+    return _is_greedy(problem) and problem.terms.planning.own_weights and few and single
 
 
 def _given_order(
@@ -259,11 +268,10 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
 def _all_stages(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
     """Every stage that a ladder may have: geometric, up to the last ordered unit."""
     last = min(n_ordered, n_units - 1)
-    first, ratio = SUMMED_STAGES if problem.terms.keeps_sums else PLAIN_STAGES
+    first, ratio = PLAIN_STAGES if Summed.of(problem.terms) is None else SUMMED_STAGES
     if problem.stages_at_blocks:
         fine = geometric(problem.block, last, 1.19, problem.block)
     else:
         fine = geometric(first, last, ratio)
     stages = {*fine, *(m for m in problem.rule.needs.stages if 1 <= m <= last)}
-    to_the_end = orders_all_units(problem) or problem.terms.keeps_sums
-    return sorted({*stages, last} if to_the_end and last > 0 else stages)
+    return sorted({*stages, last} if reach_the_end(problem) and last > 0 else stages)

@@ -1,0 +1,349 @@
+"""What some families of models bring in addition to `Terms`: each is a small class that such a family inherits from.
+
+``Bounded.of(terms)`` gives terms that have bounds, and None for others; `bounds` gives what holds for both. `Packable`
+is in packing.py, `Filed` in encoding.py.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .encoding import Filed
+from .packing import Packable, Surrogates
+from .terms import Terms, TermsProtocol
+from .units import Floats, Ints, Units
+
+if TYPE_CHECKING:
+    from .columns import ColumnMap
+
+__all__ = [
+    "Bounded",
+    "Columnwise",
+    "Comparing",
+    "Filed",
+    "Foldable",
+    "Owned",
+    "Packable",
+    "Priced",
+    "Sharing",
+    "Stepped",
+    "Summed",
+    "bounds",
+    "owners_of",
+    "refuse_prices",
+    "training_rows",
+    "units_of",
+]
+
+
+# ---- columns, preprocessing and bounds -------------------------------------------------------------------------------
+
+
+class Columnwise(TermsProtocol):
+    """Terms each of which reads one column."""
+
+    @abstractmethod
+    def columns_read(self, terms: Ints) -> Ints:
+        """Column that each of the given terms reads, an int64 ndarray of the same length."""
+
+
+class Foldable(TermsProtocol):
+    """Terms that can include affine steps of a pipeline."""
+
+    @abstractmethod
+    def after(self, columns: ColumnMap, n_steps: int) -> Terms:
+        """Fold affine steps into the terms.
+
+        Parameters
+        ----------
+        columns : ColumnMap
+            The map that these steps apply before the present terms.
+        n_steps : int
+            Number of steps; each rounds a value a few times.
+
+        Returns
+        -------
+        Terms
+            Terms of the rows before these steps.
+        """
+
+
+class Bounded(TermsProtocol):
+    """Terms whose values have bounds, so that exits may be lossless.
+
+    Attributes
+    ----------
+    needs_feature_ranges : bool
+        Whether `ranges` depends on the bounds of the features.
+    """
+
+    needs_feature_ranges: ClassVar[bool] = False
+
+    @abstractmethod
+    def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Lower and upper bounds of every term.
+
+        Parameters
+        ----------
+        low, high : float64 ndarray of shape (n_features,)
+            Bounds of the features.
+
+        Returns
+        -------
+        low, high : float64 ndarray of shape (n_terms,)
+        """
+
+    @abstractmethod
+    def rounding(self, low: Floats, high: Floats, working: float) -> float:
+        """Bound of the total rounding error between an estimate and the wrapped model's own score.
+
+        Parameters
+        ----------
+        low, high : float64 ndarray of shape (n_terms,)
+            Bounds that `ranges` returns.
+        working : float
+            Unit roundoff in which the wrapped model computes.
+
+        Returns
+        -------
+        float
+            Infinite if no bound is known; then no exit is lossless.
+        """
+
+    def score_error(self, most: float, working: float) -> float:
+        """Bound of the rounding error of the wrapped model's own score.
+
+        Parameters
+        ----------
+        most : float
+            Largest absolute value in the rows.
+        working : float
+            Unit roundoff in which the wrapped model computes.
+
+        Returns
+        -------
+        float
+            Infinite if no bound is known.
+        """
+        return math.inf
+
+
+def bounds(terms: Terms, low: Floats, high: Floats, working: float) -> tuple[Floats, Floats, float]:
+    """Bounds of every term and of the total rounding error, see `Bounded`; infinite for other terms."""
+    bounded = Bounded.of(terms)
+    if bounded is None:
+        return np.full(terms.n_terms, -np.inf), np.full(terms.n_terms, np.inf), math.inf
+    low, high = bounded.ranges(low, high)
+    return low, high, bounded.rounding(low, high, working)
+
+
+# ---- planning --------------------------------------------------------------------------------------------------------
+
+
+class Priced(TermsProtocol):
+    """Terms that have costs of their own, alone or in groups."""
+
+    @abstractmethod
+    def units(
+        self,
+        names: NDArray[Any] | None,
+        groups: Mapping[str, Sequence[int | str]] | None,
+        costs: ArrayLike | Mapping[str, float] | None,
+        run: int,
+    ) -> Units:
+        """Group the terms into units, and give their costs.
+
+        Parameters
+        ----------
+        names : ndarray of str or None
+            Names of the features.
+        groups, costs
+            The parameters ``feature_groups`` and ``feature_costs`` of `EarlyExitClassifier`.
+        run : int
+            Number of neighbouring columns in one cache line.
+
+        Returns
+        -------
+        Units
+            Groups and costs of `Sharing` terms become what units buy (`Units.sharing`).
+
+        Raises
+        ------
+        ValueError
+            If groups or costs are given, and they do not say what terms cost.
+        """
+
+
+class Sharing(Priced):
+    """Terms of which several read the same features: their units share what the user's prices buy (`Units.buys`).
+
+    A plan with prices minimizes them, and not time.
+    """
+
+    @abstractmethod
+    def units_by_columns(self, units: Units) -> Units:
+        """The same units, priced by the time that each takes for a row that is stored by columns.
+
+        Parameters
+        ----------
+        units : Units
+            Units that share nothing.
+
+        Returns
+        -------
+        Units
+            Units that share the columns that they read, with prices in any unit of time.
+        """
+
+
+def units_of(
+    terms: Terms,
+    names: NDArray[Any] | None = None,
+    groups: Mapping[str, Sequence[int | str]] | None = None,
+    costs: ArrayLike | Mapping[str, float] | None = None,
+    run: int = 1,
+) -> Units:
+    """Units of terms, see `Priced.units`; by default one for each term, at cost 1."""
+    priced = Priced.of(terms)
+    if priced is None:
+        refuse_prices(terms, groups, costs)
+        return Units.single(terms.n_terms)
+    return priced.units(names, groups, costs, run)
+
+
+def refuse_prices(terms: Terms, groups: Any, costs: Any) -> None:
+    """Raise ValueError if features have groups or costs, which do not say what the terms cost."""
+    if groups is not None or costs is not None:
+        raise ValueError(
+            f"feature_costs and feature_groups need a linear model or trees: the {terms.unit_name} of a "
+            f"{terms.description} read every feature at once. Its cost is counted in {terms.unit_name}."
+        )
+
+
+class Owned(TermsProtocol):
+    """Terms each of which belongs to one output, if there are several: an output's estimate uses its own alone."""
+
+    @abstractmethod
+    def owners(self) -> Ints | None:
+        """Output of each term; None with a single output."""
+
+
+def owners_of(terms: Terms) -> Ints | None:
+    """Output of each term, if the estimate of an output uses its own terms only; None if it uses all of them."""
+    owned = Owned.of(terms)
+    return None if owned is None else owned.owners()
+
+
+class Summed(TermsProtocol):
+    """Terms of which the engine keeps running sums for a row, so that estimates should be mixtures of few sums.
+
+    It then takes rows through several stages in one pass.
+    """
+
+    @abstractmethod
+    def pass_work(self, order: Ints, ends: Ints, columnar: bool) -> Callable[[int, int, int, float], float]:
+        """Work of passes.
+
+        Parameters
+        ----------
+        order : int64 ndarray
+            Terms in the plan's order.
+        ends : int64 ndarray
+            Number of terms of each running sum.
+        columnar : bool
+            Whether rows are stored by columns.
+
+        Returns
+        -------
+        callable
+            From the first and the last ordered term (excluded) of a pass, its number of stages, and the share of all
+            rows that reach it, to the work of a row, in any unit.
+        """
+
+
+class Stepped(TermsProtocol):
+    """Terms that take few values, and change between them at thresholds of the features."""
+
+    @abstractmethod
+    def leaf_counts(self) -> Ints | None:
+        """Number of values that each term can have, if they are few and the engine can change each of them.
+
+        Returns
+        -------
+        int64 ndarray of shape (n_terms,) or None
+        """
+
+    @abstractmethod
+    def leaves(self, X: Any, which: Ints) -> NDArray[np.int32]:
+        """Which of its values each term has.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        which : int64 ndarray
+            Indices of the terms.
+
+        Returns
+        -------
+        int32 ndarray of shape (n_rows, len(which))
+        """
+
+    @abstractmethod
+    def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
+        """Make rows whose values lie just below, at and just above thresholds of the terms.
+
+        Parameters
+        ----------
+        n_rows : int
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows, n_features), or None
+            None if there are no thresholds.
+        """
+
+
+def training_rows(terms: Terms) -> Any:
+    """Training rows that the terms hold; None if they hold none."""
+    comparing = Comparing.of(terms)
+    return None if comparing is None else comparing.training_rows()
+
+
+class Comparing(TermsProtocol):
+    """Terms that compare a row with vectors, such as support vectors."""
+
+    @abstractmethod
+    def training_rows(self) -> Any:
+        """Training rows that the terms hold, in the space of `mapped`."""
+
+    @abstractmethod
+    def mapped(self, X: Any) -> Any:
+        """Map rows to the space in which the terms compare them with training rows."""
+
+    @abstractmethod
+    def surrogates(
+        self, X: Any, scores: Floats, n_classes: int
+    ) -> Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None:
+        """Prepare surrogates, cheap vectors to compare rows with.
+
+        Parameters
+        ----------
+        X : array or CSR
+            Preprocessed plan rows.
+        scores : float64 ndarray of shape (n_rows, n_outputs)
+            Their full scores.
+        n_classes : int
+
+        Returns
+        -------
+        callable or None
+            Takes weights of the rows and the best terms, the best first; returns surrogates and their values
+            (n_rows, n_surrogates). None if such rows have none.
+        """
