@@ -30,7 +30,7 @@ KNOWS = {
     "persistence": {
         *("codec", "early_exit", "engine", "models", "monitoring", "online", "plan", "stopping", "structured", "utils"),
     },
-    "serving": {"early_exit", "engine", "models", "persistence", "utils"},
+    "serving": {"early_exit", "engine", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {"early_exit", "engine", "models", "persistence", "plan", "stopping", "structured", "utils"},
     "clusters": {"codec", "early_exit", "engine", "persistence", "stopping", "utils"},

@@ -78,7 +78,6 @@ def problem(
         "scores": scores,
         "confidence": np.abs(scores[:, 0]),
         "order": "greedy",
-        "readout": "regressed",
         "rule": Ladder(),
         "risk": 0.01,
         "certificate_size": CertificateSize(len(validation), 0.5),  # allows about the risk itself

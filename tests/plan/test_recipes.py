@@ -30,7 +30,7 @@ def made(**changes):
 @pytest.mark.parametrize("order", ["greedy", "sorted", "random", "qwyc", np.array([6, 2, 0, 5, 1])], ids=str)
 @pytest.mark.parametrize("readout", ["regressed", "partial"])
 def test_stages_count_the_units_terms_and_costs_that_stand_before_them(order, readout):
-    for found in made(order=order, readout=readout, units=UNITS):
+    for found in made(order=order, rule=Ladder(readout), units=UNITS):
         assert len(np.unique(found.order)) == len(found.order)
         np.testing.assert_array_equal(found.terms, np.concatenate([UNITS.members[u] for u in found.order]))
         assert found.stages[-1] == 7
@@ -74,7 +74,7 @@ def test_models_without_weights_of_their_own_try_all_rows_alike_too():
     expected = greedy_order(moments_of(order_rows, scores), list(np.arange(D)[:, None]), np.ones(D), D // 2)
     np.testing.assert_array_equal(alike.order, expected)
     assert not np.allclose(near.early.readouts[-1].weights, alike.early.readouts[-1].weights)
-    assert len(made(own=True)) == len(made(own=False, readout="partial")) == 1
+    assert len(made(own=True)) == len(made(own=False, rule=Ladder("partial"))) == 1
 
 
 def test_rows_may_come_in_any_order():
@@ -92,7 +92,7 @@ def test_sorted_random_and_qwyc_orders_are_those_functions():
     scores = order_rows @ COEF
     plain = moments_of(order_rows, scores[:, None], boundary_weights(np.abs(scores)))
     sorted_, random_, qwyc = (
-        made(order=name, units=UNITS, readout="partial")[0].order for name in ("sorted", "random", "qwyc")
+        made(order=name, units=UNITS, rule=Ladder("partial"))[0].order for name in ("sorted", "random", "qwyc")
     )
     np.testing.assert_array_equal(sorted_, sorted_order(np.abs(COEF), plain, UNITS.members, UNITS.costs))
     np.testing.assert_array_equal(random_, np.random.default_rng(0).permutation(7))
@@ -101,7 +101,7 @@ def test_sorted_random_and_qwyc_orders_are_those_functions():
 
 
 def test_partial_readouts_put_the_rest_at_the_mean_of_weighted_rows():
-    (found,) = made(order="sorted", readout="partial")
+    (found,) = made(order="sorted", rule=Ladder("partial"))
     order_rows = X[::2]
     mean = np.average(order_rows, axis=0, weights=boundary_weights(np.abs(order_rows @ COEF)))
     for m, readout in zip(found.stage_terms, found.early.readouts, strict=True):
@@ -119,7 +119,7 @@ class Asking(Ladder):
 def test_stages_come_after_blocks_and_where_a_budget_wants_one():
     (blocks,) = made(block=4, stages_at_blocks=True, order="sorted")
     assert (blocks.stages[:-1] % 4 == 0).all()
-    (requested,) = made(rule=Budget(7), order=np.arange(D), readout="partial")
+    (requested,) = made(rule=Budget(7), order=np.arange(D))
     assert 7 in requested.stages
     (beyond,) = made(rule=Asking(), order="sorted")
     assert beyond.stages[-1] == D

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -283,7 +283,7 @@ def test_traces_of_refused_rows_do_not_depend_on_their_neighbours(n_outputs: int
     assert refused.any()
     assert (np.diff(refused.astype(int), axis=1) >= 0).all()  # a row that is refused once stays refused
     for begin, end in ((0, 9), (5, 70), (64, 128)):
-        for one, other in zip(cascade.trace(made.X[begin:end], 1), whole, strict=True):
+        for one, other in zip(astuple(cascade.trace(made.X[begin:end], 1)), astuple(whole), strict=True):
             assert one is other is None or np.array_equal(one, other[begin:end], equal_nan=one.dtype.kind == "f")
     if whole.codes is not None:
         np.testing.assert_array_equal(whole.codes == _core.NOT_FINITE, refused)

@@ -110,9 +110,10 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
         Types to trust in a pipeline inside the file.
     """
     from ..persistence import FileFormatError, SavedModel, UntrustedTypesError
+    from ..persistence.library import in_full
 
-    with as_user_error(str(path), OSError):
-        whole = _whole(path, n_jobs)
+    with as_user_error(str(path), OSError, ValueError, ImportError):
+        whole = in_full(path, n_jobs)
     if whole is not None:
         if estimator is not None:
             raise NeedsNoModelError(f"{path} is a model of its own, and needs no --model.")
@@ -182,15 +183,6 @@ def load_served(
         why = " (it is not trusted)" if isinstance(error, NotTrustedError) else ""
         note(f"{path} needs no --model: {model} is not used{why}.")
         return fast
-
-
-def _whole(path: Path, n_jobs: int) -> EarlyExitClassifier | None:
-    """A model of a tree library, served in full; None if the file is none."""
-    with path.open("rb") as file:
-        if not wald.models.is_library_file(file.read(512)):
-            return None
-    with as_user_error(str(path), ValueError, ImportError):
-        return wald.EarlyExitClassifier(wald.read_model(path), risk=0, n_jobs=n_jobs).fit()
 
 
 def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ _COLOUR_BY: tuple[ColourBy, ...] = ("order", "contribution")
 _SQUARE = 0.7
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AttentionMapDisplay(Display):
     """Images with the pixels that were read, coloured by their place in the order or by their contribution.
 
@@ -68,22 +70,12 @@ class AttentionMapDisplay(Display):
     ['easy', 'hard']
     """
 
-    def __init__(
-        self,
-        *,
-        images: ArrayLike,
-        seen: ArrayLike,
-        image_shape: tuple[int, int],
-        titles: Sequence[str] | None = None,
-        colour_by: ColourBy = "order",
-        name: str | None = None,
-    ) -> None:
-        self.images = images
-        self.seen = seen
-        self.image_shape = image_shape
-        self.titles = titles
-        self.colour_by = colour_by
-        self.name = name
+    images: ArrayLike
+    seen: ArrayLike
+    image_shape: tuple[int, int]
+    titles: Sequence[str] | None = None
+    colour_by: ColourBy = "order"
+    name: str | None = None
 
     @classmethod
     def from_estimator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal, Self
 
@@ -23,6 +24,7 @@ Measure = Literal["accuracy", "loss"]
 Compared = Literal["truth", "all features"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BudgetCurveDisplay(CurveDisplay):
     """Accuracy or loss of a part against what was spent, for one policy or for several on one axes.
 
@@ -94,42 +96,22 @@ class BudgetCurveDisplay(CurveDisplay):
 
     _gid = "wald-budget"
 
-    def __init__(
-        self,
-        *,
-        cost: ArrayLike,
-        loss: ArrayLike,
-        interval: ArrayLike | None = None,
-        loss_full: float | None = None,
-        loss_cheap: float | None = None,
-        cost_in_use: float | None = None,
-        loss_in_use: float | None = None,
-        interval_in_use: tuple[float, float] | None = None,
-        risk: float | None = None,
-        confidence: float = 0.95,
-        against: Against = "cost",
-        measure: Measure = "accuracy",
-        compared_with: Compared = "truth",
-        part: str = "part",
-        unit: str | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.cost = cost
-        self.loss = loss
-        self.interval = interval
-        self.loss_full = loss_full
-        self.loss_cheap = loss_cheap
-        self.cost_in_use = cost_in_use
-        self.loss_in_use = loss_in_use
-        self.interval_in_use = interval_in_use
-        self.risk = risk
-        self.confidence = confidence
-        self.against = against
-        self.measure = measure
-        self.compared_with = compared_with
-        self.part = part
-        self.unit = unit
-        self.name = name
+    cost: ArrayLike
+    loss: ArrayLike
+    interval: ArrayLike | None = None
+    loss_full: float | None = None
+    loss_cheap: float | None = None
+    cost_in_use: float | None = None
+    loss_in_use: float | None = None
+    interval_in_use: tuple[float, float] | None = None
+    risk: float | None = None
+    confidence: float = 0.95
+    against: Against = "cost"
+    measure: Measure = "accuracy"
+    compared_with: Compared = "truth"
+    part: str = "part"
+    unit: str | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(

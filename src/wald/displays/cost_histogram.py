@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Self
 
@@ -31,6 +32,7 @@ def _binned(cost: ArrayLike, n_bins: int) -> tuple[Floats, Floats | None]:
     return values, edges
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostHistogramDisplay(AxesDisplay):
     """Distribution of the cost of the rows of each class, with mean and median.
 
@@ -80,26 +82,14 @@ class CostHistogramDisplay(AxesDisplay):
     np.int64(397)
     """
 
-    def __init__(
-        self,
-        *,
-        counts: ArrayLike,
-        bars: ArrayLike,
-        mean: ArrayLike,
-        median: ArrayLike,
-        classes: ArrayLike,
-        full_cost: float | None = None,
-        unit: str = "cost",
-        name: str | None = None,
-    ) -> None:
-        self.counts = counts
-        self.bars = bars
-        self.mean = mean
-        self.median = median
-        self.classes = classes
-        self.full_cost = full_cost
-        self.unit = unit
-        self.name = name
+    counts: ArrayLike
+    bars: ArrayLike
+    mean: ArrayLike
+    median: ArrayLike
+    classes: ArrayLike
+    full_cost: float | None = None
+    unit: str = "cost"
+    name: str | None = None
 
     @classmethod
     def from_estimator(

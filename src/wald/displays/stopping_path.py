@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from ._source import (
 _ROOM = 1.25
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StoppingPathDisplay(AxesDisplay):
     """Walks of chosen rows against the boundary: the estimate at each stage, until the row leaves.
 
@@ -78,28 +80,15 @@ class StoppingPathDisplay(AxesDisplay):
     3
     """
 
-    def __init__(
-        self,
-        *,
-        scores: ArrayLike,
-        costs: ArrayLike,
-        low: ArrayLike,
-        high: ArrayLike,
-        stages: ArrayLike,
-        labels: ArrayLike | None = None,
-        threshold: float | None = None,
-        unit: str = "cost",
-        name: str | None = None,
-    ) -> None:
-        self.scores = scores
-        self.costs = costs
-        self.low = low
-        self.high = high
-        self.stages = stages
-        self.labels = labels
-        self.threshold = threshold
-        self.unit = unit
-        self.name = name
+    scores: ArrayLike
+    costs: ArrayLike
+    low: ArrayLike
+    high: ArrayLike
+    stages: ArrayLike
+    labels: ArrayLike | None = None
+    threshold: float | None = None
+    unit: str = "cost"
+    name: str | None = None
 
     @classmethod
     def from_estimator(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ _EVENT: dict[ProtectName, str] = {
 }
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TradeoffDisplay(CurveDisplay):
     """Disagreement with the full model against cost per row, for one predictor or for several on one axes.
 
@@ -88,34 +90,18 @@ class TradeoffDisplay(CurveDisplay):
 
     _gid = "wald-tradeoff"
 
-    def __init__(
-        self,
-        *,
-        cost: ArrayLike,
-        disagreement: ArrayLike,
-        n_rows: int,
-        cost_in_use: float | None = None,
-        disagreement_in_use: float | None = None,
-        interval_in_use: tuple[float, float] | None = None,
-        risk: float | None = None,
-        confidence: float = 0.95,
-        full_cost: float | None = None,
-        unit: str = "cost",
-        event: str = _EVENT["all"],
-        name: str | None = None,
-    ) -> None:
-        self.cost = cost
-        self.disagreement = disagreement
-        self.n_rows = n_rows
-        self.cost_in_use = cost_in_use
-        self.disagreement_in_use = disagreement_in_use
-        self.interval_in_use = interval_in_use
-        self.risk = risk
-        self.confidence = confidence
-        self.full_cost = full_cost
-        self.unit = unit
-        self.event = event
-        self.name = name
+    cost: ArrayLike
+    disagreement: ArrayLike
+    n_rows: int
+    cost_in_use: float | None = None
+    disagreement_in_use: float | None = None
+    interval_in_use: tuple[float, float] | None = None
+    risk: float | None = None
+    confidence: float = 0.95
+    full_cost: float | None = None
+    unit: str = "cost"
+    event: str = _EVENT["all"]
+    name: str | None = None
 
     @classmethod
     def from_estimator(

@@ -22,7 +22,7 @@ from ..stopping.core.class_risks import by_code
 from ..utils.figures import percent, thousands
 from .parameters import Parameters, checked_rule
 from .planning import full_codes
-from .request import stage_scores, without_exits
+from .request import without_exits
 from .rows import Rows
 
 #: A plan is used if it pays at the thresholds that its certificate allows with this probability, as its validation rows
@@ -77,7 +77,7 @@ def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: in
     packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
     cascade = without_exits(model, packed, plan.early)
     parts = [
-        stage_scores(cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads))
+        StageScores.of(cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads))
         for some in rows.pieces(PIECE_ROWS)
     ]
     return parts[0] if len(parts) == 1 else StageScores.concatenated(parts)

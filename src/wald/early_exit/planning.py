@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
-from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages, Trace
+from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages
 from ..models import NO_SURROGATES, AdditiveModel, Units
 from ..models.packing import pack
 from ..models.planning import Precision
@@ -20,10 +20,11 @@ from ..models.protocols import Columnwise, Comparing, Sharing, Summed, owners_of
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
 from ..stopping import Boundary, StageScores, Walk
+from ..utils.stage_table import StageTable
 from .costs import LINE, Costs
 from .full_model import FullModel
 from .lossless import remainders
-from .request import Request, stage_scores, without_exits
+from .request import Request, without_exits
 from .rows import Rows
 
 #: Largest number of validation rows; more made no measurable difference.
@@ -77,10 +78,10 @@ def make_plan(
     def evaluate(recipe: Recipe) -> Evaluation:
         packed = pack(terms, recipe.terms, recipe.surrogates, precision)
 
-        def traced(early: Stages) -> Trace:
+        def traced(early: Stages) -> StageTable:
             return without_exits(model, packed, early).trace(validation.preprocessed, n_threads)
 
-        seen = stage_scores(traced(recipe.early), validation_codes)
+        seen = StageScores.of(traced(recipe.early), validation_codes)
         walk = _walk(model, recipe, seen, validation_scores, request)
         if any(r.spread is not None for r in recipe.early.readouts):
             walk = replace(walk, errors=_standardized_errors(recipe.early, traced, validation_scores))
@@ -97,7 +98,6 @@ def make_plan(
             scores=scores,
             confidence=np.abs(_confidence(model, scores)),
             order=request.order,
-            readout=request.rule.readout,
             rule=request.rule,
             risk=request.risk,
             certificate_size=certificate_size,
@@ -130,7 +130,7 @@ def _races(model: AdditiveModel, units: Units, request: Request) -> bool:
     return apart and few and units.buys is None and request.rule.needs.error_scales
 
 
-def _standardized_errors(early: Stages, traced: Callable[[Stages], Trace], scores: Floats) -> Floats:
+def _standardized_errors(early: Stages, traced: Callable[[Stages], StageTable], scores: Floats) -> Floats:
     """Errors of the estimates, each divided by what leaves say of its size."""
     plain = [replace(r, spread=None) for r in early.readouts]
     variance = [

@@ -262,9 +262,7 @@ class Predictor:
         """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
         decision, Z = self.model.decision, to_array(preprocessed(self.model, X), self.model.terms.accepts.conversion)
         check_finite(self.model, Z)
-        trace = self._cascade.trace(Z, n_threads)
-        early = trace.scores if trace.scores is not None else trace.confidence
-        assert early is not None
+        early = self._cascade.trace(Z, n_threads).judged
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = full[:, 0] if decision.n_outputs == 1 else decision.judge(full)[1]
         codes, stages, _ = self._cascade.predict(Z, *self._reach(None), n_threads)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..engine import Cascade, Packed, Stages, Trace
+from ..engine import Cascade, Packed, Stages
 from ..engine.rows import is_columnar
 from ..models import AdditiveModel
 from ..models.protocols import Sharing
-from ..stopping import Rule, StageScores
+from ..stopping import Rule
 from ..stopping.core.boundary import Protect
 from .parameters import Parameters
 
@@ -67,8 +67,3 @@ def without_exits(model: AdditiveModel, packed: Packed, stages: Stages) -> Casca
     """Build a cascade on packed terms from which no row exits early."""
     never = np.full(len(stages), np.inf)
     return packed.cascade(model, stages, -never, never)
-
-
-def stage_scores(trace: Trace, full: NDArray[np.int32]) -> StageScores:
-    """Stage scores from a trace, with the full model's codes."""
-    return StageScores(full=full, scores=trace.scores, codes=trace.codes, confidence=trace.confidence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .compiled import CompiledTerms
-from .interface import AtEnd, Cascade, Decided, Decisions, Packed, Trace
+from .interface import AtEnd, Cascade, Decided, Decisions, Packed
 from .python_engine import PythonTerms
 from .stages import LEAST_VARIANCE, NO_STAGES, Readout, RunningSums, Stages
 
@@ -20,5 +20,4 @@ __all__ = [
     "Readout",
     "RunningSums",
     "Stages",
-    "Trace",
 ]

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..utils.stage_table import StageTable
 from .frames import is_frame, whole_block
-from .interface import AtEnd, Decided, Decisions, Floats, Trace, Working
+from .interface import AtEnd, Decided, Decisions, Floats, Working
 from .rows import PLAIN, Columns, Conversion, Piece, pieces, reads_columns_faster
 from .stages import Stages
 
@@ -86,12 +87,13 @@ class CompiledCascade:
             [self._piece(piece, n_stages, at_end, n_threads) for piece in pieces(X, self._conversion)]
         )
 
-    def trace(self, X: Any, n_threads: int) -> Trace:
+    def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""
         parts = [self._engine.trace(piece.rows, n_threads) for piece in pieces(X, self._conversion)]
         if self._model.decision.n_outputs == 1:
-            return Trace(np.concatenate(parts), None, None)
-        return Trace(None, np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+            return StageTable(scores=np.concatenate(parts))
+        codes, confidence = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return StageTable(codes=codes, confidence=confidence)
 
     def _piece(self, piece: Piece, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         if len(piece.rows) < INLINE_ROWS:

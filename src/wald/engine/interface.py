@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils.stage_table import StageTable
 from .stages import Stages
 
 Floats = NDArray[np.float64]
@@ -45,24 +46,6 @@ class Decisions(NamedTuple):
         codes, stages = (np.concatenate(columns) for columns in zip(*(p[:2] for p in parts), strict=True))
         skipped = [p.skipped for p in parts if p.skipped is not None]
         return cls(codes, stages, np.concatenate(skipped) if skipped else None)
-
-
-class Trace(NamedTuple):
-    """Estimates of every stage for all rows, without exits.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_rows, n_stages) or None
-        The estimates of models with one output; standardized where a readout has a spread.
-    codes : int32 ndarray of shape (n_rows, n_stages) or None
-        The stages' labels, for models with several outputs.
-    confidence : ndarray of shape (n_rows, n_stages) or None
-        The confidence of these labels.
-    """
-
-    scores: NDArray[Any] | None
-    codes: Codes | None
-    confidence: NDArray[Any] | None
 
 
 class Rule(Protocol):
@@ -121,7 +104,7 @@ class Cascade(Protocol):
     def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, int]:
         """Code, stage and number of skipped terms of one row, a float32, float64 or uint8 array."""
 
-    def trace(self, X: Any, n_threads: int) -> Trace:
+    def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""
 
     def columns_read(self, n_stages: int | None) -> Sequence[int] | None:

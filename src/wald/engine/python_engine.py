@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..utils.exits import exits
-from .interface import AtEnd, Codes, Decided, Decisions, Floats, Rule, Trace, Working
+from ..utils.stage_table import StageTable
+from .interface import AtEnd, Codes, Decided, Decisions, Floats, Rule, Working
 from .rows import PLAIN, Conversion, n_rows_of, take, to_array
 from .stages import Stages
 
@@ -138,7 +139,7 @@ class PythonCascade:
         """Columns that rows need for the first stages: all, for all that is known of a Python function."""
         return None
 
-    def trace(self, X: Any, n_threads: int) -> Trace:
+    def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""
         X = to_array(X, self._packed.conversion)
         values = self._packed.terms.values(X, self._packed.order)
@@ -148,12 +149,12 @@ class PythonCascade:
         if self._model.decision.n_outputs == 1:
             scores = np.column_stack([np.empty((n, 0)), *estimates])
             scores[~finite] = np.nan
-            return Trace(scores, None, None)
+            return StageTable(scores=scores)
         judged = [judge(self._model.decision, z) for z in estimates]
         codes = np.column_stack([np.empty((n, 0), np.int32), *(c for c, _ in judged)]).astype(np.int32)
         confidence = np.column_stack([np.empty((n, 0)), *(c for _, c in judged)])
         codes[~finite], confidence[~finite] = _core.NOT_FINITE, np.nan
-        return Trace(None, codes, confidence)
+        return StageTable(codes=codes, confidence=confidence)
 
     def decide(self, scores: NDArray[Any], error: float) -> Codes:
         """Codes of full scores with error at most `error`."""

@@ -13,8 +13,8 @@ from ..engine import PythonTerms
 from ..engine.threads import effective_threads
 from ..utils.bytes import padded
 from .planning import Precision
-from .terms import NO_TERMS, Terms, TermsProtocol
-from .units import Floats, Ints
+from .terms import Terms, TermsProtocol
+from .units import NO_TERMS, Floats, Ints
 
 if TYPE_CHECKING:
     from ..engine import Packed

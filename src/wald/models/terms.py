@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from ..engine import PythonTerms
 from ..engine.rows import PLAIN, Conversion
 from .planning import Planning
-from .units import Floats, Ints
+from .units import Floats
 
-__all__ = ["FINITE", "NO_TERMS", "Accepts", "Terms", "TermsProtocol", "families"]
+__all__ = ["FINITE", "Accepts", "Terms", "TermsProtocol", "families"]
 
 #: The order of an engine without early stages.
-NO_TERMS: Ints = np.empty(0, dtype=np.int64)
 
 _FAMILIES: dict[str, type[Terms]] = {}
 

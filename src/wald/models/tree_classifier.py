@@ -14,9 +14,9 @@ from ..engine.threads import effective_threads
 from .decision import Decision
 from .links import Link
 from .schema import Library, Schema
-from .terms import NO_TERMS, Terms
+from .terms import Terms
 from .trees import TreeTerms
-from .units import Floats
+from .units import NO_TERMS, Floats
 
 __all__ = ["TreeClassifier", "require_columns"]
 

@@ -18,10 +18,10 @@ from ..engine.threads import effective_threads
 from .packing import NO_SURROGATES, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Bounded, Filed, Owned, Packable, Sharing, Stepped, Summed
-from .terms import NO_TERMS, Accepts
+from .terms import Accepts
 from .tree_arrays import Bytes, Trees, rows_at_thresholds
 from .tree_work import TreeWork, units_by_columns
-from .units import Floats, Ints, Units, feature_units
+from .units import NO_TERMS, Floats, Ints, Units, feature_units
 
 if TYPE_CHECKING:
     from ..engine import Packed

@@ -6,8 +6,8 @@ from .boldness import boldest, shares_reached
 from .cost import CostModel
 from .ladder import build_plan
 from .passes import PassTimes
-from .plan import Plan
-from .problem import CertificateSize, Evaluation, Problem, Recipe
+from .plan import Plan, Recipe
+from .problem import CertificateSize, Evaluation, Problem
 from .readout import zero_stages
 
 __all__ = [

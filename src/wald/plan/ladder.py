@@ -20,8 +20,8 @@ from .boldness import boldest, shares_reached
 from .cost import CostModel, thinned
 from .moments import Floats
 from .passes import PassTimes, cheapest_passes
-from .plan import Plan
-from .problem import Evaluation, Problem, Recipe
+from .plan import Plan, Recipe
+from .problem import Evaluation, Problem
 from .recipes import reach_the_end, recipes
 
 #: Where rows share cache lines, scales that are errors are divided by this power of the stage's number of terms.
@@ -89,7 +89,7 @@ def _draft(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         boundary = _boundary(walk, recipe, evaluation.cost_model, problem)
-    seen = walk.stage_scores.astype(evaluation.dtype)
+    seen = walk.astype(evaluation.dtype)
     q = boldest(seen, boundary, problem.rule, problem.risk, problem.protect, problem.certificate_size)
     reached = shares_reached(seen, boundary, q, evaluation.dtype)
     early, costs = _passes(recipe, evaluation, reached)
@@ -98,7 +98,16 @@ def _draft(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem)
         race[last] = RACE * q * boundary.high_scale[last]
         early = replace(early, race=race)
     expected = costs.expected(recipe.stage_terms, recipe.stage_costs, reached, problem.terms.n_outputs)
-    return _Draft(_plan(recipe, early, boundary, reached, costs, evaluation), expected, warned)
+    plan = Plan(
+        **{**vars(recipe), "early": early},
+        boundary=boundary,
+        q=np.inf,
+        reached=reached,
+        precision=evaluation.dtype,
+        evaluate_all=False,
+        cost_model=costs,
+    )
+    return _Draft(plan, expected, warned)
 
 
 def _passes(recipe: Recipe, evaluation: Evaluation, reached: Floats) -> tuple[Stages, CostModel | PassTimes]:
@@ -123,30 +132,6 @@ def _boundary(walk: Walk, recipe: Recipe, costs: CostModel | None, problem: Prob
     if costs is not None and costs.rows_per_line > 1 and problem.rule.needs.error_scales:
         return boundary.rescaled(recipe.stage_terms.astype(np.float64) ** -LATE_BOLDNESS)
     return boundary
-
-
-def _plan(
-    recipe: Recipe,
-    early: Stages,
-    boundary: Boundary,
-    reached: Floats,
-    costs: CostModel | PassTimes,
-    evaluation: Evaluation,
-) -> Plan:
-    return Plan(
-        order=recipe.order,
-        terms=recipe.terms,
-        stages=recipe.stages,
-        stage_costs=recipe.stage_costs,
-        early=early,
-        boundary=boundary,
-        q=np.inf,
-        reached=reached,
-        surrogates=recipe.surrogates,
-        precision=evaluation.dtype,
-        evaluate_all=False,
-        cost_model=costs,
-    )
 
 
 def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -22,9 +23,11 @@ from .passes import PassTimes
 Whole = int | NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The evaluation of rows in ``T`` early stages, and then by the full model.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Recipe:
+    """The evaluation of rows in ``T`` early stages, and then by the full model, without thresholds.
+
+    As a candidate it has every stage that a ladder may have.
 
     Attributes
     ----------
@@ -38,14 +41,49 @@ class Plan:
         Cost of a row that leaves at each stage, in units or in the user's feature costs.
     early : Stages
         Terms and estimates of the early stages.
+    surrogates : Surrogates
+        Landmarks or linear terms that are evaluated before a kernel machine's own terms.
+    """
+
+    order: Ints
+    terms: Ints
+    stages: Ints
+    stage_costs: Floats
+    early: Stages
+    surrogates: Surrogates
+
+    @property
+    def stage_terms(self) -> Ints:
+        """Number of terms seen at each early stage, of shape (T,)."""
+        return self.early.terms
+
+    def subset(self, keep: Sequence[int]) -> Recipe:
+        """Keep some of the early stages, given by their indices, and the full model."""
+        chosen = [*keep, len(self.early)]
+        return Recipe(
+            order=self.order,
+            terms=self.terms,
+            stages=self.stages[chosen],
+            stage_costs=self.stage_costs[chosen],
+            early=self.early.subset(keep),
+            surrogates=self.surrogates,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan(Recipe):
+    """A recipe with the thresholds at which rows leave.
+
+    Attributes
+    ----------
+    order, terms, stages, stage_costs, early, surrogates
+        See `Recipe`.
     boundary : Boundary
         Centres and scales of the thresholds.
     q : float
         The scale in use; infinite when nothing leaves early.
     reached : float64 ndarray of shape (T + 1,)
         Share of the plan rows that reached each stage at ``q``.
-    surrogates : Surrogates
-        Landmarks or linear terms that are evaluated before a kernel machine's own terms.
     precision : {"float32", "float64"}
         Precision of early stages.
     evaluate_all : bool
@@ -54,23 +92,12 @@ class Plan:
         The costs by which the plan was chosen.
     """
 
-    order: Ints
-    terms: Ints
-    stages: Ints
-    stage_costs: Floats
-    early: Stages
     boundary: Boundary
     q: float
     reached: Floats
-    surrogates: Surrogates
     precision: Precision
     evaluate_all: bool
     cost_model: CostModel | PassTimes
-
-    @property
-    def stage_terms(self) -> Ints:
-        """Number of terms seen at each early stage, of shape (T,)."""
-        return self.early.terms
 
     @property
     def n_stages(self) -> int:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from ..engine import Stages
 from ..models.packing import Surrogates
 from ..models.planning import Precision
 from ..models.terms import Terms
@@ -22,42 +21,7 @@ from .cost import CostModel
 from .moments import Floats
 from .order import Ints
 from .passes import PassWork
-
-
-@dataclass(frozen=True, eq=False)
-class Recipe:
-    """A candidate order with every stage that a ladder may have.
-
-    Attributes
-    ----------
-    order, terms, surrogates
-        See `Plan`.
-    stages, stage_costs
-        See `Plan`.
-    early : Stages
-    """
-
-    order: Ints
-    terms: Ints
-    stages: Ints
-    stage_costs: Floats
-    early: Stages
-    surrogates: Surrogates
-
-    @property
-    def stage_terms(self) -> Ints:
-        """Number of terms seen at each early stage."""
-        return self.early.terms
-
-    def subset(self, keep: Sequence[int]) -> Recipe:
-        """Keep some of the early stages."""
-        last = [len(self.early)]
-        return replace(
-            self,
-            stages=self.stages[[*keep, *last]],
-            stage_costs=self.stage_costs[[*keep, *last]],
-            early=self.early.subset(keep),
-        )
+from .plan import Recipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +99,6 @@ class Problem:
     confidence : ndarray of shape (n,)
         Confidence of the full model's own decisions on them.
     order : {"greedy", "qwyc", "random", "sorted"} or ndarray of units
-    readout : {"regressed", "partial"}
     rule : Rule
     risk : float or None
         The risk that will be certified; None: the rule is used as published.
@@ -165,7 +128,6 @@ class Problem:
     scores: Floats
     confidence: Floats
     order: Literal["greedy", "qwyc", "random", "sorted"] | NDArray[Any]
-    readout: Literal["regressed", "partial"]
     rule: Rule
     risk: float | None
     certificate_size: CertificateSize

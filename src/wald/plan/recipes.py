@@ -15,8 +15,9 @@ from ..models.units import Purchase, Units
 from .cost import geometric
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
 from .order import Ints, greedy_order, sorted_order
+from .plan import Recipe
 from .prior import with_pseudo_rows
-from .problem import Problem, Recipe
+from .problem import Problem
 from .qwyc import qwyc_order, unit_sums
 from .readout import partial_readouts, regressed_readouts, running_partial_sums
 from .sums import LEAST_ROWS, SummedTerms, corrected_stages, mixed_stages
@@ -45,13 +46,13 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
     near = boundary_weights(problem.confidence, planning.boundary_width, planning.boundary_floor)
     pool = _pool(problem)
     small = len(pool) <= SMALL
-    equal_too = small and problem.readout == "regressed" and not planning.own_weights
+    equal_too = small and problem.rule.readout == "regressed" and not planning.own_weights
     weightings = [near, np.ones_like(near)] if equal_too else [near]
     values = problem.terms.values(problem.order_rows, pool)
     if isinstance(problem.order, str) and problem.order == "qwyc":
         problem = replace(problem, order=_qwyc_units(problem, values, pool))
     plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
-    uses_surrogates = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
+    uses_surrogates = problem.surrogates is not None and problem.rule.readout == "regressed" and _is_greedy(problem)
     for weights, moments in zip(weightings, plain, strict=True) if small or not uses_surrogates else ():
         drawn = moments
         if planning.own_weights:
@@ -147,7 +148,7 @@ def _recipe(
     unit_costs = np.cumsum([bought.buy(c) for c in chosen])
     stages = _all_stages(problem, len(chosen), len(problem.units.members) + n_surrogates)
     stage_terms = sizes[np.array(stages, dtype=np.int64) - 1] if stages else np.empty(0, dtype=np.int64)
-    if problem.readout == "regressed":
+    if problem.rule.readout == "regressed":
         own = problem.terms.coef[:, pool] if problem.terms.planning.own_weights else None
         owners = owners_of(problem.terms)
         readouts = regressed_readouts(
@@ -183,7 +184,7 @@ def _recipe(
 
 def _with_sums(problem: Problem, recipe: Recipe, values: Floats, row_weights: Floats, pool: Ints) -> Iterator[Recipe]:
     """The recipe with running sums, and with corrected leaves as well."""
-    if problem.readout != "regressed":
+    if problem.rule.readout != "regressed":
         yield replace(recipe, early=running_partial_sums(recipe.early))
         return
     order, owners = np.searchsorted(pool, recipe.terms), owners_of(problem.terms)

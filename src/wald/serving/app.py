@@ -16,8 +16,8 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from ..early_exit import EarlyExitClassifier
-from ..models import is_library_file, read_model
 from ..persistence import load as load_file
+from ..persistence.library import in_full
 from ..utils.install import install
 from .batching import Batcher
 from .bodies import (
@@ -113,9 +113,7 @@ def _watched(model: EarlyExitClassifier, audit_rate: float | None, on_broken: st
 
 def read_served(path: Path, n_jobs: int | None = 1) -> EarlyExitClassifier:
     """Read a classifier from a file of wald or of a tree library, which is then evaluated in full."""
-    with path.open("rb") as file:
-        whole = is_library_file(file.read(512))
-    model = EarlyExitClassifier(read_model(path), risk=0).fit() if whole else load_file(path)
+    model = in_full(path, n_jobs) or load_file(path)
     if not isinstance(model, EarlyExitClassifier):
         raise TypeError(f"{path} holds a {type(model).__name__}; only an EarlyExitClassifier can be served.")
     model.set_params(n_jobs=n_jobs)

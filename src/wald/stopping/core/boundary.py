@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .stage_scores import FloatArray
+from ...utils.stage_table import FloatArray
 
 ProtectName = Literal["all", "positive", "negative", "each"]
 #: An option by name, or class labels with the risk of each.

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...utils.stage_table import FloatArray
 from .binomial import shared_confidence
 from .boundary import Boundary, Protect
 from .certificate import Certificate, Stratum, Subject, failure_of, passes
 from .class_risks import by_code, require_protect
 from .fixed_sequence import fixed_sequence
 from .row_groups import group_numbers
-from .stage_scores import FloatArray, StageScores
+from .stage_scores import StageScores
 from .validation import require_fraction
 
 #: Masks over the rows by the name of the stratum.

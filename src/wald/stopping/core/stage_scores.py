@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...utils.exits import exits
+from ...utils.stage_table import CodeArray, FloatArray, StageTable
 
-FloatArray = npt.NDArray[np.floating[Any]]
-CodeArray = npt.NDArray[np.int32]
 IndexArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StageScores:
+class StageScores(StageTable):
     """The engine's scores of some rows at each of T early stages.
 
     A binary model is described by `scores`, a multiclass one by `codes` and `confidence`.
@@ -49,9 +48,6 @@ class StageScores:
     """
 
     full: CodeArray
-    scores: FloatArray | None = None
-    codes: CodeArray | None = None
-    confidence: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.scores is None and (self.codes is None or self.confidence is None):
@@ -64,6 +60,11 @@ class StageScores:
             )
         if not self.binary and self.codes is not None and self.codes.shape != shape:
             raise ValueError(f"Codes and confidence must have one shape. Got {self.codes.shape} and {shape}.")
+
+    @classmethod
+    def of(cls, table: StageTable, full: CodeArray) -> StageScores:
+        """The engine's table with the full model's codes."""
+        return StageScores(full=full, scores=table.scores, codes=table.codes, confidence=table.confidence)
 
     @classmethod
     def concatenated(cls, parts: Sequence[StageScores]) -> StageScores:
@@ -84,33 +85,6 @@ class StageScores:
             return None if columns[0] is None else np.concatenate(columns)
 
         return cls(full=joined("full"), scores=joined("scores"), codes=joined("codes"), confidence=joined("confidence"))
-
-    @property
-    def binary(self) -> bool:
-        """Whether scores are compared with two thresholds, rather than confidences with one."""
-        return self.scores is not None
-
-    @property
-    def judged(self) -> FloatArray:
-        """Scores or confidences, which are compared with the thresholds, of shape (N, T)."""
-        judged = self.confidence if self.scores is None else self.scores
-        assert judged is not None
-        return judged
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows N."""
-        return int(self.judged.shape[0])
-
-    @property
-    def n_stages(self) -> int:
-        """Number of early stages T."""
-        return int(self.judged.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The precision in which thresholds are compared."""
-        return self.judged.dtype
 
     def take(self, rows: npt.NDArray[Any]) -> StageScores:
         """Keep some rows only, given by indices or by a mask."""

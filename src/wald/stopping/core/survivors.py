@@ -19,7 +19,7 @@ class Survivors:
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
-        self._judged = walk.stage_scores.judged
+        self._judged = walk.judged
         self._active = np.ones(len(self._judged), dtype=bool)
 
     @property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from numbers import Real
 
-from .stage_scores import FloatArray
+from ...utils.stage_table import FloatArray
 
 
 def require_option(owner: str, name: str, value: object, options: Sequence[str]) -> None:

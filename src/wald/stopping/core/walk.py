@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...utils.stage_table import FloatArray
 from .boundary import Protect
-from .stage_scores import CodeArray, FloatArray, StageScores
+from .stage_scores import StageScores
 from .validation import require
 
 Float64Array = npt.NDArray[np.float64]
@@ -82,25 +83,19 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Walk:
-    """The input of a stopping rule: N plan rows on their way through T early stages, and their costs.
+class Walk(StageScores):
+    """The input of a stopping rule: stage scores of N plan rows in float64, with costs, bounds and the full scores.
 
     Parameters
     ----------
-    full : int32 array of shape (N,)
-        The full model's codes.
+    full, scores, codes, confidence
+        See `StageScores`; here in float64.
     full_scores : float64 array of shape (N, K)
         The full model's scores, K of them per row.
     stages : int array of shape (T + 1,)
         Units seen at each stage; the last one is the full model.
     stage_costs : float64 array of shape (T + 1,)
         Cost of a row that leaves at each stage, in the unit in which budgets are given.
-    scores : float64 array of shape (N, T), optional
-        Binary: the readout's score z at each early stage.
-    codes : int32 array of shape (N, T), optional
-        Multiclass: the label that each stage would answer.
-    confidence : float64 array of shape (N, T), optional
-        Multiclass: confidence of this label.
     full_confidence : float64 array of shape (N,), optional
         Multiclass: the full model's own confidence.
     threshold : float, default=0.0
@@ -127,13 +122,9 @@ class Walk:
         If the shapes do not fit.
     """
 
-    full: CodeArray
     full_scores: Float64Array
     stages: npt.NDArray[np.integer]
     stage_costs: Float64Array
-    scores: Float64Array | None = None
-    codes: CodeArray | None = None
-    confidence: Float64Array | None = None
     full_confidence: Float64Array | None = None
     threshold: float = 0.0
     intercept: float = 0.0
@@ -146,10 +137,10 @@ class Walk:
     protect: Protect = "all"
 
     def __post_init__(self) -> None:
-        stage_scores = self.stage_scores  # its constructor checks shapes
-        n_stages = stage_scores.n_stages
-        if self.full_scores.ndim != 2 or len(self.full_scores) != stage_scores.n_rows:
-            raise ValueError(f"full_scores must have shape ({stage_scores.n_rows}, K). Got {self.full_scores.shape}.")
+        super().__post_init__()
+        n_stages = self.n_stages
+        if self.full_scores.ndim != 2 or len(self.full_scores) != self.n_rows:
+            raise ValueError(f"full_scores must have shape ({self.n_rows}, K). Got {self.full_scores.shape}.")
         if self.stages.shape != (n_stages + 1,) or self.stage_costs.shape != (n_stages + 1,):
             raise ValueError(f"stages and stage_costs must have shape ({n_stages + 1},): the full model is a stage.")
         for name in ("imputed", "remainder_low", "remainder_high", "slack"):
@@ -159,8 +150,8 @@ class Walk:
 
     @property
     def stage_scores(self) -> StageScores:
-        """The same rows as the engine's stage scores, in float64."""
-        return StageScores(full=self.full, scores=self.scores, codes=self.codes, confidence=self.confidence)
+        """The walk itself, which is a table of stage scores."""
+        return self
 
     def subset(self, keep: Sequence[int]) -> Walk:
         """Keep some of the early stages, given by their indices, and the full model."""
@@ -178,16 +169,6 @@ class Walk:
         )
 
     @property
-    def binary(self) -> bool:
-        """Whether the walk has scores, rather than codes and confidences."""
-        return self.scores is not None
-
-    @property
-    def n_stages(self) -> int:
-        """Number of early stages T."""
-        return self.stage_scores.n_stages
-
-    @property
     def goal(self) -> Float64Array:
         """The quantity that every stage estimates, of shape (N,): the full score, or the full model's confidence."""
         if self.binary:
@@ -202,7 +183,7 @@ class Walk:
 
     def residual_sd(self) -> Float64Array:
         """Return the standard deviation of (estimate - goal) at every early stage, of shape (T,)."""
-        return np.asarray((self.stage_scores.judged - self.goal[:, None]).std(axis=0), dtype=np.float64)
+        return np.asarray((self.judged - self.goal[:, None]).std(axis=0), dtype=np.float64)
 
     def residual_size(self) -> Float64Array:
         """Return the fourth-power mean of (estimate - goal) at every early stage, of shape (T,).
@@ -211,7 +192,7 @@ class Walk:
         The fourth power weighs such errors more than the standard deviation does; for Gaussian errors it is 1.32
         standard deviations.
         """
-        error = self.stage_scores.judged - self.goal[:, None] if self.errors is None else self.errors
+        error = self.judged - self.goal[:, None] if self.errors is None else self.errors
         return np.asarray((error**4).mean(axis=0) ** 0.25, dtype=np.float64)
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage, special
 
-from ..core.stage_scores import FloatArray
+from ...utils.stage_table import FloatArray
 
 Floats = npt.NDArray[np.float64]
 

@@ -54,7 +54,7 @@ def check_stopping_rule(rule: Rule) -> None:
         assert pickle.dumps(rule.boundary(walk)) == pickle.dumps(boundary), "the same walk must give the same table"
         _check_table(rule, walk, boundary)
         if rule.needs.lossless:
-            codes, _ = walk.stage_scores.answers(*boundary.thresholds(1.0, np.float64))
+            codes, _ = walk.answers(*boundary.thresholds(1.0, np.float64))
             assert (codes == walk.full).all(), "a lossless rule must answer as the full model does"
         if rule.needs.error_scales:
             _check_scales(rule, walk, boundary)
@@ -71,7 +71,7 @@ def _given(rule: Rule, walk: Walk) -> Walk:
 def _check_scales(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     assert (boundary.high_center == walk.threshold).all(), "error_scales: centres must lie at the decision threshold"
     if walk.binary:
-        errors = walk.goal.std() * np.ones_like(walk.stage_scores.judged)
+        errors = walk.goal.std() * np.ones_like(walk.judged)
         once, twice = (rule.boundary(replace(walk, errors=size * errors)).high_scale for size in (1.0, 2.0))
         assert np.allclose(twice, 2.0 * once), "error_scales: scales must grow with walk.residual_size()"
 
@@ -88,7 +88,7 @@ def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     low32, high32 = boundary.thresholds(1.0, np.float32)
     outwards = (low32 <= low) & (high32 >= high)
     assert outwards.all(), "float32 thresholds must not be bolder"
-    _, stage = walk.stage_scores.answers(*boundary.thresholds(np.inf, np.float64))
+    _, stage = walk.answers(*boundary.thresholds(np.inf, np.float64))
     assert (stage == walk.n_stages).all(), "no row may leave at q = inf"
 
 

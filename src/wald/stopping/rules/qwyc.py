@@ -50,7 +50,7 @@ class Qwyc:
     >>> from wald.stopping.rules.checks import example_walk
     >>> walk = example_walk()
     >>> boundary = Qwyc(alpha=0.01).boundary(walk)
-    >>> codes, stage = walk.stage_scores.answers(*boundary.thresholds(1.0, "float64"))
+    >>> codes, stage = walk.answers(*boundary.thresholds(1.0, "float64"))
     >>> int((codes != walk.full).sum())
     3
     """

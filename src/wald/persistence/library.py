@@ -1,0 +1,16 @@
+"""A model file of a tree library, served as it is."""
+
+from __future__ import annotations
+
+import os
+
+from ..early_exit import EarlyExitClassifier
+from ..models import is_library_file, read_model
+
+
+def in_full(path: str | os.PathLike[str], n_jobs: int | None) -> EarlyExitClassifier | None:
+    """The model of a tree library's file, which evaluates every row in full; None if the file is of none."""
+    with open(path, "rb") as file:
+        if not is_library_file(file.read(512)):
+            return None
+    return EarlyExitClassifier(read_model(path), risk=0, n_jobs=n_jobs).fit()
