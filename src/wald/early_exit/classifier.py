@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -50,6 +50,7 @@ def _wrapped_has(method: str) -> Any:
     return check
 
 
+@dataclass(eq=False, repr=False)
 class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
@@ -163,42 +164,23 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     (True, True)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        risk: float | None = 0.001,
-        confidence: float = 0.95,
-        order: Any = "greedy",
-        readout: str = "regressed",
-        rule: Any = "ladder",
-        protect: Protect = "all",
-        cost: Any = "time",
-        feature_costs: ArrayLike | Mapping[str, float] | None = None,
-        feature_groups: Mapping[str, Sequence[int | str]] | None = None,
-        certificate_fraction: float | Literal["auto"] = "auto",
-        n_splits: int | str = "auto",
-        audit_rate: float | None = None,
-        on_broken: str = "warn",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.risk = risk
-        self.confidence = confidence
-        self.order = order
-        self.readout = readout
-        self.rule = rule
-        self.protect = protect
-        self.cost = cost
-        self.feature_costs = feature_costs
-        self.feature_groups = feature_groups
-        self.certificate_fraction = certificate_fraction
-        self.n_splits = n_splits
-        self.audit_rate = audit_rate
-        self.on_broken = on_broken
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    risk: float | None = 0.001
+    confidence: float = 0.95
+    order: Any = "greedy"
+    readout: str = "regressed"
+    rule: Any = "ladder"
+    protect: Protect = "all"
+    cost: Any = "time"
+    feature_costs: ArrayLike | Mapping[str, float] | None = None
+    feature_groups: Mapping[str, Sequence[int | str]] | None = None
+    certificate_fraction: float | Literal["auto"] = "auto"
+    n_splits: int | str = "auto"
+    audit_rate: float | None = None
+    on_broken: str = "warn"
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     # ---- fitting ---------------------------------------------------------------------------------------------------
 

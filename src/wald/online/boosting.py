@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..stopping.core.validation import require_option, require_positive
@@ -16,13 +17,14 @@ from .classifier import AttentiveClassifier
 from .first_rows import Chunk, FirstRows
 from .hypotheses import Stumps, Voters, run_length
 from .labels import Labels
-from .parameters import keeps_parameters, shares_documentation
+from .parameters import shares_documentation
 from .problem import BoostingProblem
 
 POTENTIALS = ("logistic", "exponential")
 
 
 @shares_documentation
+@dataclass(eq=False, repr=False)
 class AttentiveBoosting(AttentiveClassifier):
     r"""Online boosting that stops evaluating hypotheses once an example's importance is clearly negligible.
 
@@ -129,53 +131,16 @@ class AttentiveBoosting(AttentiveClassifier):
     True
     """
 
-    problems_: list[Any]
-    _first: FirstRows | None  # the first rows of a stream, until the thresholds are final
     _problem = BoostingProblem
 
-    hypotheses: str | Sequence[Any]
-    n_thresholds: int
-    threshold_rows: int
-    potential: str
-    negligible: float
-    learning_rate: float
-    rows_ahead: int
-
-    @keeps_parameters
-    def __init__(
-        self,
-        hypotheses: str | Sequence[Any] = "stumps",
-        *,
-        n_thresholds: int = 3,
-        threshold_rows: int = 1000,
-        potential: str = "logistic",
-        negligible: float = 0.1,
-        learning_rate: float = 1.0,
-        average: bool | int = True,
-        attention: str = "conditional",
-        delta: float | str = 0.02,
-        max_stop_error: float = 0.02,
-        boundary: str = "centred",
-        variance: str = "auto",
-        order: str = "auto",
-        run_length: int | None = None,
-        rows_ahead: int = 64,
-        budget: int | None = None,
-        feature_costs: ArrayLike | None = None,
-        audit_rate: float = 0.01,
-        warm_up: int = 64,
-        ring_size: int = 160,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        shrinking: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        pass
+    hypotheses: str | Sequence[Any] = "stumps"
+    _: KW_ONLY
+    n_thresholds: int = 3
+    threshold_rows: int = 1000
+    potential: str = "logistic"
+    negligible: float = 0.1
+    learning_rate: float = 1.0
+    rows_ahead: int = 64
 
     # -- the parameters ------------------------------------------------------------------------------------------
 
@@ -221,7 +186,10 @@ class AttentiveBoosting(AttentiveClassifier):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _start(self, classes: NDArray[Any], X: Any) -> None:
-        self._first = FirstRows(int(self.threshold_rows)) if isinstance(self.hypotheses, str) else None
+        #: The first rows of a stream, until the thresholds are final.
+        self._first: FirstRows | None = None
+        if isinstance(self.hypotheses, str):
+            self._first = FirstRows(int(self.threshold_rows))
         super()._start(classes, X)
 
     def _undo(self) -> Callable[[], None]:

@@ -43,6 +43,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
     """Base of the online estimators; see these for the parameters."""
 
     _problem: type[Problem] = Problem
+    problems_: list[Any]
 
     @abstractmethod
     def _rule(self) -> dict[str, Any]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 _C = TypeVar("_C", bound=type)
-_P = ParamSpec("_P")
 _HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AttentionParameters(BaseEstimator):
     r"""Parameters and attributes that every online estimator has.
 
@@ -122,28 +122,28 @@ class AttentionParameters(BaseEstimator):
         The compiled learners.
     """
 
-    average: bool | int
-    attention: str
-    delta: float | str
-    max_stop_error: float
-    boundary: str
-    variance: str
-    order: str
-    run_length: int | None
-    budget: int | None
-    feature_costs: ArrayLike | None
-    audit_rate: float
-    warm_up: int
-    ring_size: int
-    fit_intercept: bool
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    shuffle: bool
-    shrinking: bool
-    class_weight: Mapping[Any, float] | str | None
-    warm_start: bool
-    random_state: Any
+    average: bool | int = True
+    attention: str = "conditional"
+    delta: float | str = 0.02
+    max_stop_error: float = 0.02
+    boundary: str = "centred"
+    variance: str = "auto"
+    order: str = "auto"
+    run_length: int | None = None
+    budget: int | None = None
+    feature_costs: ArrayLike | None = None
+    audit_rate: float = 0.01
+    warm_up: int = 64
+    ring_size: int = 160
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    n_iter_no_change: int = 5
+    shuffle: bool = True
+    shrinking: bool = False
+    class_weight: Mapping[Any, float] | str | None = None
+    warm_start: bool = False
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         for parameter in ("max_iter", "n_iter_no_change"):
@@ -166,22 +166,6 @@ class AttentionParameters(BaseEstimator):
                 f"The {parameter!r} parameter of {type(self).__name__} must be a positive integer. "
                 f"Got {value!r} instead."
             )
-
-
-def keeps_parameters(init: Callable[_P, None]) -> Callable[_P, None]:
-    """Make an ``__init__`` keep every argument, unchanged, in the attribute of that name, as scikit-learn requires."""
-    signature = inspect.signature(init)
-
-    @functools.wraps(init)
-    def keep(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        init(*args, **kwargs)
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        (_, owner), *parameters = given.arguments.items()
-        for name, value in parameters:
-            setattr(owner, name, value)
-
-    return keep
 
 
 def shares_documentation(cls: _C) -> _C:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from numpy.typing import ArrayLike
 
 from ..stopping.core.validation import require_positive
 from .classifier import AttentiveClassifier
-from .parameters import keeps_parameters, shares_documentation
+from .parameters import shares_documentation
 
 
 @shares_documentation
+@dataclass(kw_only=True, eq=False, repr=False)
 class AttentivePegasos(AttentiveClassifier):
     """Linear support vector machine, trained by Pegasos, that stops reading examples beyond the margin.
 
@@ -47,37 +46,7 @@ class AttentivePegasos(AttentiveClassifier):
     True
     """
 
-    alpha: float
-
-    @keeps_parameters
-    def __init__(
-        self,
-        *,
-        alpha: float = 1e-4,
-        average: bool | int = True,
-        attention: str = "conditional",
-        delta: float | str = 0.02,
-        max_stop_error: float = 0.02,
-        boundary: str = "centred",
-        variance: str = "auto",
-        order: str = "auto",
-        run_length: int | None = None,
-        budget: int | None = None,
-        feature_costs: ArrayLike | None = None,
-        audit_rate: float = 0.01,
-        warm_up: int = 64,
-        ring_size: int = 160,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        shrinking: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        pass
+    alpha: float = 1e-4
 
     def _rule(self) -> dict[str, Any]:
         require_positive("AttentivePegasos", "alpha", self.alpha)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
 from collections.abc import Sequence
 from typing import Any
@@ -25,9 +26,9 @@ def encode_plain(owner: BaseEstimator, arrays: Arrays, left_out: Sequence[str] =
 
 
 def decode_plain(section: Section, stock: Stock, kind: type, left_out: Sequence[str] = ()) -> dict[str, Any]:
-    """Give these parameters as keyword arguments, each of the kind that the class's constructor says."""
-    hints = typing.get_type_hints(kind.__init__) | {"random_state": int | None}  # type: ignore[misc]  # of a class
-    names = [name for name in hints if name not in (*left_out, "return")]
+    """Give these parameters as keyword arguments, each of the kind that the class says."""
+    hints = typing.get_type_hints(kind) | {"random_state": int | None}
+    names = [name for name in inspect.signature(kind).parameters if name not in left_out]
     given = {name: values.decode(section.take(name), stock, name, hints[name]) for name in names}
     section.done()
     return given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from .sequences import with_empty, without_empty
 _BISECTIONS = 12
 
 
+@dataclass(eq=False, repr=False)
 class BudgetedPredictor(BaseEstimator):
     """Predict with a structured model whose policy buys costly groups for the parts that deserve them.
 
@@ -106,32 +108,18 @@ class BudgetedPredictor(BaseEstimator):
     disagreement with all features <= 5 % of parts with 95 % confidence: 270 in 6 369 parts of 1 080 examples
     """
 
-    def __init__(
-        self,
-        model: StructuredModel,
-        policy: Policy,
-        *,
-        budget: float | None = None,
-        risk: float | None = None,
-        confidence: float = 0.95,
-        loss: Loss = "disagreement",
-        max_parts: int | None = None,
-        certificate_fraction: float = 0.8,
-        costs: ArrayLike | dict[str, float] | str | None = None,
-        spend: str = "mean",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.model = model
-        self.policy = policy
-        self.budget = budget
-        self.risk = risk
-        self.confidence = confidence
-        self.loss = loss
-        self.max_parts = max_parts
-        self.certificate_fraction = certificate_fraction
-        self.costs = costs
-        self.spend = spend
-        self.random_state = random_state
+    model: StructuredModel
+    policy: Policy
+    _: KW_ONLY
+    budget: float | None = None
+    risk: float | None = None
+    confidence: float = 0.95
+    loss: Loss = "disagreement"
+    max_parts: int | None = None
+    certificate_fraction: float = 0.8
+    costs: ArrayLike | dict[str, float] | str | None = None
+    spend: str = "mean"
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the threshold.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from .sequences import Sequences, with_empty, without_empty
 from .session import ChainSession
 
 
+@dataclass(eq=False, repr=False)
 class ChainClassifier(BaseEstimator):
     """Label the parts of sequences with a linear chain, from cheap and costly groups of features.
 
@@ -100,34 +101,19 @@ class ChainClassifier(BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        groups: Sequence[FeatureGroup] | None = None,
-        *,
-        learner: str = "perceptron",
-        max_iter: int = 60,
-        margin: float = 16.0,
-        C: float = 1.0,
-        tol: float = 0.0,
-        states: str = "random",
-        own_weights: bool = True,
-        average: bool = True,
-        shuffle: bool = True,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.groups = groups
-        self.learner = learner
-        self.max_iter = max_iter
-        self.margin = margin
-        self.C = C
-        self.tol = tol
-        self.states = states
-        self.own_weights = own_weights
-        self.average = average
-        self.shuffle = shuffle
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    groups: Sequence[FeatureGroup] | None = None
+    _: KW_ONLY
+    learner: str = "perceptron"
+    max_iter: int = 60
+    margin: float = 16.0
+    C: float = 1.0
+    tol: float = 0.0
+    states: str = "random"
+    own_weights: bool = True
+    average: bool = True
+    shuffle: bool = True
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
         """Learn from labelled sequences.

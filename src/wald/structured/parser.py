@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ _TIMED = 300  # sentences that costs are measured on
 _LEAST_COST = 1e-9
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DependencyParser(ArcScores, BaseEstimator):
     """Arc-factored dependency parser.
 
@@ -121,40 +123,21 @@ class DependencyParser(ArcScores, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        features: str = "all",
-        decoder: str = "eisner",
-        single_root: bool = True,
-        learner: str = "mira",
-        step: float = 0.0015,
-        loss_augmented: bool = True,
-        n_epochs: int = 10,
-        random_states: bool = False,
-        group_by: str = "modifier",
-        length_filter: str | None = "slack",
-        arc_margin: float | None = None,
-        relations: bool = True,
-        table_bits: int = 23,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.features = features
-        self.decoder = decoder
-        self.single_root = single_root
-        self.learner = learner
-        self.step = step
-        self.loss_augmented = loss_augmented
-        self.n_epochs = n_epochs
-        self.random_states = random_states
-        self.group_by = group_by
-        self.length_filter = length_filter
-        self.arc_margin = arc_margin
-        self.relations = relations
-        self.table_bits = table_bits
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    features: str = "all"
+    decoder: str = "eisner"
+    single_root: bool = True
+    learner: str = "mira"
+    step: float = 0.0015
+    loss_augmented: bool = True
+    n_epochs: int = 10
+    random_states: bool = False
+    group_by: str = "modifier"
+    length_filter: str | None = "slack"
+    arc_margin: float | None = None
+    relations: bool = True
+    table_bits: int = 23
+    n_jobs: int | None = None
+    random_state: Any = None
 
     # ---- learning -----------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ class Step(NamedTuple):
     cost: float
 
 
+@dataclass(eq=False, repr=False)
 class AnytimePolicy(Policy):
     """The anytime policy of the paper: a linear score picks the next (part, group) of an example, again and again.
 
@@ -81,24 +83,16 @@ class AnytimePolicy(Policy):
     (6, [6.0, 15.0, 24.0, 33.0])
     """
 
-    n_rounds: int | None = None
-    pace: float = 0.0
+    n_rounds = None
+    pace = 0.0
     needs_inference: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        tradeoff: float = 0.3,
-        *,
-        t_max: int = 6,
-        C: float = 100.0,
-        cv: int | str | Sequence[Fold] = 5,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.tradeoff = tradeoff
-        self.t_max = t_max
-        self.C = C
-        self.cv = cv
-        self.random_state = random_state
+    tradeoff: float = 0.3
+    _: KW_ONLY
+    t_max: int = 6
+    C: float = 100.0
+    cv: int | str | Sequence[Fold] = 5
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
         """Learn which addition to take next; parameters as in `IteratedPolicy.fit`.

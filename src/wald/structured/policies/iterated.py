@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from .evidence import Rows, known_of, rows_of
 from .trees import BoostedTrees
 
 
+@dataclass(eq=False, repr=False)
 class IteratedPolicy(Policy):
     """Rank parts by the probability that their answer is wrong given what was bought so far; buy, decode, rank again.
 
@@ -74,24 +76,14 @@ class IteratedPolicy(Policy):
 
     needs_inference: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        target: str = "wrong",
-        *,
-        n_rounds: int = 3,
-        pace: float = 0.5,
-        n_states: int = 2,
-        max_iter: int = 100,
-        cv: int | str | Sequence[Fold] = 5,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.target = target
-        self.n_rounds = n_rounds
-        self.pace = pace
-        self.n_states = n_states
-        self.max_iter = max_iter
-        self.cv = cv
-        self.random_state = random_state
+    target: str = "wrong"
+    _: KW_ONLY
+    n_rounds: int | None = 3
+    pace: float = 0.5
+    n_states: int = 2
+    max_iter: int = 100
+    cv: int | str | Sequence[Fold] = 5
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
         """Learn when answers are wrong.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from .segments import owner
 from .targets import Objective, Targets, marked, parsimonious, trajectory, without_needless
 
 
+@dataclass(eq=False, repr=False)
 class OneShotPolicy(Policy):
     """The one-shot policy of the paper: a weighted linear classifier says of every part which groups it needs.
 
@@ -79,30 +81,17 @@ class OneShotPolicy(Policy):
     4.0
     """
 
-    def __init__(
-        self,
-        tradeoff: float = 0.3,
-        pseudo_label: str = "trajectory",
-        *,
-        features: str = "complex",
-        class_weight: str | float | Mapping[str, float] = "balanced",
-        importance: bool = True,
-        tau: float = 0.0,
-        t_max: int | None = None,
-        C: float = 1000.0,
-        cv: int | str | Sequence[Fold] = 5,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.tradeoff = tradeoff
-        self.pseudo_label = pseudo_label
-        self.features = features
-        self.class_weight = class_weight
-        self.importance = importance
-        self.tau = tau
-        self.t_max = t_max
-        self.C = C
-        self.cv = cv
-        self.random_state = random_state
+    tradeoff: float = 0.3
+    pseudo_label: str = "trajectory"
+    _: KW_ONLY
+    features: str = "complex"
+    class_weight: str | float | Mapping[str, float] = "balanced"
+    importance: bool = True
+    tau: float = 0.0
+    t_max: int | None = None
+    C: float = 1000.0
+    cv: int | str | Sequence[Fold] = 5
+    random_state: int | np.random.RandomState | None = None
 
     @property
     def needs_inference(self) -> bool:  # type: ignore[override]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from .segments import parts_of, ranks
 from .targets import Objective
 
 
+@dataclass(eq=False, repr=False)
 class QLearningPolicy(Policy):
     """Fitted Q-learning: the next (part, group) is the one with the largest estimated sum of rewards.
 
@@ -65,30 +67,19 @@ class QLearningPolicy(Policy):
     True
     """
 
-    n_rounds: int | None = None
-    pace: float = 0.0
+    n_rounds = None
+    pace = 0.0
     needs_inference: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        tradeoff: float = 0.3,
-        *,
-        gamma: float = 0.9,
-        n_iterations: int = 6,
-        epsilon: float = 0.5,
-        t_max: int = 6,
-        alpha: float = 10.0,
-        cv: int | str | Sequence[Fold] = 5,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.tradeoff = tradeoff
-        self.gamma = gamma
-        self.n_iterations = n_iterations
-        self.epsilon = epsilon
-        self.t_max = t_max
-        self.alpha = alpha
-        self.cv = cv
-        self.random_state = random_state
+    tradeoff: float = 0.3
+    _: KW_ONLY
+    gamma: float = 0.9
+    n_iterations: int = 6
+    epsilon: float = 0.5
+    t_max: int = 6
+    alpha: float = 10.0
+    cv: int | str | Sequence[Fold] = 5
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
         """Learn the values of additions; parameters as in `IteratedPolicy.fit`."""

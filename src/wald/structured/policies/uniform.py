@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from .segments import owner, parts_of
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
+@dataclass(eq=False, repr=False)
 class UniformPolicy(Policy):
     """Every part, or every example, with the same probability.
 
@@ -47,9 +49,8 @@ class UniformPolicy(Policy):
     5.5
     """
 
-    def __init__(self, level: str = "part", random_state: int = 0) -> None:
-        self.level = level
-        self.random_state = random_state
+    level: str = "part"
+    random_state: int = 0
 
     def fit(self, model: StructuredModel, X: Any = None, y: Any = None) -> Self:
         """Remember the model; there is nothing to learn."""
