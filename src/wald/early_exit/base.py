@@ -19,16 +19,13 @@ from ..monitoring import Monitor
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
 from .compiled_plan import CompiledPlan
+from .parameters import Parameters
 from .predictor import Trace
 
 
-class EarlyExitEstimator(MetaEstimatorMixin, BaseEstimator):
+class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
     """The shell of a compiled plan. Its subclasses say what is asked, and fit."""
 
-    estimator: Any
-    audit_rate: float | None
-    on_broken: str
-    n_jobs: int | None
     classes_: NDArray[Any]
     compiled_plan_: CompiledPlan
 

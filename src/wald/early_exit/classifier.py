@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_random_state
 from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
 from ..models import decompose, fitted_for_good
-from ..stopping.core.boundary import Protect
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.class_risks import by_code
 from ..stopping.core.row_groups import group_numbers
@@ -163,24 +162,6 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     >>> bool((labels != svc.predict(X[5000:])).mean() <= 0.01), bool(cost.mean() < len(svc.support_) / 2)
     (True, True)
     """
-
-    estimator: Any
-    _: KW_ONLY
-    risk: float | None = 0.001
-    confidence: float = 0.95
-    order: Any = "greedy"
-    readout: str = "regressed"
-    rule: Any = "ladder"
-    protect: Protect = "all"
-    cost: Any = "time"
-    feature_costs: ArrayLike | Mapping[str, float] | None = None
-    feature_groups: Mapping[str, Sequence[int | str]] | None = None
-    certificate_fraction: float | Literal["auto"] = "auto"
-    n_splits: int | str = "auto"
-    audit_rate: float | None = None
-    on_broken: str = "warn"
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
 
     # ---- fitting ---------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,24 +19,27 @@ from ..stopping import Ladder, Lossless, Needs, Rule, check_rule
 from ..stopping.core.boundary import PROTECT, Protect
 
 
-class Parameters(Protocol):
+@dataclass(eq=False, repr=False)
+class Parameters:
     """The parameters of an early-exit estimator; see `EarlyExitClassifier`."""
 
     estimator: Any
-    risk: float | None
-    confidence: float
-    order: Any
-    readout: Any
-    rule: Any
-    protect: Protect
-    cost: Any
-    feature_costs: ArrayLike | Mapping[str, float] | None
-    feature_groups: Mapping[str, Sequence[int | str]] | None
-    certificate_fraction: float | Literal["auto"]
-    n_splits: int | str
-    audit_rate: float | None
-    on_broken: str
-    random_state: int | np.random.RandomState | None
+    _: KW_ONLY
+    risk: float | None = 0.001
+    confidence: float = 0.95
+    order: Any = "greedy"
+    readout: Literal["regressed", "partial"] = "regressed"
+    rule: Any = "ladder"
+    protect: Protect = "all"
+    cost: Any = "time"
+    feature_costs: ArrayLike | Mapping[str, float] | None = None
+    feature_groups: Mapping[str, Sequence[int | str]] | None = None
+    certificate_fraction: float | Literal["auto"] = "auto"
+    n_splits: int | str = "auto"
+    audit_rate: float | None = None
+    on_broken: str = "warn"
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
 
 def checked_rule(given: Parameters) -> Rule:

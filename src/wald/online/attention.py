@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from ..stopping.core.validation import require_fraction, require_option, require_positive
+from .parameters import AttentionParameters
 from .stop_error import ErrorKind
 
 ATTENTION = ("conditional", "constant", "budgeted", "full")
@@ -33,29 +34,12 @@ ERROR_OF: dict[str, ErrorKind] = {
 }
 
 
-class Attentive(Protocol):
-    """The parameters of attention that every learner has; see `wald.AttentivePegasos`."""
-
-    attention: str
-    boundary: str
-    order: str
-    variance: str
-    delta: Any
-    max_stop_error: float
-    audit_rate: float
-    warm_up: int
-    ring_size: int
-    run_length: int | None
-    budget: int | None
-    feature_costs: ArrayLike | None
-
-
-def rule_of(owner: Attentive) -> str:
+def rule_of(owner: AttentionParameters) -> str:
     """The compiled learner's name for the rule that `attention` and `boundary` select."""
     return str(owner.boundary if owner.attention == "constant" else owner.attention)
 
 
-def settings(owner: Attentive, n_features: int, csr: bool) -> dict[str, Any]:
+def settings(owner: AttentionParameters, n_features: int, csr: bool) -> dict[str, Any]:
     """Check the parameters of attention and translate them."""
     name = type(owner).__name__
     require_option(name, "attention", owner.attention, ATTENTION)
