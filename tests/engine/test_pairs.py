@@ -12,7 +12,7 @@ from engine.reference import Decision, Plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wald import _core
+from wald import _core, engine
 from wald.engine.python_engine import decide
 
 U32, U64 = 2.0**-24, 2.0**-53
@@ -92,7 +92,8 @@ def test_no_error_within_the_bound_changes_a_label(seed, n_classes, break_ties, 
     decision = Decision("votes", n_classes, break_ties=break_ties)
     scores = rng.integers(-4, 5, size=(30, decision.n_outputs)) / 2
     codes = compiled_codes(decision, scores, error)
-    np.testing.assert_array_equal(codes, decide(decision, scores, np.full(len(scores), error)))
+    rule = engine.Decision("votes", n_classes, break_ties=break_ties)
+    np.testing.assert_array_equal(codes, decide(rule, scores, np.full(len(scores), error)))
     for row, code in zip(scores, codes, strict=True):
         open_pairs = np.flatnonzero(np.abs(row) <= error) if error > 0 else []
         labels, tied = set(), False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .compiled import CompiledTerms
+from .decision import Decision
 from .interface import AtEnd, Cascade, Decided, Decisions, Packed
 from .python_engine import PythonTerms
 from .stages import LEAST_VARIANCE, NO_STAGES, Readout, RunningSums, Stages
@@ -14,6 +15,7 @@ __all__ = [
     "Cascade",
     "CompiledTerms",
     "Decided",
+    "Decision",
     "Decisions",
     "Packed",
     "PythonTerms",

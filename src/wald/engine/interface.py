@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils.stage_table import StageTable
+from .decision import Decision
 from .stages import Stages
 
 Floats = NDArray[np.float64]
@@ -48,43 +49,11 @@ class Decisions(NamedTuple):
         return cls(codes, stages, np.concatenate(skipped) if skipped else None)
 
 
-class Rule(Protocol):
-    """Rule from full scores to labels; see `wald.models.Decision`."""
-
-    @property
-    def kind(self) -> Literal["sign", "argmax", "votes"]:
-        """One score against a threshold, one per class, or one per pair of classes."""
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-
-    @property
-    def threshold(self) -> float:
-        """Threshold of kind "sign"."""
-
-    @property
-    def tie_positive(self) -> bool:
-        """For kind "sign": whether a score at the threshold is class 1."""
-
-    @property
-    def break_ties(self) -> bool:
-        """For kind "votes": whether sums of scores break ties; otherwise the first class wins."""
-
-    @property
-    def saturation(self) -> float:
-        """For kind "argmax": the model must label rows with a larger score itself."""
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of scores per row."""
-
-
 class Decided(Protocol):
     """The facts of a model that an engine needs in addition to its terms."""
 
     @property
-    def decision(self) -> Rule:
+    def decision(self) -> Decision:
         """Rule from scores to labels."""
 
     @property

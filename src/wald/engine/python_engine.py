@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from .. import _core
 from ..utils.exits import exits
 from ..utils.stage_table import StageTable
-from .interface import AtEnd, Codes, Decided, Decisions, Floats, Rule, Working
+from .decision import Decision
+from .interface import AtEnd, Codes, Decided, Decisions, Floats, Working
 from .rows import PLAIN, Conversion, n_rows_of, take, to_array
 from .stages import Stages
 
@@ -176,7 +177,7 @@ class PythonCascade:
             finite = np.isfinite(z).all(axis=1)
             label, leaves = self._leaving(z, t)
             if at_end == "answer" and t == n_stages - 1:
-                leaves, label = np.ones(len(z), dtype=bool), _forced(decision, z, label)
+                leaves, label = np.ones(len(z), dtype=bool), decision.codes(z) if decision.kind == "sign" else label
             label = np.where(finite, label, _core.NOT_FINITE)
             decided = leaves | ~finite
             codes[active[decided]], stages[active[decided]] = label[decided], t
@@ -205,12 +206,12 @@ class PythonCascade:
         return label, exits(confidence, None, high)[0]
 
 
-def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:
+def judge(decision: Decision, z: Floats) -> tuple[Codes, Floats]:
     """Labels of estimates of several outputs, and their confidence; a row without positive confidence cannot exit.
 
     Parameters
     ----------
-    decision : Rule
+    decision : Decision
         A decision of kind "argmax" or "votes".
     z : float64 ndarray of shape (n_rows, n_outputs)
 
@@ -229,12 +230,12 @@ def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:
         return codes, np.where(np.isnan(by_class).any(axis=1), np.nan, first - second)
 
 
-def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
+def decide(decision: Decision, scores: Floats, errors: Floats) -> Codes:
     """Labels of full scores with bounded errors; `HAND_OVER` where the error may change the label.
 
     Parameters
     ----------
-    decision : Rule
+    decision : Decision
     scores : float64 ndarray of shape (n_rows, n_outputs)
     errors : float64 ndarray of shape (n_rows,)
 
@@ -244,8 +245,7 @@ def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
     """
     unsure = ~(errors < np.inf)
     if decision.kind == "sign":
-        distance = scores[:, 0] - decision.threshold
-        codes = (distance > 0) | ((distance == 0) & decision.tie_positive)
+        codes, distance = decision.codes(scores), scores[:, 0] - decision.threshold
         unsure |= np.isnan(distance) | ((np.abs(distance) <= errors) & (errors > 0))
     elif decision.kind == "argmax":
         codes, confidence = judge(decision, scores)
@@ -254,7 +254,7 @@ def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
     else:
         near = (np.abs(scores) <= errors[:, None]) & (errors > 0)[:, None]  # may be a vote for either class
         votes, possible = np.zeros((2, len(scores), decision.n_classes))
-        for pair, (i, j) in enumerate(_pairs(decision.n_classes)):
+        for pair, (i, j) in enumerate(decision.pairs()):
             votes[:, i] += ~near[:, pair] & (scores[:, pair] > 0)
             votes[:, j] += ~near[:, pair] & ~(scores[:, pair] > 0)
             possible[:, [i, j]] += near[:, pair, None]
@@ -268,15 +268,6 @@ def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
     return np.where(unsure, _core.HAND_OVER, codes).astype(np.int32)
 
 
-def _forced(decision: Rule, z: Floats, label: Codes) -> Codes:
-    """Labels of the last stage of a call that may not evaluate further."""
-    if decision.n_outputs > 1:
-        return label
-    threshold = decision.threshold
-    above = z[:, 0] >= threshold if decision.tie_positive else z[:, 0] > threshold
-    return above.astype(np.int32)
-
-
 def _sums(values: Floats, weights: Floats, bias: Floats) -> Floats:
     """``bias + values @ weights.T``, every sum from left to right."""
     sums = np.repeat(bias[None], len(values), axis=0)
@@ -285,14 +276,10 @@ def _sums(values: Floats, weights: Floats, bias: Floats) -> Floats:
     return sums
 
 
-def _smallest(decision: Rule, z: Floats) -> Floats:
+def _smallest(decision: Decision, z: Floats) -> Floats:
     """Smallest pairwise score of every class against its rivals."""
     smallest = np.full((len(z), decision.n_classes), np.inf)
-    for pair, (i, j) in enumerate(_pairs(decision.n_classes)):
+    for pair, (i, j) in enumerate(decision.pairs()):
         smallest[:, i] = np.minimum(smallest[:, i], z[:, pair])
         smallest[:, j] = np.minimum(smallest[:, j], -z[:, pair])
     return smallest
-
-
-def _pairs(n_classes: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]

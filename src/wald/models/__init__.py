@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engine import Decision
 from .boosters import fitted_for_good
 from .checks import check_terms
 from .columns import ColumnMap
-from .decision import Decision
 from .families import Family, Reading, family_of, read_constant, register
 from .kernel import KernelTerms
 from .library_files import is_library_file, read_model

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from .decision import Decision
+from ..engine import Decision
 from .links import Link
 from .readers.catboost import CATBOOST_MODELS, catboost_json, catboost_rule, read_catboost_model, require_numeric
 from .readers.lightgbm import lightgbm_rule, read_lightgbm_text

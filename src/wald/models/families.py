@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..engine import Decision
 from .boosters import BoosterClassifier
-from .decision import Decision
 from .links import NO_LINKS, Link, Links, as_they_are, by_columns, softmax_of_float32
 from .readers.attentive import ATTENTIVE_LINEAR, BOOSTED_STUMPS, read_boosted_stumps, read_boosted_votes
 from .readers.catboost import CATBOOST_MODELS, read_catboost

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 from sklearn.utils import extmath
 
-from .decision import Decision
+from ..engine import Decision
 from .units import Floats
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..engine import Decision
 from .columns import READ_BY_TRANSFORM
-from .decision import Decision
 from .encoding import facts
 from .links import NO_LINKS, Links
 from .schema import Schema

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..engine import PythonTerms
 from ..engine.rows import PLAIN, Conversion
 from .planning import Planning
-from .units import Floats
+from .units import NO_TERMS, Floats
 
 __all__ = ["FINITE", "Accepts", "Terms", "TermsProtocol", "families"]
 

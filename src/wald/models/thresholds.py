@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from .decision import Decision
+from ..engine import Decision
 
 __all__ = ["Response", "Rule", "above_half", "at_least", "decision_from", "logistic", "other_at_least"]
 

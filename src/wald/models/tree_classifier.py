@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 
+from ..engine import Decision
 from ..engine.threads import effective_threads
-from .decision import Decision
 from .links import Link
 from .schema import Library, Schema
 from .terms import Terms

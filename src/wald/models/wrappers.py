@@ -16,8 +16,8 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, Tune
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ..engine import Decision
 from .columns import READ_BY_TRANSFORM, ColumnMap, read_step
-from .decision import Decision
 from .thresholds import Response, Rule, above_half, at_least, decision_from, logistic, other_at_least
 
 __all__ = ["Peeled", "fold_steps", "peel", "rule_decision"]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from ..decision import Decision
+from ...engine import Decision
 from ..links import Link
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.validation import check_is_fitted
 
-from ..decision import Decision
+from ...engine import Decision
 from ..linear import LinearTerms
 from .largest import first_of_largest
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
-from ..decision import Decision
+from ...engine import Decision
 from ..kernel import KernelTerms
 from ..linear import LinearTerms
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..decision import Decision
+from ...engine import Decision
 from ..linear import LinearTerms
 
 __all__ = ["first_of_largest"]

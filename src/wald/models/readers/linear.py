@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from ..decision import Decision
+from ...engine import Decision
 from ..linear import LinearTerms
 
 __all__ = ["LINEAR_MODELS", "read_linear"]

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.preprocessing import Binarizer
 from sklearn.utils.validation import check_is_fitted
 
-from ..decision import Decision
+from ...engine import Decision
 from ..linear import LinearTerms
 from .largest import first_of_largest
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..decision import Decision
+from ...engine import Decision
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from .catboost import CATBOOST_MODELS, catboost_json, read_catboost_model

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..decision import Decision
+from ...engine import Decision
 from ..linear import LinearTerms
 from ..watch import Watch
 from ..wrappers import peel

@@ -9,7 +9,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..decision import Decision
+from ...engine import Decision
 from ..encoded_categories import EncodedCategories
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms

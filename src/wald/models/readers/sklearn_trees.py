@@ -15,7 +15,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..decision import Decision
+from ...engine import Decision
 from ..links import as_they_are
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..decision import Decision
+from ...engine import Decision
 from ..members import Member, watch_of
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms

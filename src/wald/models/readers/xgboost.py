@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ...engine import Decision
 from ..categories import NamedCategories
-from ..decision import Decision
 from ..links import Link
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
