@@ -9,10 +9,12 @@ from typing import Any
 from .clusters import Job, Predictions, Shipment, ship
 from .clusters.shipping import required
 from .early_exit import EarlyExitClassifier
+from .utils.documentation import completes_documentation
 
 __all__ = ["predict"]
 
 
+@completes_documentation(Job.of, ship)
 def predict(
     dataset: Any,
     model: EarlyExitClassifier | str | os.PathLike[str],
@@ -36,27 +38,6 @@ def predict(
     Parameters
     ----------
     dataset : dask.dataframe.DataFrame
-    model : EarlyExitClassifier, str or path-like
-        A fitted classifier, or the path of the file that `wald.save` wrote.
-    columns : sequence of str, default=None
-        Columns with the features, in the model's order. None: by the names that the model knows; for a model without
-        names every column, but for those of ``keep``.
-    keep : sequence of str, default=None
-        Columns that stay beside the answers; None for all. One that is called as an answer gets the prefix ``input_``.
-    return_cost : bool, default=False
-        Whether to add a column ``cost``.
-    return_stage : bool, default=False
-        Whether to add a column ``stage``: the stage at which a row left; the number of early stages stands for full
-        evaluation.
-    proba : bool, default=False
-        Whether to add the wrapped model's probabilities, in full, as float64 columns ``proba_<class>``. The labels stay
-        those of the plan.
-    budget : float, default=None
-        As for `EarlyExitClassifier.predict`.
-    n_jobs : int or None, default=1
-        Threads of a task; the engine runs several tasks at once.
-    pipeline, trusted
-        As for `wald.save` and `wald.load`, for a model around a pipeline that a file holds by skops.
 
     Returns
     -------

@@ -48,4 +48,4 @@ def test_what_is_missing_is_named():
     with pytest.raises(ValueError, match="'imputed'"):
         walk.partial_sums()
     with pytest.raises(ValueError, match="'full_confidence'"):
-        dataclasses.replace(example_walk(3), full_confidence=None).residual_sd()
+        dataclasses.replace(example_walk(3), full_confidence=None).residual_size()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..early_exit import EarlyExitClassifier
 from ..engine.threads import effective_threads
 from ..stopping import Certificate
+from ..utils.figures import first_of
 from .shipping import Shipment, receive
 
 if TYPE_CHECKING:
@@ -77,6 +78,28 @@ class Job:
         proba: bool = False,
     ) -> Self:
         """Check a request against the names of the columns that are there.
+
+        Parameters
+        ----------
+        model : EarlyExitClassifier
+        there : sequence of str
+            Names of the columns of the data set.
+        columns : sequence of str, default=None
+            Columns with the features, in the model's order. None: by the names that the model knows; for a model
+            without names every column, but for those of ``keep``.
+        keep : sequence of str, default=None
+            Columns that stay beside the answers; None for all. One that is called as an answer gets the prefix
+            ``input_``.
+        return_cost : bool, default=False
+            Whether to add a column ``cost``.
+        return_stage : bool, default=False
+            Whether to add a column ``stage``: the stage at which a row left; the number of early stages stands for full
+            evaluation.
+        budget : float, default=None
+            As for `EarlyExitClassifier.predict`.
+        proba : bool, default=False
+            Whether to add the wrapped model's probabilities, in full, as float64 columns ``proba_<class>``. The labels
+            stay those of the plan.
 
         Raises
         ------
@@ -239,5 +262,4 @@ def _renamed(kept: Sequence[Any], answered: Sequence[str]) -> tuple[tuple[Any, A
 
 
 def _listed(names: Sequence[Any]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(repr(name) for name in names[:MOST_NAMED]) + more
+    return first_of([repr(name) for name in names], MOST_NAMED)

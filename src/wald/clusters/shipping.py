@@ -65,11 +65,13 @@ def ship(
     Parameters
     ----------
     model : EarlyExitClassifier, str or path-like
-        A fitted classifier, or the path of its file.
-    n_jobs : int or None
-        Threads of a task.
-    pipeline, trusted
-        As for `wald.save` and `wald.load`.
+        A fitted classifier, or the path of the file that `wald.save` wrote.
+    n_jobs : int or None, default=1
+        Threads of a task; the engine runs several tasks at once.
+    pipeline : {"skops"} or None, default=None
+        As for `wald.save`, for a model around a pipeline that a file holds by skops.
+    trusted : sequence of str, default=()
+        As for `wald.load`, for such a model.
 
     Returns
     -------

@@ -98,6 +98,8 @@ def predict(
     with handling_errors("predict", debug):
         import numpy as np
 
+        from ..utils.labels import with_kept
+
         many = is_job(data, output)
         data_file, output_file = Path(data[0]), Path(output)
         if many:
@@ -138,7 +140,7 @@ def predict(
                     own = {"label": labels, **({"cost": costs} if cost else {})}
                     if proba:
                         own |= _probabilities(fast, part.rows)
-                write(_merged(part.kept, own))
+                write(with_kept(part.kept, own))
                 counts += _counted(fast.classes_, labels)
                 n_rows, total = n_rows + len(labels), total + float(costs.sum())
                 left_out = part.left_out
@@ -160,16 +162,6 @@ def predict(
             note(f"{n_rows} rows, {number(total / n_rows)} of {number(fast.plan_.full_cost)} units per row.")
             note_left_out(left_out)
             note_monitor(fast)
-
-
-def _merged(kept: dict[str, NDArray[Any]], own: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Kept columns, then wald's own; a kept column is renamed if wald has a column of its name."""
-    columns = {}
-    for name, column in kept.items():
-        while name in own or name in columns:
-            name = f"input_{name}"
-        columns[name] = column
-    return columns | own
 
 
 def _require_probabilities(fast: Any, file: Path) -> None:

@@ -17,6 +17,14 @@ def holds_categories(kind: Any) -> bool:
     return types.is_null(kind) or str(kind) == "string_view" or any(fits(kind) for fits in fitting)
 
 
+def holds_numbers(kind: Any) -> bool:
+    """Whether an Arrow type holds numbers; a column of nulls holds missing ones."""
+    from pyarrow import types
+
+    fitting = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(fits(kind) for fits in fitting)
+
+
 def distinct_values(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """The different values of an Arrow array, and the number of each row's value; -1 for nulls."""
     import pyarrow

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..early_exit import EarlyExitClassifier
 from ..models.file_categories import FileCategories
 from ..utils.files import temporary_name
-from ..utils.labels import codes_of_labels
+from ..utils.labels import codes_of_labels, with_kept
 from .errors import JobError
 from .folders import kinds_of
 from .groups import Answers, RowGroups
@@ -310,7 +310,7 @@ class _Job:
                         own["cost"] = some.costs
                     if some.proba is not None:
                         own |= {f"proba_{label}": some.proba[:, k] for k, label in enumerate(classes)}
-                    write(_merged(some.kept, own))
+                    write(with_kept(some.kept, own))
                     counts += np.bincount(codes_of_labels(classes, some.labels), minlength=len(classes))
                     n, total = n + len(some.labels), total + float(some.costs.sum())
                     self._report.rows_now += len(some.labels)
@@ -335,13 +335,3 @@ class _Job:
                 self._wanted.require_kind(where, name, column.type)
             labels, costs, proba = self._rows.predict(rows, where)
             yield Answers(labels, costs, columns, proba)
-
-
-def _merged(kept: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Kept columns, then wald's own; a kept column is renamed if wald has a column of its name."""
-    columns: dict[str, Any] = {}
-    for name, column in kept.items():
-        while name in own or name in columns:
-            name = f"input_{name}"
-        columns[name] = column
-    return columns | own

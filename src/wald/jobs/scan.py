@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ..engine.some_columns import SomeColumns
 from ..models import Schema
 from ..models.file_categories import FileCategories
-from .distinct import distinct_values, holds_categories
+from ..utils.figures import first_of
+from .distinct import distinct_values, holds_categories, holds_numbers
 from .errors import JobError
 from .folders import columns_of
 from .parts import Input
@@ -101,7 +102,7 @@ class Wanted:
         unfit = [
             name
             for name in features
-            if not (_is_number(kind := schema.field(name).type) or (name in coded and holds_categories(kind)))
+            if not (holds_numbers(kind := schema.field(name).type) or (name in coded and holds_categories(kind)))
         ]
         if unfit:
             hint = " Leave out what is no feature with --drop COLUMN." if self.names is None else ""
@@ -355,14 +356,6 @@ def _plain_kind(kind: Any) -> Any:
     return pyarrow.string() if types.is_large_string(kind) or str(kind) == "string_view" else kind
 
 
-def _is_number(kind: Any) -> bool:
-    """Whether a type holds numbers; a column of nulls holds missing ones."""
-    from pyarrow import types
-
-    fitting = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    return any(fits(kind) for fits in fitting)
-
-
 def _is_nested(kind: Any) -> bool:
     from pyarrow import types
 
@@ -371,4 +364,4 @@ def _is_nested(kind: Any) -> bool:
 
 def listed(names: Sequence[str]) -> str:
     """The first names, quoted, and the number of others."""
-    return ", ".join(map(repr, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+    return first_of([repr(name) for name in names], LISTED)

@@ -128,7 +128,7 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, self.n_features_in_ = reading.classes, reading.terms.n_features
         if reading.names:
             self.feature_names_in_ = np.array(reading.names, dtype=object)
-        self._reading, self._rounds = reading, self.rounds
+        self._reading = reading
         return reading
 
     @property

@@ -54,22 +54,6 @@ class ColumnMap:
         if self.magnitude is None:
             object.__setattr__(self, "magnitude", np.abs(self.shift))
 
-    @classmethod
-    def identity(cls, n_features: int) -> ColumnMap:
-        """Build the map that changes nothing.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of columns.
-
-        Returns
-        -------
-        ColumnMap
-            Scale 1, shift 0 and no `fill`.
-        """
-        return cls(np.ones(n_features), np.zeros(n_features))
-
     @property
     def is_identity(self) -> bool:
         """Whether the map changes no value, NaN included."""

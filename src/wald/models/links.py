@@ -237,10 +237,15 @@ def softmax(scores: Floats) -> Floats:
     float64 ndarray of shape (n_rows, n_classes)
     """
     found = exponentials(scores - scores.max(axis=1, keepdims=True))
-    total = np.zeros(len(found))
+    return np.asarray(found / _totals(found))
+
+
+def _totals(found: NDArray[Any]) -> Floats:
+    """Sums of the rows in float64, from the first class to the last, of shape (n, 1)."""
+    total = np.zeros((len(found), 1))
     for column in found.T:
-        total += column
-    return np.asarray(found / total[:, None])
+        total[:, 0] += column
+    return total
 
 
 def float32_sigmoids(scores: Floats) -> NDArray[np.float32]:
@@ -272,10 +277,7 @@ def float32_softmax(scores: Floats) -> NDArray[np.float32]:
     """
     single = scores.astype(np.float32)
     found = float32_exponentials(single - single.max(axis=1, keepdims=True))
-    total = np.zeros(len(found))
-    for column in found.T:
-        total += column
-    return np.asarray(found / total.astype(np.float32)[:, None])
+    return np.asarray(found / _totals(found).astype(np.float32))
 
 
 def softmax_of_float32(scores: Floats) -> NDArray[np.float32]:

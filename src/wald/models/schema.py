@@ -16,6 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import validate_data
 
 from ..engine.frames import has_names, is_frame
+from ..utils.figures import first_of
 from .readers.catboost import catboost_json, read_catboost_model
 from .wrappers import peel
 
@@ -221,12 +222,7 @@ def names_in(frame: Any) -> list[Any]:
 
 def listed(names: Sequence[Hashable]) -> str:
     """Names as a message lists them."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(map(_quoted, names[:MOST_NAMED])) + more
-
-
-def _quoted(name: Hashable) -> str:
-    return repr(str(name)) if isinstance(name, str) else repr(name)
+    return first_of([repr(str(name) if isinstance(name, str) else name) for name in names], MOST_NAMED)
 
 
 def _select(X: Any, places: tuple[int, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NoReturn, Self, TypeGuard
 
 import numpy as np
@@ -36,6 +37,7 @@ def _has_probabilities(self: TreeClassifier) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class TreeClassifier(ClassifierMixin, BaseEstimator):
     """A fitted tree ensemble, evaluated by wald.
 
@@ -92,33 +94,23 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     (array([0, 1]), array(['age', 'income'], dtype=object))
     """
 
-    def __init__(
-        self,
-        terms: TreeTerms,
-        decision: Decision,
-        link: Link,
-        classes: NDArray[Any],
-        tie_margin: float = 0.0,
-        feature_names: Any = (),
-        dtype: Any = np.float64,
-        library: Library = "scikit-learn",
-        categories: Any = None,
-    ) -> None:
-        self.terms = terms
-        self.decision = decision
-        self.link = link
-        self.classes = classes
-        self.tie_margin = tie_margin
-        self.feature_names = feature_names
-        self.dtype = dtype
-        self.library = library
-        self.categories = categories
-        self.classes_ = np.array(classes)
-        self.n_features_in_ = terms.n_features
-        if len(feature_names):
-            self.feature_names_in_ = np.array(feature_names, dtype=object)
-        self._schema = Schema(terms.n_features, tuple(map(str, feature_names)) or None, library)
-        self.packed = terms.pack(NO_TERMS)
+    terms: TreeTerms
+    decision: Decision
+    link: Link
+    classes: NDArray[Any]
+    tie_margin: float = 0.0
+    feature_names: Any = ()
+    dtype: Any = np.float64
+    library: Library = "scikit-learn"
+    categories: Any = None
+
+    def __post_init__(self) -> None:
+        self.classes_ = np.array(self.classes)
+        self.n_features_in_ = self.terms.n_features
+        if len(self.feature_names):
+            self.feature_names_in_ = np.array(self.feature_names, dtype=object)
+        self._schema = Schema(self.terms.n_features, tuple(map(str, self.feature_names)) or None, self.library)
+        self.packed = self.terms.pack(NO_TERMS)
 
     # compiled handles cannot be pickled, and are rebuilt when the object is unpickled
     def __getstate__(self) -> dict[str, Any]:
@@ -126,7 +118,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return parameters
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+        type(self).__init__(self, **state)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"TreeClassifier({self.terms.n_terms} trees, {self.n_features_in_} features, classes={self.classes_})"

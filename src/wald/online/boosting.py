@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..stopping.core.validation import require_option, require_positive
+from ..utils.documentation import completes_documentation
 from .attention import settings
 from .classifier import AttentiveClassifier
 from .first_rows import Chunk, FirstRows
 from .hypotheses import Stumps, Voters, run_length
 from .labels import Labels
-from .parameters import shares_documentation
+from .parameters import AttentionParameters
 from .problem import BoostingProblem
 
 POTENTIALS = ("logistic", "exponential")
 
 
-@shares_documentation
+@completes_documentation(AttentionParameters)
 @dataclass(eq=False, repr=False)
 class AttentiveBoosting(AttentiveClassifier):
     r"""Online boosting that stops evaluating hypotheses once an example's importance is clearly negligible.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..stopping.papers.levels import DegenerateBoundaryWarning
+from ..utils.figures import first_of
 from ..utils.warn import warn_caller
 from .attention import rule_of
 
@@ -46,7 +47,7 @@ def warn_of_degenerate_boundaries(owner: AttentiveClassifier) -> None:
     for found, names in classes.items():
         if not names:
             continue
-        listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        listed = first_of(names, _NAMED)
         warn_caller(
             f"boundary={rule_of(owner)!r} of {type(owner).__name__} is degenerate for examples of class {listed}: "
             f"{_MEANING[found].format(delta=owner.delta)}",

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-
-_C = TypeVar("_C", bound=type)
-_HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
-_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -166,33 +160,3 @@ class AttentionParameters(BaseEstimator):
                 f"The {parameter!r} parameter of {type(self).__name__} must be a positive integer. "
                 f"Got {value!r} instead."
             )
-
-
-def shares_documentation(cls: _C) -> _C:
-    """Complete the docstring of an estimator with the shared parameters and attributes that it does not document."""
-    shared = AttentionParameters.__doc__
-    if not cls.__doc__ or not shared:  # python -OO strips both
-        return cls
-    own, base = _sections(cls.__doc__), _sections(shared)
-    entries = _entries(base["Parameters"]) | _entries(own.pop("Parameters"))
-    attributes = _entries(base["Attributes"]) | _entries(own.pop("Attributes", ""))
-    parameters = [name for name in inspect.signature(cls).parameters if name in entries]
-    sections = {
-        "": own.pop(""),
-        "Parameters": "\n".join(entries[name] for name in parameters),
-        "Attributes": "\n".join(attributes.values()),
-        **own,
-    }
-    cls.__doc__ = "\n\n".join(f"{name}\n{'-' * len(name)}\n{body}" if name else body for name, body in sections.items())
-    return cls
-
-
-def _sections(docstring: str) -> dict[str, str]:
-    """Sections of a docstring by their headings; the text before the first heading has the key ""."""
-    parts = ["", *_HEADING.split(inspect.cleandoc(docstring))]
-    return {name: body.rstrip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
-
-
-def _entries(section: str) -> dict[str, str]:
-    """Entries of a section by name."""
-    return {entry.split(" :")[0]: entry.rstrip() for entry in _ENTRY.split(section) if entry}

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..stopping.core.validation import require_option, require_positive
+from ..utils.documentation import completes_documentation
 from .classifier import AttentiveClassifier
-from .parameters import shares_documentation
+from .parameters import AttentionParameters
 
 
-@shares_documentation
+@completes_documentation(AttentionParameters)
 @dataclass(kw_only=True, eq=False, repr=False)
 class AttentivePassiveAggressive(AttentiveClassifier):
     """Passive-aggressive classifier that stops reading examples whose margin is clearly large enough.

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..stopping.core.validation import require_positive
+from ..utils.documentation import completes_documentation
 from .classifier import AttentiveClassifier
-from .parameters import shares_documentation
+from .parameters import AttentionParameters
 
 
-@shares_documentation
+@completes_documentation(AttentionParameters)
 @dataclass(kw_only=True, eq=False, repr=False)
 class AttentivePegasos(AttentiveClassifier):
     """Linear support vector machine, trained by Pegasos, that stops reading examples beyond the margin.

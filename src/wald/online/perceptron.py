@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..stopping.core.validation import require_positive
+from ..utils.documentation import completes_documentation
 from .classifier import AttentiveClassifier
-from .parameters import shares_documentation
+from .parameters import AttentionParameters
 
 
-@shares_documentation
+@completes_documentation(AttentionParameters)
 @dataclass(kw_only=True, eq=False, repr=False)
 class AttentivePerceptron(AttentiveClassifier):
     """Perceptron that reads only as much of an example as it takes to see that no update is called for.

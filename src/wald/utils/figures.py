@@ -1,8 +1,9 @@
-"""Numbers as text for people."""
+"""Numbers and lists as text for people."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
 
@@ -15,6 +16,17 @@ def thousands(n: int) -> str:
     '12 000'
     """
     return f"{n:,}".replace(",", " ")
+
+
+def first_of(words: Sequence[str], most: int) -> str:
+    """List the first words, and the number of others.
+
+    Examples
+    --------
+    >>> first_of(["a", "b", "c"], 2), first_of(["a", "b"], 2)
+    ('a, b and 1 more', 'a, b')
+    """
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def significant(value: float, digits: int) -> str:

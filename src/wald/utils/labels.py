@@ -1,4 +1,4 @@
-"""Labels as places among the classes of a model."""
+"""Labels as places among the classes of a model, and as columns beside others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["codes_of_labels"]
+__all__ = ["codes_of_labels", "with_kept"]
 
 
 def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
@@ -28,3 +28,13 @@ def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.i
     found = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
     places: NDArray[np.intp] = order[found]
     return places
+
+
+def with_kept(kept: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Kept columns, then wald's own; a kept column is renamed if wald has a column of its name."""
+    columns: dict[str, Any] = {}
+    for name, column in kept.items():
+        while name in own or name in columns:
+            name = f"input_{name}"
+        columns[name] = column
+    return columns | own

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...jobs.distinct import distinct_values, holds_categories
+from ...jobs.distinct import distinct_values, holds_categories, holds_numbers
 from ..answers import reason
 from ..errors import UserError
 from .schema import Distinct, Part, Reading, RowSchema, first_bad, listed, not_finite, select
@@ -170,11 +170,7 @@ class _Arrow:
         return str(self._schema.field(column).type)
 
     def is_number(self, column: str) -> bool:
-        from pyarrow import types
-
-        kind = self._schema.field(column).type
-        fitting = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-        return any(fits(kind) for fits in fitting)
+        return holds_numbers(self._schema.field(column).type)
 
     def is_text(self, column: str) -> bool:
         return holds_categories(self._schema.field(column).type)

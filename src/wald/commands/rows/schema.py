@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ...utils.figures import first_of
 from ..answers import as_user_error, note
 from ..errors import UserError
 
@@ -265,7 +266,7 @@ def _position(path: object, column: str, names: list[str] | None, n: int, option
 
 def listed(names: Sequence[str]) -> str:
     """The first `LISTED` names, and the number of others."""
-    return ", ".join(map(short, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+    return first_of([short(name) for name in names], LISTED)
 
 
 def short(cell: str) -> str:

@@ -181,10 +181,6 @@ class Walk(StageScores):
         spread = float(self.goal.std()) if self.goal.size else 0.0
         return _LEAST_RELATIVE_SCALE * (spread or 1.0)
 
-    def residual_sd(self) -> Float64Array:
-        """Return the standard deviation of (estimate - goal) at every early stage, of shape (T,)."""
-        return np.asarray((self.judged - self.goal[:, None]).std(axis=0), dtype=np.float64)
-
     def residual_size(self) -> Float64Array:
         """Return the fourth-power mean of (estimate - goal) at every early stage, of shape (T,).
 
