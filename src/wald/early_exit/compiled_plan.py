@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -64,11 +65,11 @@ class CompiledPlan:
     reader : RowReader
     packed : Packed, default=None
         The model's terms, packed in the plan's order; None to pack them here.
-    monitor : Monitor, default=None
-        Counts the rows that are answered without a budget.
 
     Attributes
     ----------
+    monitor : Monitor or None
+        Counts the rows that are answered without a budget, after `watched`.
     decide_one : callable
         Code, stage and number of skipped terms of one row, an array of the model's columns: what `predict_one` calls
         for an array, without a monitor.
@@ -98,31 +99,16 @@ class CompiledPlan:
         validation: ValidationRows,
         reader: RowReader,
         packed: Packed | None = None,
-        monitor: Monitor | None = None,
     ) -> None:
         ranges = FeatureRanges.of(model, promise.rule)
-        predictor = Predictor(model, plan, by_proof=promise.risk == 0, packed=packed, ranges=ranges)
-        self._set(predictor, certificate, promise, validation, reader, monitor)
-
-    def _set(
-        self,
-        predictor: Predictor,
-        certificate: Certificate,
-        promise: Promise,
-        validation: ValidationRows,
-        reader: RowReader,
-        monitor: Monitor | None,
-    ) -> None:
-        self._predictor, self.certificate, self.promise = predictor, certificate, promise
-        self.validation, self.reader, self.monitor = validation, reader, monitor
-        self.decide_one = predictor.predict_one
+        self._predictor = Predictor(model, plan, by_proof=promise.risk == 0, packed=packed, ranges=ranges)
+        self.certificate, self.promise, self.validation, self.reader = certificate, promise, validation, reader
+        self.monitor: Monitor | None = None
+        self.decide_one = self._predictor.predict_one
         self.agreement: Agreement | None = None
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self._predictor, self.certificate, self.promise, self.validation, self.reader, self.monitor
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._set(*state)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "agreement": None}
 
     @property
     def model(self) -> AdditiveModel:
@@ -409,7 +395,6 @@ class CompiledPlan:
         return self._with(self.certificate, monitor)
 
     def _with(self, certificate: Certificate, monitor: Monitor | None) -> CompiledPlan:
-        other = CompiledPlan.__new__(CompiledPlan)
-        other._set(self._predictor, certificate, self.promise, self.validation, self.reader, monitor)
-        other.agreement = self.agreement
+        other = copy.copy(self)
+        other.certificate, other.monitor, other.agreement = certificate, monitor, self.agreement
         return other

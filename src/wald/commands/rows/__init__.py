@@ -50,7 +50,7 @@ def read(path: Path, schema: RowSchema, reading: Reading) -> Iterator[Part]:
         yield replace(part, rows=_named(part.rows, schema))
 
 
-def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable[[float], object] = float) -> Part:
+def read_whole(path: Path, schema: RowSchema, reading: Reading) -> Part:
     """Read all rows of a data file at once; see `read`. NPY files stay memory-mapped. Says which columns it left out.
 
     Parameters
@@ -58,8 +58,6 @@ def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable
     path : Path
     schema : RowSchema
     reading : Reading
-    report : callable, optional
-        Called with the share of the file that has been read.
 
     Returns
     -------
@@ -67,10 +65,7 @@ def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable
     """
     import numpy as np
 
-    parts = []
-    for part in _arrays(path, schema, reading, whole=True):
-        parts.append(part)
-        report(part.done)
+    parts = list(_arrays(path, schema, reading, whole=True))
     rows = parts[0].rows if len(parts) == 1 else _joined([part.rows for part in parts])
     note_left_out(parts[0].left_out)
     groups = [part.groups for part in parts if part.groups is not None]
