@@ -12,6 +12,7 @@ from scipy import stats
 from wald.stopping import Boundary, StageScores, certify, measure, one_row_per_group, q_grid
 from wald.stopping.core.binomial import upper_bound
 from wald.stopping.core.certifying import counts_along
+from wald.stopping.core.class_risks import Line
 
 SD = np.array([1.0, 0.5, 0.25])
 LADDER = Boundary.symmetric(0.0, SD)
@@ -66,13 +67,14 @@ def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
         "crossing": Boundary([0.3, 0.2, 0.1], SD, [-0.3, -0.2, -0.1], SD),
         "multiclass": Boundary.upper([0.0, 0.125, 0.25], SD),
     }[kind]
-    members = {"even": np.arange(400) % 2 == 0, "all": np.ones(400, dtype=bool)}
+    about = [Line("rows of class 1", 1), Line("rows", None)]
+    members = [stage_scores.full == 1, np.ones(400, dtype=bool)]
     grid = [np.inf, 1e300, *np.geomspace(1e3, 1e-3, 300), 2.0, 1.0, 0.75, 0.5, 0.0]
     seen = set()
-    for q, strata in counts_along(stage_scores, boundary, grid, members):
-        expected = [disagreements(stage_scores.take(mask), boundary, q) for mask in members.values()]
+    for q, strata in counts_along(stage_scores, boundary, grid, about):
+        expected = [disagreements(stage_scores.take(mask), boundary, q) for mask in members]
         assert [s.n_disagreements for s in strata] == expected
-        assert [(s.name, s.n_rows) for s in strata] == [("even", 200), ("all", 400)]
+        assert [(s.name, s.n_rows) for s in strata] == [("rows of class 1", members[0].sum()), ("rows", 400)]
         seen.add(expected[1])
     assert len(seen) > 10
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ from ..engine.rows import take
 from ..monitoring import Monitor
 from ..plan import Plan, shares_reached
 from ..stopping import Certificate, StageScores
-from ..stopping.core.certifying import rows_of
-from ..stopping.core.class_risks import by_code
+from ..stopping.core.class_risks import Line, lines
 from .certification import Promise
 from .predictor import Predictor
 
@@ -71,18 +70,12 @@ def _left_at_stages(
     return left
 
 
-def _strata(promise: Promise, classes: NDArray[Any]) -> list[tuple[str, int | None, float | None]]:
+def _strata(promise: Promise, classes: NDArray[Any]) -> list[Line]:
     """The lines of a promise, as its certificate has them."""
-    risk = promise.risk
-    everything = ("rows", None, risk)
-    if risk == 0:  # no row of any class may differ
-        return [everything]
-    named = by_code(promise.protect, classes)
-    if isinstance(named, Mapping):
-        return [everything, *((rows_of(classes[code]), code, own) for code, own in named.items())]
-    if named == "each":
-        return [(rows_of(label), code, risk) for code, label in enumerate(classes)]
-    return [{"all": everything, "positive": ("positives", 1, risk), "negative": ("negatives", 0, risk)}[named]]
+    if promise.risk == 0:  # no row of any class may differ
+        return [Line("rows", None, promise.risk)]
+    about = lines(promise.protect, classes)
+    return [line._replace(risk=promise.risk) if line.risk is None else line for line in about]
 
 
 def audited(

@@ -17,8 +17,7 @@ from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
 from ..stopping.core.boundary import Protect
-from ..stopping.core.certifying import rows_of
-from ..stopping.core.class_risks import by_code
+from ..stopping.core.class_risks import by_code, rows_of
 from ..utils.figures import percent, thousands
 from .parameters import Parameters, checked_rule
 from .planning import full_codes

@@ -55,7 +55,7 @@ def broken_promise(
 
 def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
     """Class labels, or None for all rows, with the promised bound on the share of differences."""
-    from ..stopping.core.certifying import rows_of
+    from ..stopping.core.class_risks import rows_of
 
     if certificate.status != "certified" or not certificate.risk:
         return [(None, 0.0)]

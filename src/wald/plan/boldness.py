@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..models.planning import Precision
 from ..stopping import Boundary, Rule, StageScores, q_grid
 from ..stopping.core.boundary import Protect
 from ..stopping.core.certificate import Stratum
 from ..stopping.core.certifying import counts_along
+from ..stopping.core.class_risks import Line, lines
 from ..stopping.core.fixed_sequence import fixed_sequence
 from .moments import Floats
 from .problem import CertificateSize
@@ -50,7 +50,6 @@ def boldest(
     """
     if risk is None or rule.needs.lossless or rule.needs.forced:
         return 1.0
-    members, risks = _members(seen, protect)
 
     @cache
     def allowed(n_rows: int, own: float | None) -> float:
@@ -60,20 +59,14 @@ def boldest(
     def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
         return all(s.n_disagreements / max(1, s.n_rows) <= allowed(s.n_rows, s.risk) for s in step[1])
 
-    found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
+    found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), _about(seen, protect)), holds)
     return np.inf if found.passed is None else float(found.passed[0])
 
 
-def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
-    """Masks of the sets of rows that must keep the promise, and the sets' own risks."""
-    everything = {"rows": np.ones(seen.n_rows, dtype=bool)}
-    if isinstance(protect, Mapping):
-        members = {str(code): seen.full == code for code in protect}
-        return everything | members, {str(code): risk for code, risk in protect.items()}
-    if protect == "all":
-        return everything, {}
-    codes = {"positive": [1], "negative": [0]}.get(protect) or np.unique(seen.full).tolist()
-    return {str(code): seen.full == code for code in codes}, {}
+def _about(seen: StageScores, protect: Protect) -> list[Line]:
+    """The lines of a promise by code; classes without rows among the validation rows have lines that always hold."""
+    most = max(1, *(protect if isinstance(protect, Mapping) else ()), int(seen.full.max(initial=0)))
+    return lines(protect, np.arange(most + 1))
 
 
 def shares_reached(seen: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +11,12 @@ from ...utils.stage_table import FloatArray
 from .binomial import shared_confidence
 from .boundary import Boundary, Protect
 from .certificate import Certificate, Stratum, Subject, failure_of, passes
-from .class_risks import by_code, require_protect
+from .class_risks import Line, lines, require_protect
 from .fixed_sequence import fixed_sequence
 from .row_groups import group_numbers
 from .stage_scores import StageScores
 from .validation import require_fraction
 
-#: Masks over the rows by the name of the stratum.
-Members = dict[str, npt.NDArray[np.bool_]]
 #: Number of scales in a grid; the chosen scale is on average half a step more cautious than necessary.
 N_STEPS = 1000
 
@@ -179,10 +176,10 @@ def certify(
         raise ValueError(f"certify: n_splits must be at least 1. Got {n_splits!r}.")
     tested = shared_confidence(confidence, n_splits)
     grid = _checked(q_grid)
-    stage_scores, members, risks = _select(stage_scores, protect, groups, classes, random_state)
+    stage_scores, about = _select(stage_scores, protect, groups, classes, random_state)
     boundary, subject = boundary.restricted(protect), _subject(protect)
 
-    counts = counts_along(stage_scores, boundary, grid, members, risks)
+    counts = counts_along(stage_scores, boundary, grid, about)
 
     def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
         return passes(step[1], risk, tested)
@@ -223,8 +220,8 @@ def measure(
     require_fraction("measure", "confidence", confidence)
     if isinstance(protect, Mapping):
         raise ValueError("measure promises nothing, and protect gives risks by class: use protect='each' instead.")
-    stage_scores, members, _ = _select(stage_scores, protect, groups, classes, random_state)
-    _, strata = next(counts_along(stage_scores, boundary.restricted(protect), [q], members))
+    stage_scores, about = _select(stage_scores, protect, groups, classes, random_state)
+    _, strata = next(counts_along(stage_scores, boundary.restricted(protect), [q], about))
     return Certificate("measured", None, confidence, _subject(protect), q, strata, grouped=groups is not None)
 
 
@@ -238,58 +235,42 @@ def _select(
     groups: npt.ArrayLike | None,
     classes: npt.ArrayLike | None,
     random_state: int | np.random.Generator,
-) -> tuple[StageScores, Members, dict[str, float]]:
-    """Select the rows that the promise is about, with a mask for every stratum, and the strata's own risks."""
+) -> tuple[StageScores, list[Line]]:
+    """Select the rows that the promise is about, and its lines."""
     require_protect("certify", protect)
     stage_scores = ungrouped(stage_scores, groups, random_state)
-    everything = np.ones(stage_scores.n_rows, dtype=bool)
     if protect in ("positive", "negative"):
         if not stage_scores.binary:
             raise ValueError(f'protect="{protect}" is for binary models; others take "all" or "each".')
         stage_scores = stage_scores.take(stage_scores.full == (1 if protect == "positive" else 0))
-        return stage_scores, {f"{protect}s": np.ones(stage_scores.n_rows, dtype=bool)}, {}
-    if protect == "all":
-        return stage_scores, {"rows": everything}, {}
-    if classes is None and not stage_scores.binary:
+    elif protect != "all" and classes is None and not stage_scores.binary:
         raise ValueError(
             'protect="each", or with risks by class, needs classes=, lest a class without rows goes unnoticed.'
         )
-    labels: npt.NDArray[Any] = np.arange(2) if classes is None else np.asarray(classes)
-    chosen = by_code(protect, labels)
-    if not isinstance(chosen, dict):
-        return stage_scores, {rows_of(label): stage_scores.full == code for code, label in enumerate(labels)}, {}
-    members = {rows_of(labels[code]): stage_scores.full == code for code in chosen}
-    return stage_scores, {"rows": everything, **members}, {rows_of(labels[code]): risk for code, risk in chosen.items()}
-
-
-def rows_of(label: Any) -> str:
-    """Name of the stratum of a class."""
-    return f"rows of class {label}"
+    return stage_scores, lines(protect, np.arange(2) if classes is None else classes)
 
 
 def counts_along(
     stage_scores: StageScores,
     boundary: Boundary,
     grid: npt.ArrayLike,
-    members: Members,
-    risks: Mapping[str, float] | None = None,
+    about: Sequence[Line],
 ) -> Iterator[tuple[float, tuple[Stratum, ...]]]:
-    """Count rows and disagreements of every stratum at each scale of the grid in turn.
+    """Count rows and disagreements of every line at each scale of the grid in turn.
 
-    Strata named in `risks` have that risk of their own. Only rows that can differ at a scale are evaluated there;
-    while `q` is cautious, these are few.
+    Only rows that can differ at a scale are evaluated there; while `q` is cautious, these are few.
     """
-    own = risks or {}
+    members = [line.members(stage_scores.full) for line in about]
     reach = _differs_below(stage_scores, boundary)
     by_reach = np.argsort(-reach, kind="stable")
     rising = -reach[by_reach]
-    sizes = {name: int(np.count_nonzero(mask)) for name, mask in members.items()}
+    sizes = [int(np.count_nonzero(mask)) for mask in members]
     for q in np.asarray(grid, dtype=np.float64).tolist():
         rows = by_reach[: np.searchsorted(rising, -q, side="right")]
         some = stage_scores.take(rows)
         differing = rows[some.answers(*boundary.thresholds(q, stage_scores.dtype))[0] != some.full]
-        counts = {name: int(np.count_nonzero(mask[differing])) for name, mask in members.items()}
-        yield q, tuple(Stratum(name, sizes[name], counts[name], own.get(name)) for name in members)
+        counts = [int(np.count_nonzero(mask[differing])) for mask in members]
+        yield q, tuple(Stratum(line.name, n, k, line.risk) for line, n, k in zip(about, sizes, counts, strict=True))
 
 
 def _differs_below(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:

@@ -1,15 +1,57 @@
-"""Promises for some classes: validation of class labels with risks, and their conversion to codes."""
+"""The lines of a promise: all rows, or those of some classes, with risks of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .boundary import PROTECT, Protect, ProtectName
 from .validation import require_fraction
+
+
+class Line(NamedTuple):
+    """A set of rows that a promise is about.
+
+    Attributes
+    ----------
+    name : str
+    code : int or None
+        The full model's code of the rows; None: all rows.
+    risk : float or None
+        The rows' own risk; None: the promise's.
+    """
+
+    name: str
+    code: int | None
+    risk: float | None = None
+
+    def members(self, full: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Whether each row belongs to the line, by the full model's codes."""
+        return np.ones(len(full), dtype=bool) if self.code is None else full == self.code
+
+
+def rows_of(label: Any) -> str:
+    """Name of the line of a class."""
+    return f"rows of class {label}"
+
+
+def lines(protect: Protect, classes: npt.ArrayLike) -> list[Line]:
+    """The lines of a promise, by the labels of the codes; raises ValueError as `by_code`.
+
+    Examples
+    --------
+    >>> [tuple(line) for line in lines({"fraud": 0.01}, ["fine", "fraud"])]
+    [('rows', None, None), ('rows of class fraud', 1, 0.01)]
+    """
+    named, labels = by_code(protect, classes), np.asarray(classes)
+    if isinstance(named, Mapping):
+        return [Line("rows", None), *(Line(rows_of(labels[code]), code, risk) for code, risk in named.items())]
+    if named == "each":
+        return [Line(rows_of(label), code) for code, label in enumerate(labels)]
+    return [{"all": Line("rows", None), "positive": Line("positives", 1), "negative": Line("negatives", 0)}[named]]
 
 
 def require_protect(owner: str, protect: Protect) -> None:
