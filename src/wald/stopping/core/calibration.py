@@ -200,10 +200,7 @@ def crossings(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.f
     -inf: the row never leaves. +inf: it leaves at any finite scale, having passed a threshold of scale 0.
     """
     most = np.full(stage_scores.n_rows, -np.inf)
-    for sign, center, scale in (
-        (1.0, boundary.high_center, boundary.high_scale),
-        (-1.0, boundary.low_center, boundary.low_scale),
-    ):
+    for sign, center, scale in boundary.sides():
         for t in np.flatnonzero(np.isfinite(center)):
             beyond = sign * (stage_scores.judged[:, t].astype(np.float64) - center[t])
             ratio = beyond / scale[t] if scale[t] > 0.0 else np.where(beyond > 0.0, np.inf, -np.inf)
@@ -226,7 +223,7 @@ def _scale(values: npt.NDArray[np.float64], k: int, protected: StageScores, boun
 def _largest_ratio(boundary: Boundary) -> float:
     """Largest ``|centre| / scale``; the rounding errors of q are relative to it."""
     ratios = [0.0]
-    for center, scale in ((boundary.high_center, boundary.high_scale), (boundary.low_center, boundary.low_scale)):
+    for _, center, scale in boundary.sides():
         some = scale > 0.0
         ratios.extend((np.abs(center[some]) / scale[some]).tolist())
     return max(ratios)

@@ -48,11 +48,8 @@ def q_grid(stage_scores: StageScores, boundary: Boundary, n_steps: int = N_STEPS
     >>> grid.shape, round(float(grid[0]), 9), round(float(grid[-1]), 9)
     ((1000,), 16.0, 0.04)
     """
-    sides = [(boundary.high_center, boundary.high_scale)]
-    if stage_scores.binary:
-        sides.append((boundary.low_center, boundary.low_scale))
     largest, medians = 0.0, []
-    for center, scale in sides:
+    for _, center, scale in boundary.sides(stage_scores.binary):
         for t in np.flatnonzero(scale > 0.0):
             ratio = np.abs(stage_scores.judged[:, t].astype(np.float64) - center[t]) / scale[t]
             ratio = ratio[np.isfinite(ratio)]
@@ -277,13 +274,10 @@ def _differs_below(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray
     """Scale of each row above which all its exits agree with the full model; -inf if they agree at any scale."""
     reach = np.full(stage_scores.n_rows, -np.inf)
     codes = None if stage_scores.binary else stage_scores.codes
-    for t in range(stage_scores.n_stages):
-        z = stage_scores.judged[:, t].astype(np.float64)
-        sides = [(1, z, boundary.high_center[t], boundary.high_scale[t])]
-        if stage_scores.binary:
-            sides.append((0, -z, -boundary.low_center[t], boundary.low_scale[t]))
-        for code, beyond, center, scale in sides:
-            wrong = stage_scores.full != (code if codes is None else codes[:, t])
+    for sign, centers, scales in boundary.sides(stage_scores.binary):
+        for t, (center, scale) in enumerate(zip(sign * centers, scales, strict=True)):
+            beyond = sign * stage_scores.judged[:, t].astype(np.float64)
+            wrong = stage_scores.full != ((sign > 0) if codes is None else codes[:, t])
             with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
                 # The margin of 1e-12 is far above the rounding of a threshold.
                 room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))
