@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -94,11 +94,10 @@ class Boundary:
         """Whether no `q` moves any threshold, as in lossless rules."""
         return not (self.low_scale.any() or self.high_scale.any())
 
-    def sides(self, binary: bool = True) -> Iterator[tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+    def sides(self, binary: bool = True) -> list[tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
         """Sign, centres and scales of the high side (1) and, for binary models, of the low side (-1)."""
-        yield 1, self.high_center, self.high_scale
-        if binary:
-            yield -1, self.low_center, self.low_scale
+        high, low = (1, self.high_center, self.high_scale), (-1, self.low_center, self.low_scale)
+        return [high, low] if binary else [high]
 
     def restricted(self, protect: Protect) -> Boundary:
         """Close the side that the promise does not cover.
