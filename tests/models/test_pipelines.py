@@ -210,7 +210,7 @@ def test_column_map():
     np.testing.assert_array_equal(both.apply(sparse.csr_array(X)), expected)
     np.testing.assert_allclose(both.raw_fill() * both.scale + both.shift, both.fill)
     assert first.raw_fill() is None
-    assert ColumnMap.identity(3).is_identity
+    assert ColumnMap(np.ones(3), np.zeros(3)).is_identity
     assert not first.is_identity
     assert not ColumnMap(np.ones(1), np.zeros(1), np.zeros(1)).is_identity
     assert both.apply(X.astype(np.float32)).dtype == np.float64

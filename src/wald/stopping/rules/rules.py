@@ -60,8 +60,8 @@ class Needs:
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"Needs.{name} must be True or False. Got {getattr(self, name)!r}.")
         stages: Any = self.stages
-        if not (isinstance(stages, tuple) and all(isinstance(k, int) and k >= 1 for k in stages)):
-            raise TypeError(f"Needs.stages must be a tuple of whole numbers from 1. Got {self.stages!r}.")
+        if not (isinstance(stages, tuple) and all(isinstance(k, int) and k >= 0 for k in stages)):
+            raise TypeError(f"Needs.stages must be a tuple of whole numbers. Got {self.stages!r}.")
         if self.lossless and (self.forced or self.error_scales):
             raise ValueError("Needs(lossless=True) goes with neither forced nor error_scales: a proof has no scales.")
 
