@@ -38,7 +38,7 @@ __all__ = ["check_terms"]
 def check_terms(terms: Terms, estimator: Any, X: Any) -> None:
     """Check that terms keep the contract of `Terms`, and that they are those of a fitted model.
 
-    The protocols that their family has, such as `wald.models.protocols.Bounded`, are checked as well.
+    The protocols that their family has, such as ``wald.models.protocols.Bounded``, are checked as well.
 
     Parameters
     ----------

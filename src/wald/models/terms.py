@@ -51,7 +51,7 @@ class Terms(ABC):
 
     A family of models is a subclass in one file. It must define the number of features (`n_features`) and the values
     of the terms (`values`), and is then evaluated by the engine in Python. What else a family brings, such as bounds,
-    prices or an engine of its own, are the protocols of `wald.models.protocols`, from which it inherits. Other code
+    prices or an engine of its own, are the protocols of ``wald.models.protocols``, from which it inherits. Other code
     asks for them, as in ``Bounded.of(terms)``, and does without where they are missing. `wald.models.check_terms`
     checks a family against a fitted model.
 
