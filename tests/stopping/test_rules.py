@@ -152,9 +152,6 @@ def test_a_risk_needs_a_rule_that_can_keep_it():
 NEEDS = {
     "lossless": Needs(lossless=True),
     "no needs": {"lossless": False},
-    "stages": Needs(stages=(2.5,)),
-    "share": Needs(order_share=1.0),
-    "both": Needs(lossless=True, forced=True),
 }
 
 
@@ -199,9 +196,6 @@ class Broken(Ladder):
         ("table", "must return a Boundary"),
         ("lossless", "as the full model does"),
         ("no needs", "instance of wald.stopping.Needs"),
-        ("both", "cannot be lossless"),
-        ("stages", "whole numbers"),
-        ("share", "order_share must be"),
         ("bounds", "alike: Lossless needs 'remainder_low'"),
         ("fixed scales", "scales must grow"),
         ("moved", "at the decision threshold"),
@@ -210,3 +204,19 @@ class Broken(Ladder):
 def test_the_checker_names_the_fault(fault, message):
     with pytest.raises(AssertionError, match=message):
         check_stopping_rule(Broken(fault=fault))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"stages": (2.5,)}, TypeError, "tuple of whole numbers"),
+        ({"stages": 5}, TypeError, "tuple of whole numbers"),
+        ({"lossless": "yes"}, TypeError, "True or False"),
+        ({"order_share": 1.0}, ValueError, "below 1"),
+        ({"lossless": True, "forced": True}, ValueError, "a proof has no scales"),
+        ({"lossless": True, "error_scales": True}, ValueError, "a proof has no scales"),
+    ],
+)
+def test_needs_that_cannot_be(given, error, message):
+    with pytest.raises(error, match=message):
+        Needs(**given)

@@ -62,6 +62,9 @@ class Needs:
         stages: Any = self.stages
         if not (isinstance(stages, tuple) and all(isinstance(k, int) and k >= 0 for k in stages)):
             raise TypeError(f"Needs.stages must be a tuple of whole numbers. Got {self.stages!r}.")
+        share: Any = self.order_share
+        if share is not None and not (isinstance(share, float | int) and 0 <= share < 1):
+            raise ValueError(f"Needs.order_share must be None or a number at least 0 and below 1. Got {share!r}.")
         if self.lossless and (self.forced or self.error_scales):
             raise ValueError("Needs(lossless=True) goes with neither forced nor error_scales: a proof has no scales.")
 
