@@ -84,7 +84,8 @@ class CompiledPlan:
     >>> from wald import EarlyExitClassifier
     >>> X, y = make_classification(3000, random_state=0)
     >>> svc = SVC().fit(X[:500], y[:500])
-    >>> compiled = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(X[500:]).compiled_plan_
+    >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0)
+    >>> compiled = fast.fit(X[500:]).compiled_plan_
     >>> answers = compiled.predict(X[:3])
     >>> len(answers.labels), bool((answers.costs <= compiled.plan.full_cost).all())
     (3, True)
