@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # before the imports below, which need it: E402
 
 import numpy as np  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402

@@ -328,7 +328,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_clone__(self) -> Self:
         """Copy the parameters; a booster is shared, since it cannot be fitted again."""
         if fitted_for_good(self.estimator) is None:
-            return super().__sklearn_clone__()  # type: ignore[no-any-return]
+            return super().__sklearn_clone__()  # type: ignore[no-any-return]  # scikit-learn has no types
         given = self.get_params(deep=False)
         return type(self)(**{name: v if name == "estimator" else clone(v, safe=False) for name, v in given.items()})
 

@@ -313,7 +313,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
 
     # ---- scores of the wrapped estimator ---------------------------------------------------------------------------
 
-    # available_if has no types
+    # available_if has no types, here and below
     @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own scores, in full."""

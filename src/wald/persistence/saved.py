@@ -108,7 +108,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_.take(self._model.decision.codes(self._scores(X)))
         return labels
 
-    @available_if(_has_scores)  # type: ignore[untyped-decorator]
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]  # available_if has no types
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, from every term.
 
