@@ -62,9 +62,9 @@ def errors_seen(
     boundary = Boundary.upper(np.zeros(n_terms - 1), 1.0)
     for start in range(0, n_walks, _CHUNK):
         n = min(_CHUNK, n_walks - start)
-        stage_scores = StageScores(full=np.zeros(n, dtype=np.int32), scores=negative_walks(drift, n_terms, n, rng))
+        stage_scores = StageScores(full=np.zeros(n, dtype=np.int32), margins=negative_walks(drift, n_terms, n, rng))
         for i, delta in enumerate(deltas):
-            codes, _ = stage_scores.answers(*boundary.thresholds(bridge_boundary(0.0, 1.0, delta), stage_scores.dtype))
+            codes, _ = stage_scores.leave(*boundary.thresholds(bridge_boundary(0.0, 1.0, delta), stage_scores.dtype))
             stopped[i] += codes.sum()
     return [float(share) for share in stopped / n_walks]
 

@@ -74,7 +74,7 @@ class Run:
 
     def outcome(self, q: float) -> Outcome:
         """Let the rows exit at setting `q`; a row that exits is ranked by the estimate at its stage."""
-        codes, stage = self.stage_scores.answers(*self.boundary.thresholds(q, self.stage_scores.dtype))
+        codes, stage = self.stage_scores.leave(*self.boundary.thresholds(q, self.stage_scores.dtype))
         early = stage < self.stage_scores.n_stages
         ranking = self.scores.astype(np.float64)
         ranking[early] = self.estimates[early, stage[early]]
@@ -171,10 +171,10 @@ class PartialSums:
             full_scores=rows.scores[:, None],
             stages=costs.astype(np.int64),
             stage_costs=costs,
-            scores=score[:, None],
+            margins=score[:, None],
             threshold=threshold,
         )
-        codes, stage = walk.stage_scores.answers(*Budget(float(k)).boundary(walk).thresholds(1.0, np.float64))
+        codes, stage = walk.stage_scores.leave(*Budget(float(k)).boundary(walk).thresholds(1.0, np.float64))
         early = stage == 0
         return Outcome(costs[stage], codes, np.where(early, score, rows.scores), early)
 
@@ -207,7 +207,7 @@ class PartialSums:
             On other rows: its boundary and settings are kept, so that its settings mean the same here.
         """
         sums, path = self.at_stages(rows), self.positive_path
-        stage_scores = StageScores(full=rows.full, scores=sums)
+        stage_scores = StageScores(full=rows.full, margins=sums)
         estimates = sums + (self.rest_of_mean(self.stages) + self.intercept)
         if like is not None:
             return Run(stage_scores, like.boundary, self.costs, rows.scores, like.settings, estimates)
@@ -273,6 +273,6 @@ class LadderPredictor:
         """The plan's stages on the rows, computed by the engine."""
         plan = self.fast.plan_
         scores = self.fast.stage_scores(rows.X)[0][:, :-1]
-        stage_scores = StageScores(full=rows.full, scores=scores.astype(plan.precision))
+        stage_scores = StageScores(full=rows.full, margins=scores.astype(plan.precision))
         settings = np.append(q_grid(stage_scores, plan.boundary, N_SCALES), 0.0)
         return Run(stage_scores, plan.boundary, plan.stage_costs, rows.scores, settings, scores)

@@ -148,9 +148,9 @@ def certified_scores(n, shares, n_classes=2):
         start += round(share * n)
     plan = SimpleNamespace(evaluate_all=False, thresholds=lambda: (np.array([-1.0]), np.array([1.0])))
     if n_classes == 2:
-        rows = StageScores(full=full, scores=np.where(full == 1, 2.0, -2.0)[:, None])
+        rows = StageScores(full=full, margins=np.where(full == 1, 2.0, -2.0)[:, None])
     else:
-        rows = StageScores(full=full, codes=full[:, None], confidence=np.full((n, 1), 2.0))
+        rows = StageScores(full=full, answers=full[:, None], margins=np.full((n, 1), 2.0))
     model = SimpleNamespace(classes=np.arange(n_classes))
     return model, Certificate("certified", 0.001, 0.95, q=1.0, strata=(Stratum("rows", n, 0),)), plan, rows
 

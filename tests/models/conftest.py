@@ -43,8 +43,8 @@ def check_same_labels(estimator, X, min_clear=0.97):
     assert model.changed() is None
     seen = X if model.preprocessing is None else model.preprocessing.transform(X)
     scores = model.terms.scores(seen)
-    codes, confidence = model.decision.judge(scores)
-    np.testing.assert_array_equal(codes, model.decision.codes(scores))
+    codes, confidence = model.decision.answers(scores), model.decision.distances(scores)
+    np.testing.assert_array_equal(codes, model.decision.answers(scores))
     assert codes.dtype == np.int32
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

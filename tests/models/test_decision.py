@@ -23,9 +23,9 @@ def table(n_outputs):
 @given(table(1), SCORES, st.booleans())
 def test_sign(F, threshold, tie_positive):
     decision = Decision("sign", 2, threshold, tie_positive)
-    codes, confidence = decision.judge(F)
+    codes, confidence = decision.answers(F), decision.distances(F)
     expected = [int(f > threshold or (f == threshold and tie_positive)) for f in F[:, 0]]
-    assert codes.tolist() == decision.codes(F).tolist() == decision.codes(F[:, 0]).tolist() == expected
+    assert codes.tolist() == decision.answers(F).tolist() == decision.answers(F[:, 0]).tolist() == expected
     assert codes.dtype == np.int32
     assert confidence.dtype == F.dtype
     np.testing.assert_array_equal(confidence, np.abs(F[:, 0] - threshold))
@@ -33,13 +33,16 @@ def test_sign(F, threshold, tie_positive):
 
 def test_sign_meets_float32_scores_in_float64():
     threshold = 0.1  # float32(0.1) lies above
-    assert Decision("sign", 2, threshold).codes(np.float32([[0.1]])).tolist() == [1]
-    assert Decision("sign", 2, float(np.float32(0.1))).codes(np.float32([[0.1]])).tolist() == [0]
+    assert Decision("sign", 2, threshold).answers(np.float32([[0.1]])).tolist() == [1]
+    assert Decision("sign", 2, float(np.float32(0.1))).answers(np.float32([[0.1]])).tolist() == [0]
 
 
 @pytest.mark.parametrize(("threshold", "code"), [(-np.inf, 1), (np.inf, 0)])
 def test_constant_sign(threshold, code):
-    codes, confidence = Decision("sign", 2, threshold).judge([[-1e300], [0.0], [1e300]])
+    codes, confidence = (
+        Decision("sign", 2, threshold).answers([[-1e300], [0.0], [1e300]]),
+        Decision("sign", 2, threshold).distances([[-1e300], [0.0], [1e300]]),
+    )
     assert codes.tolist() == [code] * 3
     assert np.isposinf(confidence).all()
 
@@ -47,8 +50,8 @@ def test_constant_sign(threshold, code):
 @given(table(4))
 def test_argmax(F):
     decision = Decision("argmax", 4)
-    codes, confidence = decision.judge(F)
-    assert codes.tolist() == decision.codes(F).tolist() == [f.tolist().index(max(f)) for f in F]
+    codes, confidence = decision.answers(F), decision.distances(F)
+    assert codes.tolist() == decision.answers(F).tolist() == [f.tolist().index(max(f)) for f in F]
     ordered = np.sort(F, axis=1)
     np.testing.assert_array_equal(confidence, ordered[:, -1] - ordered[:, -2])
     assert confidence.dtype == F.dtype
@@ -57,7 +60,7 @@ def test_argmax(F):
 @given(table(6))
 def test_votes(F):
     decision = Decision("votes", 4)
-    codes, confidence = decision.judge(F)
+    codes, confidence = decision.answers(F), decision.distances(F)
     for f, code, clear in zip(F, codes, confidence, strict=True):
         votes = [0] * 4
         signed = {}
@@ -65,7 +68,9 @@ def test_votes(F):
             votes[i if score > 0 else j] += 1
             signed[i, j], signed[j, i] = score, -score
         assert code == votes.index(max(votes))
-        assert clear == min(signed[code, rival] for rival in range(4) if rival != code)
+        margins = [min(signed[one, rival] for rival in range(4) if rival != one) for one in range(4)]
+        assert clear == max(margins)
+        assert clear <= 0 or margins.index(clear) == code  # who wins every pair has the most votes
     assert decision.n_outputs == 6
     assert confidence.dtype == F.dtype
 
@@ -77,7 +82,7 @@ def test_break_ties_is_scikit_learns_one_vs_rest_view(F):
     )  # the reference; the package does not import it
 
     expected = _ovr_decision_function(F < 0, -F.astype(np.float64), 3).argmax(axis=1)
-    np.testing.assert_array_equal(Decision("votes", 3, break_ties=True).codes(F), expected)
+    np.testing.assert_array_equal(Decision("votes", 3, break_ties=True).answers(F), expected)
 
 
 @pytest.mark.parametrize(("kind", "n_classes"), [("sign", 3), ("argmax", 1), ("votes", 0), ("odd", 2)])
@@ -88,4 +93,4 @@ def test_impossible_decisions_are_refused(kind, n_classes):
 
 def test_scores_of_another_shape_are_refused():
     with pytest.raises(ValueError, match=r"\(n_rows, 3\)"):
-        Decision("argmax", 3).codes(np.zeros((5, 2)))
+        Decision("argmax", 3).answers(np.zeros((5, 2)))

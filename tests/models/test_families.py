@@ -170,7 +170,10 @@ def test_sizes(name, n_classes, n_features, top, seed, dtype):
             return
     read = decompose(model)
     check_scores(read, own_scores(model, X), X)
-    codes, confidence = read.decision.judge(read.terms.scores(seen_by_terms(read, X)))
+    codes, confidence = (
+        read.decision.answers(read.terms.scores(seen_by_terms(read, X))),
+        read.decision.distances(read.terms.scores(seen_by_terms(read, X))),
+    )
     clear = confidence > 4 * bound(read, X).max(axis=1)
     np.testing.assert_array_equal(read.classes[codes][clear], model.predict(X)[clear])
 
@@ -208,7 +211,8 @@ def test_rows_far_from_the_origin_round_within_the_bound_of_the_centroids(scale)
     read = decompose(model)
     rows = rng.normal(size=(4000, 4)) * scale * 1e7
     rows[:, 1] = rows[:, 0] + rng.normal(size=4000) * scale * 10.0 ** rng.uniform(-6, 3, 4000)
-    codes, confidence = read.decision.judge(read.terms.scores(rows))
+    scores = read.terms.scores(rows)
+    codes, confidence = read.decision.answers(scores), read.decision.distances(scores)
     wrong = codes != model.predict(rows)
     assert not wrong[confidence > bound(read, rows)[:, 0]].any()
     # |x|^2, which decides nothing, makes the model round more than its weights tell.
@@ -225,7 +229,7 @@ def test_one_vs_rest_counts_constant_models():
     for code, value in ((1, 0), (1, 1), (0, 1)):
         model.estimators_[code] = _ConstantPredictor().fit(X, np.array([value]))
         read = decompose(model)
-        np.testing.assert_array_equal(read.classes[read.decision.codes(read.terms.scores(X))], model.predict(X))
+        np.testing.assert_array_equal(read.classes[read.decision.answers(read.terms.scores(X))], model.predict(X))
 
 
 @pytest.mark.parametrize("kind", [RidgeClassifier, lambda: SVC(kernel="linear")])
@@ -234,7 +238,9 @@ def test_binary_one_vs_rest_at_zero_is_the_first_class(kind):
     model = OneVsRestClassifier(kind()).fit(X, [0, 1] * 10)
     read = decompose(model)
     assert model.decision_function([[0.0]])[0] == read.terms.scores(np.array([[0.0]]))[0, 0] == 0
-    assert read.decision.codes(read.terms.scores(np.array([[0.0]]))).tolist() == model.predict([[0.0]]).tolist() == [0]
+    assert (
+        read.decision.answers(read.terms.scores(np.array([[0.0]]))).tolist() == model.predict([[0.0]]).tolist() == [0]
+    )
 
 
 def test_one_vs_rest_knows_the_coarsest_precision_and_missing_values(rows, check_same_labels):

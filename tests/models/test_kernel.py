@@ -52,7 +52,7 @@ def test_a_score_of_zero_is_the_positive_class():
         read = decompose(model)
         scores = read.terms.scores(np.array([[0.0, 3.0]]))
         assert scores.tolist() == [[0.0]]
-        assert read.decision.codes(scores).tolist() == model.predict([[0.0, 3.0]]).tolist() == [1]
+        assert read.decision.answers(scores).tolist() == model.predict([[0.0, 3.0]]).tolist() == [1]
 
 
 def test_a_pair_at_zero_votes_for_its_second_class():
@@ -61,7 +61,7 @@ def test_a_pair_at_zero_votes_for_its_second_class():
     row = np.array([[0.0, 0.0]])
     read = decompose(model)
     assert model.decision_function(row)[0, 0] == read.terms.scores(row)[0, 0] == 0.0
-    assert model.predict(row).tolist() == read.decision.codes(read.terms.scores(row)).tolist() == [1]
+    assert model.predict(row).tolist() == read.decision.answers(read.terms.scores(row)).tolist() == [1]
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid"])

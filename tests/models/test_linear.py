@@ -79,11 +79,11 @@ def test_a_score_of_zero_is_the_negative_class_and_ties_go_to_the_first():
     binary.coef_, binary.intercept_ = np.array([[1.0, -1.0]]), np.zeros(1)
     rows = np.array([[0.5, 0.5], [0.75, 0.5], [0.5, 0.75]])
     read = decompose(binary)
-    assert binary.predict(rows).tolist() == read.decision.codes(read.terms.scores(rows)).tolist() == [0, 1, 0]
+    assert binary.predict(rows).tolist() == read.decision.answers(read.terms.scores(rows)).tolist() == [0, 1, 0]
     several = RidgeClassifier().fit(X, [0, 1, 2])
     several.coef_, several.intercept_ = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.zeros(3)
     read = decompose(several)
-    assert several.predict(rows).tolist() == read.decision.codes(read.terms.scores(rows)).tolist() == [0, 0, 1]
+    assert several.predict(rows).tolist() == read.decision.answers(read.terms.scores(rows)).tolist() == [0, 0, 1]
 
 
 def test_data_frames_and_other_layouts(rows):

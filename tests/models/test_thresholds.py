@@ -26,7 +26,7 @@ def check(response, rule, scores):
     scores = np.concatenate([scores, [each for each in near if abs(each) < 1e30]])
     exact = np.abs(scores - decision.threshold) > tie_margin if tie_margin else np.ones(len(scores), dtype=bool)
     expected = rule(response.probability(scores), 0.0)
-    np.testing.assert_array_equal(decision.codes(scores)[exact], expected[exact])
+    np.testing.assert_array_equal(decision.answers(scores)[exact], expected[exact])
     return decision, tie_margin
 
 
@@ -73,7 +73,7 @@ def test_a_plateau_at_one_half_costs_nothing():
     response = Response(calibrator.predict, calibrator.X_thresholds_)
     decision, tie_margin = decision_from(response, above_half)
     assert tie_margin == 0
-    codes = decision.codes(np.array([1.5, 2.0, 2.0 + 1e-9, 3.0]))
+    codes = decision.answers(np.array([1.5, 2.0, 2.0 + 1e-9, 3.0]))
     assert codes.tolist() == (calibrator.predict([1.5, 2.0, 2.0 + 1e-9, 3.0]) > 0.5).astype(int).tolist()
 
 
@@ -91,7 +91,7 @@ def test_float32_probabilities_lie_within_the_tie_margin():
     single = scores.astype(np.float32)
     clear = np.abs(single.astype(float) - decision.threshold) > tie_margin
     assert clear.any()
-    np.testing.assert_array_equal(decision.codes(single)[clear], (expit(single) >= 0.7)[clear])
+    np.testing.assert_array_equal(decision.answers(single)[clear], (expit(single) >= 0.7)[clear])
 
 
 def test_without_a_threshold_every_row_is_handed_over():
@@ -99,4 +99,4 @@ def test_without_a_threshold_every_row_is_handed_over():
     assert np.isposinf(tie_margin)
     assert decision.kind == "sign"
     with pytest.raises(ValueError, match="shape"):
-        decision.codes(np.zeros((2, 2)))
+        decision.answers(np.zeros((2, 2)))

@@ -273,7 +273,7 @@ def test_trees_are_compiled(voting: str) -> None:
             read = decompose(model)
             assert isinstance(read.terms, TreeTerms)
             scores = read.terms.scores(others)
-            np.testing.assert_array_equal(read.classes[read.decision.codes(scores)], model.predict(others))
+            np.testing.assert_array_equal(read.classes[read.decision.answers(scores)], model.predict(others))
             if voting == "soft":
                 np.testing.assert_array_equal(scores, model.predict_proba(others))
 

@@ -67,7 +67,7 @@ def test_ties_at_a_threshold_on_scores(pos_label):
     fixed = FixedThresholdClassifier(FrozenEstimator(model), threshold=0.5, pos_label=pos_label).fit(X, [0, 1])
     read = decompose(fixed)
     rows = np.array([[-0.75], [-0.5], [-0.25], [0.25], [0.5], [0.75]])
-    assert read.decision.codes(read.terms.scores(rows)).tolist() == fixed.predict(rows).tolist()
+    assert read.decision.answers(read.terms.scores(rows)).tolist() == fixed.predict(rows).tolist()
 
 
 def test_float32_thresholds_on_scores_have_a_tie_margin(rows):

@@ -133,14 +133,14 @@ FIELDS = [
     ("logistic", "model.tie_margin", -1.0, "tie_margin should be a number of at least 0"),
     ("logistic", "model.tie_margin", "nan", "tie_margin should be a number"),
     ("logistic", "model.n_columns", 3, "n_columns fits no coefficients"),
-    ("logistic", "model.decision.kind", "votes", "n_classes should be a whole number from 3"),
-    ("logistic", "model.decision.n_classes", 3, "n_classes should be a whole number from 2 to 2"),
-    ("logistic", "model.decision.threshold", True, "threshold should be a number"),
+    ("logistic", "model.output.kind", "votes", "n_classes should be a whole number from 3"),
+    ("logistic", "model.output.n_classes", 3, "n_classes should be a whole number from 2 to 2"),
+    ("logistic", "model.output.threshold", True, "threshold should be a number"),
     ("logistic", "model.terms.depth", 0, "depth should be a whole number from 1"),
     ("logistic", "model.terms.fill", True, "array 'fill' is missing"),
     ("logistic", "model.labels", "object", "speaks of texts"),
-    ("logistic multiclass", "model.decision.n_classes", 5, "array 'coef' should have the shape"),
-    ("one-vs-one", "model.decision.n_classes", 10**15, "n_classes should be a whole number from 3 to 10000"),
+    ("logistic multiclass", "model.output.n_classes", 5, "array 'coef' should have the shape"),
+    ("one-vs-one", "model.output.n_classes", 10**15, "n_classes should be a whole number from 3 to 10000"),
     ("rbf", "model.terms.gamma", -0.1, "gamma should be a number of at least 0"),
     ("rbf", "model.terms.gamma", "inf", "gamma should be a number"),
     ("rbf", "model.terms.gamma", 1e300, "do not fit single precision"),
@@ -148,7 +148,7 @@ FIELDS = [
     ("rbf", "model.terms.n_features", 10**12, "n_features should be a whole number"),
     ("rbf", "model.terms.sparse", True, "array 'support_vectors.data' is missing"),
     ("rbf", "model.terms.columns", True, "array 'scale' is missing"),
-    ("rbf", "plan.precision", "float64", "'stage_scores.scores' should be float64"),
+    ("rbf", "plan.precision", "float64", "'stage_scores.margins' should be float64"),
     ("logistic", "plan.precision", "float32", "linear model does not compute in float32"),
     ("rbf", "plan.q", -1, "q should be a number of at least 0"),
     ("rbf", "plan.q", 1.5, "does not go with a certificate of status 'certified'"),
@@ -283,7 +283,7 @@ ARRAYS = [
     ("rbf", "boundary.low_scale", lambda a: -a, "scales of a boundary must be finite and not negative"),
     ("rbf", "boundary.high_center", lambda a: a * np.nan, "'boundary.high_center' holds NaN"),
     ("rbf", "stage_scores.full", lambda a: a + 2, "'stage_scores.full' holds numbers outside"),
-    ("rbf", "stage_scores.scores", lambda a: a[1:], "'stage_scores.scores' should have the shape"),
+    ("rbf", "stage_scores.margins", lambda a: a[1:], "'stage_scores.margins' should have the shape"),
     ("rbf", "surrogates", lambda a: np.zeros((3, 2)), "'surrogates' does not fit"),
     (
         "rbf with landmarks",
@@ -326,7 +326,7 @@ def test_shapes_are_checked_before_anything_is_allocated(shape, path):
     fields, arrays = taken_apart(file_of("logistic", path))
     raw = put_together(fields, arrays)
     table = json.dumps(json.loads(raw[32 : 32 + PREFIX.unpack(raw[:32])[2]])["arrays"])
-    for name in ("coef", "stage_scores.scores"):
+    for name in ("coef", "stage_scores.margins"):
         lie = re.sub(rf'(\["{name}", "<f8", )\[[0-9, ]*\]', lambda m: m[1] + json.dumps(shape), table)
         assert lie != table
         forged = forged_table(fields, raw, lie)

@@ -49,7 +49,7 @@ def with_stages(fields: Any, arrays: Any, stage_terms: Any, n_outputs: int) -> b
     arrays["readout.bias"] = np.zeros((n, n_outputs))
     for column in ("low_center", "low_scale", "high_center", "high_scale"):
         arrays[f"boundary.{column}"] = np.zeros(n)
-    for name in ("stage_scores.scores", "stage_scores.codes", "stage_scores.confidence"):
+    for name in ("stage_scores.margins", "stage_scores.answers"):
         if name in arrays:
             arrays[name] = np.zeros((0, n), dtype=arrays[name].dtype)
     return put_together(fields, arrays)
@@ -95,7 +95,7 @@ def many_classes(n: int) -> bytes:
     """Many classes, hence many pairs of classes as outputs, and one support vector."""
     fields, arrays = opened("one-vs-one")
     n_outputs = n * (n - 1) // 2
-    fields["model"]["decision"]["n_classes"] = n
+    fields["model"]["output"]["n_classes"] = n
     arrays |= {"coef": np.ones((n_outputs, 1)), "intercept": np.zeros(n_outputs), "classes": np.arange(n)}
     arrays |= {"support_vectors": arrays["support_vectors"][:1], "order": np.arange(1), "terms": np.arange(1)}
     arrays["surrogates"] = np.zeros((0, 0))

@@ -103,7 +103,7 @@ class InFloat64:
 
     def predict(self, X):
         scores, _ = self.packed.scores(X, lambda dtype: 0.0, 1)
-        return self.classes[self.decision.codes(scores)]
+        return self.classes[self.decision.answers(scores)]
 
 
 def twin(fast):

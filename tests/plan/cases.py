@@ -65,7 +65,7 @@ def problem(
             full_scores=full,
             stages=recipe.stages,
             stage_costs=recipe.stage_costs,
-            scores=np.stack(scores, axis=1) if scores else np.empty((len(full), 0)),
+            margins=np.stack(scores, axis=1) if scores else np.empty((len(full), 0)),
         )
         return Evaluation(walk, "float64", costs)
 

@@ -22,7 +22,7 @@ from wald.stopping import Boundary, Ladder, StageScores, q_grid
 def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_will_want(protect, n_certificate):
     rng = np.random.default_rng(0)
     score = rng.normal(-1.5, 1.0, 20_000)  # positives are rare: of all rows, few can be wrong
-    stage_scores = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
+    stage_scores = StageScores(full=(score > 0).astype(np.int32), margins=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
     size = CertificateSize(n_certificate, 0.95)
     q = boldest(stage_scores, boundary, Ladder(), 0.02, protect, size)
@@ -34,7 +34,7 @@ def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_wi
     assert n_certificate < 10**6 or np.allclose(allowed, 0.02, rtol=0.02)
 
     def leaves_and_keeps(q):
-        codes, stage = stage_scores.answers(*boundary.thresholds(q, np.float64))
+        codes, stage = stage_scores.leave(*boundary.thresholds(q, np.float64))
         wrong = codes != stage_scores.full
         return (stage == 0).mean(), all(wrong[mask].mean() <= share for mask, share in zip(masks, allowed, strict=True))
 
@@ -55,11 +55,11 @@ def expected_cost(recipe, evaluation, keep, task):
     seen, boundary = walk.stage_scores, task.rule.boundary(walk).restricted(task.protect)
     scale = np.inf
     for q in q_grid(seen, boundary):
-        codes, _ = seen.answers(*boundary.thresholds(q, np.float64))
+        codes, _ = seen.leave(*boundary.thresholds(q, np.float64))
         if np.mean(codes != seen.full) > task.certificate_size.allowed_share(1.0, task.risk):
             break
         scale = q
-    _, stage = seen.answers(*boundary.thresholds(scale, np.float64))
+    _, stage = seen.leave(*boundary.thresholds(scale, np.float64))
     reached = np.array([(stage >= t).mean() for t in range(len(keep) + 1)])
     return evaluation.cost_model.expected(some.stage_terms, some.stage_costs, reached, 1)
 
@@ -138,15 +138,15 @@ def test_degenerate_rows_still_give_a_plan(rows):
 
 def test_shares_reached_count_the_rows_that_reach_a_stage():
     rng = np.random.default_rng(0)
-    seen = StageScores(full=(rng.random(500) > 0.5).astype(np.int32), scores=rng.normal(size=(500, 3)))
+    seen = StageScores(full=(rng.random(500) > 0.5).astype(np.int32), margins=rng.normal(size=(500, 3)))
     boundary = Boundary.symmetric(0.0, [2.0, 1.0, 0.5])
-    left = np.abs(seen.scores) > 0.7 * np.array([2.0, 1.0, 0.5])
+    left = np.abs(seen.margins) > 0.7 * np.array([2.0, 1.0, 0.5])
     stage = np.where(left.any(axis=1), left.argmax(axis=1), 3)
     found = shares_reached(seen, boundary, 0.7, "float64")
     np.testing.assert_allclose(found, [(stage >= t).mean() for t in range(4)])
     assert 0 < found[-1] < found[1] < 1
     np.testing.assert_array_equal(shares_reached(seen, boundary, np.inf, "float64"), 1.0)
-    none = StageScores(full=np.empty(0, dtype=np.int32), scores=np.empty((0, 3)))
+    none = StageScores(full=np.empty(0, dtype=np.int32), margins=np.empty((0, 3)))
     np.testing.assert_array_equal(shares_reached(none, boundary, 1.0, "float64"), 1.0)
 
 

@@ -69,7 +69,7 @@ def crossings(drift, level, n_steps, theta=0.0, n_rows=20_000, centred=False, se
         walk = walk_of(make_walks(1000, n_steps, drift=drift, random_state=rng), theta)
         protected = walk.full == 0
         below += protected.sum()
-        crossed += ((walk.scores - path > level).any(axis=1) & protected).sum()
+        crossed += ((walk.margins - path > level).any(axis=1) & protected).sum()
     return crossed / n_rows, below / n_rows
 
 

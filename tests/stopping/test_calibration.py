@@ -23,12 +23,12 @@ def rows(n, seed=0, *, dtype=np.float64, digits=None):
     full = rng.normal(0.2, 1.0, size=n)
     scores = full[:, None] + rng.normal(size=(n, 3)) * SD
     scores = scores if digits is None else scores.round(digits)
-    return StageScores(full=(full > 0).astype(np.int32), scores=scores.astype(dtype))
+    return StageScores(full=(full > 0).astype(np.int32), margins=scores.astype(dtype))
 
 
 def mistakes(stage_scores, boundary, protect, q):
     """Number of protected rows that leave early, by the engine's own comparisons."""
-    _, stage = stage_scores.answers(*boundary.restricted(protect).thresholds(q, stage_scores.dtype))
+    _, stage = stage_scores.leave(*boundary.restricted(protect).thresholds(q, stage_scores.dtype))
     return int(np.count_nonzero((stage < stage_scores.n_stages) & (stage_scores.full == (protect == "positive"))))
 
 
@@ -79,17 +79,17 @@ def test_it_takes_the_least_scale_that_lets_no_more_rows_leave_wrongly(method, p
 
 def test_crossings_are_the_largest_over_the_stages_on_the_open_sides():
     stage_scores = rows(500)
-    by_hand = ((LADDER.low_center - stage_scores.scores) / SD).max(axis=1)
+    by_hand = ((LADDER.low_center - stage_scores.margins) / SD).max(axis=1)
     np.testing.assert_allclose(crossings(stage_scores, LADDER.restricted("positive")), by_hand)
-    both = np.maximum(by_hand, ((stage_scores.scores - LADDER.high_center) / SD).max(axis=1))
+    both = np.maximum(by_hand, ((stage_scores.margins - LADDER.high_center) / SD).max(axis=1))
     np.testing.assert_allclose(crossings(stage_scores, LADDER), both)
     for q in (0.5, 1.0, 2.0):
-        _, stage = stage_scores.answers(*LADDER.thresholds(q, np.float64))
+        _, stage = stage_scores.leave(*LADDER.thresholds(q, np.float64))
         np.testing.assert_array_equal(stage < 3, crossings(stage_scores, LADDER) > q)
 
 
 def test_rows_that_are_never_judged_never_cross():
-    nan = StageScores(full=np.ones(400, np.int32), scores=np.full((400, 3), np.nan))
+    nan = StageScores(full=np.ones(400, np.int32), margins=np.full((400, 3), np.nan))
     assert np.isneginf(crossings(nan, LADDER)).all()
     assert calibrate(nan, LADDER, delta=0.01).q == 0.0
     closed = Boundary.symmetric(np.inf, np.ones(3)).restricted("negative")
@@ -111,7 +111,7 @@ def test_a_threshold_that_no_scale_moves():
 )
 def test_too_few_rows_say_how_many_are_needed(method, needed, rows_named):
     def of(n):
-        return StageScores(full=np.ones(n, np.int32), scores=np.zeros((n, 3)))
+        return StageScores(full=np.ones(n, np.int32), margins=np.zeros((n, 3)))
 
     few, enough = (calibrate(of(n), LADDER, delta=0.01, method=method) for n in (needed - 1, needed))
     assert few.rows_needed == enough.rows_needed == needed
@@ -123,7 +123,7 @@ def test_too_few_rows_say_how_many_are_needed(method, needed, rows_named):
 
 @given(st.floats(5e-324, 1, exclude_max=True), st.sampled_from(METHODS))
 def test_rows_needed_is_the_least_number_that_can_pass(delta, method):
-    nobody = StageScores(full=np.ones(0, np.int32), scores=np.zeros((0, 3)))
+    nobody = StageScores(full=np.ones(0, np.int32), margins=np.zeros((0, 3)))
     needed = calibrate(nobody, LADDER, delta=delta, method=method).rows_needed
     if needed < 10**9:
         assert allowed_mistakes(method, needed, delta, 0.95) is not None
@@ -135,11 +135,11 @@ def test_rows_needed_is_the_least_number_that_can_pass(delta, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_rows_at_all_and_no_protected_rows(method):
-    nobody = StageScores(full=np.zeros(0, np.int32), scores=np.zeros((0, 3)))
+    nobody = StageScores(full=np.zeros(0, np.int32), margins=np.zeros((0, 3)))
     result = calibrate(nobody, LADDER, delta=0.01, method=method)
     assert result.q == math.inf
     assert "0 given" in str(result)
-    negatives = StageScores(full=np.zeros(500, np.int32), scores=np.ones((500, 3)))
+    negatives = StageScores(full=np.zeros(500, np.int32), margins=np.ones((500, 3)))
     result = calibrate(negatives, LADDER, delta=0.01, method=method)
     # 500 rows without a positive do say that mistakes on positives are rare; nothing about a positive.
     assert (result.q == math.inf) == (method in ("conformal", "pac"))
@@ -182,7 +182,7 @@ def test_parameters_are_checked(changes, message):
 def test_stage_scores_must_fit():
     with pytest.raises(ValueError, match="2 stages, the stage scores 3"):
         calibrate(rows(100), Boundary.symmetric(0.0, [1.0, 2.0]), delta=0.05)
-    many = StageScores(full=np.zeros(5, np.int32), codes=np.zeros((5, 3), np.int32), confidence=np.ones((5, 3)))
+    many = StageScores(full=np.zeros(5, np.int32), answers=np.zeros((5, 3), np.int32), margins=np.ones((5, 3)))
     with pytest.raises(ValueError, match="binary models"):
         calibrate(many, LADDER, delta=0.05)
     with pytest.raises(ValueError, match="groups must name the group of each of the 100 rows"):

@@ -58,7 +58,7 @@ def test_the_lower_side_is_the_mirror():
         WALK,
         full=1 - WALK.full,
         full_scores=-WALK.full_scores,
-        scores=-WALK.scores,
+        margins=-WALK.margins,
         threshold=-WALK.threshold,
         intercept=-WALK.intercept,
     )
@@ -143,7 +143,7 @@ def test_detrending_takes_a_bent_path_off_the_walk(kind):
     """A bend that all rows share must not move any row's exit."""
     walk = example_walk(n_rows=2000)
     detour = np.array([3.0, -5.0, 7.0, 0.0])
-    bent = dataclasses.replace(walk, scores=walk.scores + detour)
+    bent = dataclasses.replace(walk, margins=walk.margins + detour)
     rule = ConstantBoundary(kind=kind, centre="detrended")
     plain_low, plain_high = rule.boundary(walk).thresholds(1.0, "float64")
     low, high = rule.boundary(bent).thresholds(1.0, "float64")

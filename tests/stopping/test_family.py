@@ -14,7 +14,7 @@ def rows(n, seed=0):
     rng = np.random.default_rng(seed)
     full = rng.normal(size=n)
     scores = full[:, None] + rng.normal(size=(n, 2)) * [0.4, 0.2]
-    return StageScores(full=(full > 0).astype(np.int32), scores=scores)
+    return StageScores(full=(full > 0).astype(np.int32), margins=scores)
 
 
 def test_bonferroni_certifies_each_at_its_share():

@@ -23,7 +23,7 @@ def rows(n, seed=0, *, dtype=np.float64, mean=0.0):
     rng = np.random.default_rng(seed)
     full = rng.normal(mean, 2.0, size=n)
     scores = full[:, None] + rng.normal(size=(n, 3)) * SD
-    return StageScores(full=(full > 0).astype(np.int32), scores=scores.astype(dtype))
+    return StageScores(full=(full > 0).astype(np.int32), margins=scores.astype(dtype))
 
 
 def three_classes(n, seed=0):
@@ -34,8 +34,8 @@ def three_classes(n, seed=0):
     ranked = np.sort(seen, axis=2)
     return StageScores(
         full=full[:, 0].argmax(axis=1).astype(np.int32),
-        codes=seen.argmax(axis=2).astype(np.int32),
-        confidence=ranked[:, :, 2] - ranked[:, :, 1],
+        answers=seen.argmax(axis=2).astype(np.int32),
+        margins=ranked[:, :, 2] - ranked[:, :, 1],
     )
 
 
@@ -43,7 +43,7 @@ GRID = q_grid(rows(2000, seed=1), LADDER)
 
 
 def disagreements(stage_scores, boundary, q):
-    return int((stage_scores.answers(*boundary.thresholds(q, stage_scores.dtype))[0] != stage_scores.full).sum())
+    return int((stage_scores.leave(*boundary.thresholds(q, stage_scores.dtype))[0] != stage_scores.full).sum())
 
 
 EXTREMES = np.array([np.nan, np.inf, -np.inf, 0.0, 1e300, -1e300, 5e-324])
@@ -54,12 +54,12 @@ EXTREMES = np.array([np.nan, np.inf, -np.inf, 0.0, 1e300, -1e300, 5e-324])
 def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
     rng = np.random.default_rng(0)
     stage_scores = (three_classes(400) if kind == "multiclass" else rows(400)).astype(dtype)
-    odd = rng.random(stage_scores.judged.shape) < 0.05
+    odd = rng.random(stage_scores.margins.shape) < 0.05
     with np.errstate(over="ignore"):
-        stage_scores.judged[odd] = rng.choice(EXTREMES, size=np.count_nonzero(odd)).astype(dtype)
-    stage_scores.judged[:50] = rng.choice([-0.5, 0.25, 0.5, 1.0], size=(50, 3))  # on thresholds, to the bit
+        stage_scores.margins[odd] = rng.choice(EXTREMES, size=np.count_nonzero(odd)).astype(dtype)
+    stage_scores.margins[:50] = rng.choice([-0.5, 0.25, 0.5, 1.0], size=(50, 3))  # on thresholds, to the bit
     if kind == "binary with codes":  # which say nothing beside scores
-        stage_scores = replace(stage_scores, codes=np.zeros(stage_scores.scores.shape, np.int32))
+        stage_scores = replace(stage_scores, answers=np.zeros(stage_scores.margins.shape, np.int32))
     boundary = {
         "binary with codes": LADDER,
         "binary": Boundary.symmetric(0.125, [0.5, 0.0, 0.25]),
@@ -83,16 +83,16 @@ def test_the_grid_spans_from_nobody_to_nearly_everybody():
     stage_scores = rows(2000, seed=1)
     assert GRID.shape == (1000,)
     np.testing.assert_allclose(GRID[1:] / GRID[:-1], GRID[1] / GRID[0])
-    assert GRID[0] == pytest.approx(2.0 * np.abs(stage_scores.scores / SD).max())
-    _, stage = stage_scores.answers(*LADDER.thresholds(GRID[0], np.float64))
+    assert GRID[0] == pytest.approx(2.0 * np.abs(stage_scores.margins / SD).max())
+    _, stage = stage_scores.leave(*LADDER.thresholds(GRID[0], np.float64))
     assert (stage == 3).all()
-    _, stage = stage_scores.answers(*LADDER.thresholds(GRID[-1], np.float64))
+    _, stage = stage_scores.leave(*LADDER.thresholds(GRID[-1], np.float64))
     assert (stage == 0).mean() > 0.98
 
 
 def test_the_grid_of_meaningless_scores_is_still_a_grid():
     for value in (np.nan, np.inf, 0.0):
-        stage_scores = StageScores(full=np.zeros(5, np.int32), scores=np.full((5, 3), value))
+        stage_scores = StageScores(full=np.zeros(5, np.int32), margins=np.full((5, 3), value))
         grid = q_grid(stage_scores, LADDER)
         assert np.isfinite(grid).all()
         assert (np.diff(grid) < 0).all()
@@ -124,7 +124,7 @@ def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
     ("stage_scores", "classes"), [(rows(6000, mean=1.0), None), (three_classes(6000), list("abc"))]
 )
 def test_each_class_passes_for_itself(stage_scores, classes):
-    boundary = LADDER if stage_scores.binary else Boundary.upper(0.0, SD)
+    boundary = LADDER if stage_scores.two_sided else Boundary.upper(0.0, SD)
     certificate = certify(
         stage_scores, boundary, risk=0.02, confidence=0.95, protect="each", q_grid=GRID, classes=classes
     )
@@ -168,7 +168,7 @@ def test_disagreements_at_the_most_cautious_scale_say_so():
 def test_the_first_failure_ends_the_walk():
     """Bolder scales that would pass again are not tested: fixed-sequence testing stops at the first failure."""
     scores = np.array([[np.nan, 1.5], [3.0, -3.5]])[np.r_[np.zeros(980, int), np.ones(20, int)]]
-    stage_scores = StageScores(full=(scores[:, 1] > -9).astype(np.int32), scores=scores)
+    stage_scores = StageScores(full=(scores[:, 1] > -9).astype(np.int32), margins=scores)
     boundary = Boundary(np.zeros(2), np.ones(2), np.zeros(2), np.ones(2))
     # At q = 3.2 the twenty rows leave wrongly at the second stage, at q = 2 rightly at the first.
     wrong = [disagreements(stage_scores, boundary, q) for q in (5.0, 3.2, 2.0)]
@@ -229,7 +229,7 @@ def test_all_scales_take_less_time_than_all_rows_at_each_scale():
     rng = np.random.default_rng(0)
     full, sd = rng.normal(size=20_000), np.geomspace(1.0, 0.01, 20)
     scores = (full[:, None] + sd * rng.normal(size=(20_000, 20))).astype(np.float32)
-    stage_scores, boundary = StageScores(full=(full > 0).astype(np.int32), scores=scores), Boundary.symmetric(0.0, sd)
+    stage_scores, boundary = StageScores(full=(full > 0).astype(np.int32), margins=scores), Boundary.symmetric(0.0, sd)
     grid = q_grid(stage_scores, boundary)
 
     def seconds(call):
@@ -288,7 +288,7 @@ def test_certifying_on_the_plan_rows_is_a_cheat(fresh):
 
     def stage_scores(terms, readout):
         full = (terms @ weights > 0).astype(np.int32)
-        return StageScores(full=full, scores=(terms[:, :n_seen] @ readout)[:, None])
+        return StageScores(full=full, margins=(terms[:, :n_seen] @ readout)[:, None])
 
     for _ in range(n_trials):
         plan, other = rng.normal(size=(2, n_rows, n_terms))

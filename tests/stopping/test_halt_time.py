@@ -16,7 +16,7 @@ def rows(n, seed=0, dtype=np.float64):
     rng = np.random.default_rng(seed)
     full = rng.normal(size=n)
     return StageScores(
-        full=(full > 0).astype(np.int32), scores=(full[:, None] + rng.normal(size=(n, 3)) * SD).astype(dtype)
+        full=(full > 0).astype(np.int32), margins=(full[:, None] + rng.normal(size=(n, 3)) * SD).astype(dtype)
     )
 
 
@@ -27,14 +27,14 @@ def three_classes(n, seed=0):
     ranked = np.sort(seen, axis=2)
     return StageScores(
         full=full[:, 0].argmax(axis=1).astype(np.int32),
-        codes=seen.argmax(axis=2).astype(np.int32),
-        confidence=ranked[:, :, 2] - ranked[:, :, 1],
+        answers=seen.argmax(axis=2).astype(np.int32),
+        margins=ranked[:, :, 2] - ranked[:, :, 1],
     )
 
 
 def by_stage(stage_scores, boundary):
     """Disagreement among the rows that leave by each stage."""
-    codes, stage = stage_scores.answers(*boundary.thresholds(1.0, stage_scores.dtype))
+    codes, stage = stage_scores.leave(*boundary.thresholds(1.0, stage_scores.dtype))
     wrong = codes != stage_scores.full
     return [wrong[stage <= t].mean() if (stage <= t).any() else 0.0 for t in range(stage_scores.n_stages)]
 
@@ -46,7 +46,7 @@ def test_the_counts_are_the_engines_and_pass_by_every_stage(dtype):
     assert certificate.first_stage == 0
     assert certificate.verify()
     tested = stage_scores.take(np.random.default_rng(1).permutation(20_000)[10_000:])
-    codes, stage = tested.answers(*certificate.boundary.thresholds(1.0, dtype))
+    codes, stage = tested.leave(*certificate.boundary.thresholds(1.0, dtype))
     for t, stratum in enumerate(certificate.strata):
         assert stratum.n_rows == np.count_nonzero(stage <= t)
         assert stratum.n_disagreements == np.count_nonzero((codes != tested.full) & (stage <= t))
@@ -61,11 +61,11 @@ def test_it_protects_early_exits_where_a_promise_about_all_rows_does_not():
     marginal = certify(stage_scores, bold, risk=0.02, confidence=0.95, q_grid=q_grid(rows(2000, seed=3), bold))
     scaled = Boundary.symmetric(0.0, marginal.q * bold.high_scale)
     assert by_stage(fresh, scaled)[0] > 0.03
-    codes, _ = fresh.answers(*scaled.thresholds(1.0, np.float64))
+    codes, _ = fresh.leave(*scaled.thresholds(1.0, np.float64))
     assert np.mean(codes != fresh.full) <= 0.02
     certificate = certify_by_halt_time(stage_scores, bold, risk=0.02, confidence=0.95)
     assert max(by_stage(fresh, certificate.boundary)) <= 0.02
-    assert np.mean(fresh.answers(*certificate.boundary.thresholds(1.0, np.float64))[1] < 3) > 0.5
+    assert np.mean(fresh.leave(*certificate.boundary.thresholds(1.0, np.float64))[1] < 3) > 0.5
 
 
 def test_several_classes():
@@ -77,7 +77,7 @@ def test_several_classes():
 
 def test_stages_before_the_first_failure_stay_closed():
     stage_scores = rows(20_000)
-    stage_scores.scores[:, 1] = -stage_scores.scores[
+    stage_scores.margins[:, 1] = -stage_scores.margins[
         :, 1
     ]  # no scale helps here, so it is closed in the screening already
     certificate = certify_by_halt_time(stage_scores, LADDER, risk=0.02, confidence=0.95)
@@ -89,7 +89,7 @@ def test_stages_before_the_first_failure_stay_closed():
 
 @pytest.mark.parametrize(
     "stage_scores",
-    [rows(200), rows(1), rows(0), StageScores(full=np.ones(5000, np.int32), scores=np.full((5000, 3), np.nan))],
+    [rows(200), rows(1), rows(0), StageScores(full=np.ones(5000, np.int32), margins=np.full((5000, 3), np.nan))],
     ids=["few", "one", "none", "nan"],
 )
 def test_without_evidence_everything_stays_closed(stage_scores):

@@ -29,7 +29,7 @@ def noisy_walk(n_rows=600, seed=0, n_stages=6, **changes):
         full_scores=full[:, None],
         stages=stages,
         stage_costs=stages.astype(np.float64),
-        scores=scores,
+        margins=scores,
         imputed=np.zeros(n_stages),
     )
     return dataclasses.replace(walk, **changes)
@@ -37,7 +37,7 @@ def noisy_walk(n_rows=600, seed=0, n_stages=6, **changes):
 
 def served(rule, walk, q=1.0):
     """Codes and stages of the plan rows, and the rows that disagree."""
-    codes, stage = walk.stage_scores.answers(*rule.boundary(walk).thresholds(q, np.float64))
+    codes, stage = walk.stage_scores.leave(*rule.boundary(walk).thresholds(q, np.float64))
     return codes, stage, codes != walk.full
 
 
@@ -95,7 +95,7 @@ def brute_force(scores, full, budget):
 def test_the_first_stage_of_qwyc_lets_as_many_rows_leave_as_any_pair_could(budget, seed):
     walk = noisy_walk(n_rows=40, seed=seed)
     stage = served(Qwyc(alpha=budget / 40), walk)[1]
-    most = brute_force(walk.scores[:, 0], walk.full, budget)
+    most = brute_force(walk.margins[:, 0], walk.full, budget)
     if most < 40:
         assert np.count_nonzero(stage == 0) == most
 
@@ -103,7 +103,7 @@ def test_the_first_stage_of_qwyc_lets_as_many_rows_leave_as_any_pair_could(budge
 def test_qwyc_of_a_separable_stage_decides_every_row_there():
     full = np.array([1, 1, 0, 0, 0], dtype=np.int32)
     scores = np.array([3.0, 2.0, 1.0, 0.5, -4.0])[:, None].repeat(6, axis=1)
-    walk = noisy_walk(n_rows=5, full=full, scores=scores, threshold=1.5)
+    walk = noisy_walk(n_rows=5, full=full, margins=scores, threshold=1.5)
     codes, stage, _ = served(Qwyc(alpha=0), walk)
     assert codes.tolist() == full.tolist()
     assert (stage == 0).all()
@@ -148,7 +148,7 @@ def test_schedules_rise_from_0_to_1_and_are_those_of_lan_and_demets():
 def test_delta_0_is_the_rejection_trace_of_a_soft_cascade():
     walk = noisy_walk()
     low, high = ErrorSpending(delta=0, sides="negative").boundary(walk).thresholds(1.0, np.float64)
-    np.testing.assert_allclose(low, walk.scores[walk.full == 1].min(axis=0))  # no positive ever leaves
+    np.testing.assert_allclose(low, walk.margins[walk.full == 1].min(axis=0))  # no positive ever leaves
     assert np.isinf(high).all()
 
 
@@ -156,7 +156,7 @@ def test_delta_0_is_the_rejection_trace_of_a_soft_cascade():
 def test_a_plan_of_one_class_and_scores_that_are_nan(rule):
     one = noisy_walk(full=np.ones(600, dtype=np.int32))
     assert served(rule, one)[2].mean() <= 0.2
-    nan = noisy_walk(scores=np.full((600, 6), np.nan))
+    nan = noisy_walk(margins=np.full((600, 6), np.nan))
     _, stage, wrong = served(rule, nan)
     assert not wrong.any()
     assert (stage == 6).all()
@@ -170,7 +170,7 @@ def few(walk, n_rows, n_stages):
         full_scores=walk.full_scores[:n_rows],
         stages=walk.stages[: n_stages + 1],
         stage_costs=walk.stage_costs[: n_stages + 1],
-        scores=walk.scores[:n_rows, :n_stages],
+        margins=walk.margins[:n_rows, :n_stages],
         imputed=walk.imputed[:n_stages],
     )
 
@@ -202,7 +202,7 @@ def two_gaussians(n=20_000, gap=2.0, seed=0):
     rng = np.random.default_rng(seed)
     full = (rng.uniform(size=n) < 0.4).astype(np.int32)
     scores = np.where(full == 1, 0.5 * gap, -0.5 * gap) + rng.normal(size=n)
-    return noisy_walk(n, full=full, scores=scores[:, None].repeat(6, axis=1))
+    return noisy_walk(n, full=full, margins=scores[:, None].repeat(6, axis=1))
 
 
 @pytest.mark.parametrize(("density", "tolerance"), [("gaussian", 0.06), ("kernel", 0.35), ("isotonic", 0.5)])
@@ -222,7 +222,7 @@ def test_walds_bounds_hold_for_a_true_ratio():
     positive = rng.uniform(size=n) < 0.5
     drift = np.where(positive, 0.2, -0.2)[:, None]
     sums = (drift + rng.normal(size=(n, n_stages))).cumsum(axis=1)
-    walk = noisy_walk(n, n_stages=n_stages, full=positive.astype(np.int32), scores=sums)
+    walk = noisy_walk(n, n_stages=n_stages, full=positive.astype(np.int32), margins=sums)
     _, stage, wrong = served(LikelihoodRatio(alpha, beta, density="gaussian"), walk)
     assert (stage < n_stages).mean() > 0.6
     assert wrong[positive].mean() < alpha / (1 - beta) + 0.005
@@ -241,9 +241,9 @@ def test_an_uninformative_stage_stays_closed(density):
     one_class = two_gaussians(n=400)
     walks = [
         dataclasses.replace(one_class, full=np.ones(400, dtype=np.int32)),
-        dataclasses.replace(one_class, scores=np.zeros((400, 6))),
-        dataclasses.replace(one_class, scores=np.full((400, 6), np.nan)),
-        dataclasses.replace(one_class, scores=-one_class.scores),  # the wrong way round
+        dataclasses.replace(one_class, margins=np.zeros((400, 6))),
+        dataclasses.replace(one_class, margins=np.full((400, 6), np.nan)),
+        dataclasses.replace(one_class, margins=-one_class.margins),  # the wrong way round
     ]
     for walk in walks:
         assert (served(rule, walk)[1] == 6).all()
@@ -259,7 +259,7 @@ def test_likelihood_ratio_refuses_several_classes():
 
 def test_margin_is_lightgbms_loop():
     walk = example_walk(n_rows=2000)
-    raw = walk.scores - walk.imputed  # intercept and terms seen
+    raw = walk.margins - walk.imputed  # intercept and terms seen
     for value, every in ((1.0, 1), (2.0, 5), (0.5, 6), (3.0, 12)):
         codes, stage, _ = served(Margin(value, every), walk)
         last, is_open = 0, []

@@ -44,7 +44,7 @@ def fourth_power_mean(error):
 def test_ladder_measures_each_stage_with_its_own_residual():
     walk = dataclasses.replace(example_walk(), threshold=0.3)
     boundary = Ladder().boundary(walk)
-    expected = np.maximum(fourth_power_mean(walk.scores - walk.full_scores), 0.02 * walk.goal.std())
+    expected = np.maximum(fourth_power_mean(walk.margins - walk.full_scores), 0.02 * walk.goal.std())
     np.testing.assert_allclose(boundary.high_scale, expected)
     assert (boundary.low_center == 0.3).all()
     assert (boundary.high_center == 0.3).all()
@@ -53,7 +53,7 @@ def test_ladder_measures_each_stage_with_its_own_residual():
 def test_ladder_measures_the_gap_of_several_classes():
     walk = example_walk(n_classes=3)
     boundary = Ladder().boundary(walk)
-    error = fourth_power_mean(walk.confidence - walk.full_confidence[:, None])
+    error = fourth_power_mean(walk.margins - walk.full_margins[:, None])
     expected = np.maximum(error, 0.02 * walk.goal.std())
     np.testing.assert_allclose(boundary.high_scale, expected)
     assert (boundary.high_center == 0.0).all()
@@ -61,16 +61,16 @@ def test_ladder_measures_the_gap_of_several_classes():
 
 def test_a_perfect_stage_still_has_a_scale():
     walk = example_walk()
-    walk = dataclasses.replace(walk, scores=np.repeat(walk.full_scores, 4, axis=1))
+    walk = dataclasses.replace(walk, margins=np.repeat(walk.full_scores, 4, axis=1))
     assert (Ladder().boundary(walk).high_scale > 0).all()
-    check = dataclasses.replace(walk, full_scores=np.ones_like(walk.full_scores), scores=np.ones((300, 4)))
+    check = dataclasses.replace(walk, full_scores=np.ones_like(walk.full_scores), margins=np.ones((300, 4)))
     assert (Ladder().boundary(check).high_scale > 0).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_lossless_exits_early_and_never_differs(n_classes):
     walk = example_walk(n_classes, n_rows=5000)
-    codes, stage = walk.stage_scores.answers(*Lossless().boundary(walk).thresholds(1.0, np.float64))
+    codes, stage = walk.stage_scores.leave(*Lossless().boundary(walk).thresholds(1.0, np.float64))
     np.testing.assert_array_equal(codes, walk.full)
     assert (stage < walk.n_stages).mean() > 0.5
 
@@ -79,12 +79,12 @@ def test_lossless_leaves_ties_to_the_model():
     walk = example_walk(n_rows=3)
     walk = dataclasses.replace(
         walk,
-        scores=np.array([[1.0], [1.0 + 1e-9], [-1.0]]).repeat(4, axis=1),
+        margins=np.array([[1.0], [1.0 + 1e-9], [-1.0]]).repeat(4, axis=1),
         remainder_low=np.full(4, -1.0),
         remainder_high=np.full(4, 1.0),
         slack=np.zeros(4),
     )
-    _, stage = walk.stage_scores.answers(*Lossless().boundary(walk).thresholds(1.0, np.float64))
+    _, stage = walk.stage_scores.leave(*Lossless().boundary(walk).thresholds(1.0, np.float64))
     assert stage.tolist() == [4, 0, 4]
 
 
@@ -101,14 +101,14 @@ def test_lossless_without_sure_bounds_never_exits():
 @pytest.mark.parametrize(("k", "stage"), [(2, 0), (11.5, 1), (12, 2), (23, 3), (24, 4), (1e9, 4)])
 def test_budget_answers_at_the_deepest_stage_it_pays_for(n_classes, k, stage):
     walk = example_walk(n_classes)
-    _, stages = walk.stage_scores.answers(*Budget(k).boundary(walk).thresholds(1.0, np.float64))
+    _, stages = walk.stage_scores.leave(*Budget(k).boundary(walk).thresholds(1.0, np.float64))
     assert (stages == stage).all()
 
 
 def test_budget_carries_a_tie_to_the_next_stage():
     walk = example_walk(n_rows=2)
-    walk.scores[:] = [[0.0, 0.0, 2.0, 2.0], [0.0, -1.0, 2.0, 2.0]]
-    codes, stages = walk.stage_scores.answers(*Budget(6).boundary(walk).thresholds(1.0, np.float64))
+    walk.margins[:] = [[0.0, 0.0, 2.0, 2.0], [0.0, -1.0, 2.0, 2.0]]
+    codes, stages = walk.stage_scores.leave(*Budget(6).boundary(walk).thresholds(1.0, np.float64))
     assert codes.tolist() == [1, 0]
     assert stages.tolist() == [2, 1]
 

@@ -76,7 +76,7 @@ def walk_of(terms, stages=STAGES):
         full_scores=sums[:, -1:],
         stages=stages,
         stage_costs=stages.astype(np.float64),
-        scores=sums[:, :-1] + imputed,
+        margins=sums[:, :-1] + imputed,
         imputed=imputed,
     )
 
@@ -93,7 +93,7 @@ def plan(kind, seed=2, n=1000):
 
 
 def disagreement(stage_scores, boundary, q=1.0):
-    return float(np.mean(stage_scores.answers(*boundary.thresholds(q, np.float64))[0] != stage_scores.full))
+    return float(np.mean(stage_scores.leave(*boundary.thresholds(q, np.float64))[0] != stage_scores.full))
 
 
 def draws(stage_scores, n, seed):
@@ -166,7 +166,7 @@ def test_every_halting_time(kind, screening, monkeypatch):
     for stage_scores in draws(rows, 2000, seed=5):
         certificate = certify_by_halt_time(stage_scores, boundary, risk=risk, confidence=0.95)
         made += certificate.first_stage is not None
-        codes, stage = rows.answers(*certificate.boundary.thresholds(1.0, np.float64))
+        codes, stage = rows.leave(*certificate.boundary.thresholds(1.0, np.float64))
         left = np.bincount(stage, minlength=len(STAGES))[:-1].cumsum()
         wrong = np.bincount(stage[codes != rows.full], minlength=len(STAGES))[:-1].cumsum()
         violations += bool((wrong > risk * left).any())

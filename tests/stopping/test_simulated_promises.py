@@ -38,14 +38,14 @@ def pool(kind):
         tilt = np.where(rng.random(POOL) < share, 0.2, -0.2 if kind == "votes" else -0.3)
         terms = np.where(rng.random((POOL, 24)) < 0.5 + tilt[:, None], 1, -1) * rng.integers(1, 6, 24)
         sums = terms.cumsum(axis=1)[:, stages - 1]
-        return StageScores(full=(sums[:, -1] > 0).astype(np.int32), scores=sums[:, :-1].astype(np.float32))
+        return StageScores(full=(sums[:, -1] > 0).astype(np.int32), margins=sums[:, :-1].astype(np.float32))
     # several classes, a few of them rare; confidence in steps of a quarter
     shares = np.array([0.4, 0.3, 0.2, 0.06, 0.03, 0.01]) if kind == "rare classes" else np.full(10, 0.1)
     full = rng.choice(len(shares), size=POOL, p=shares).astype(np.int32)
     confidence = np.round(4 * np.abs(rng.normal(size=(POOL, 4)) + np.arange(4))) / 4
     wrong = rng.random((POOL, 4)) < 0.5 * np.exp(-2.0 * confidence) * (1 + (full[:, None] >= len(shares) // 2))
     codes = np.where(wrong, (full[:, None] + 1) % len(shares), full[:, None]).astype(np.int32)
-    return StageScores(full=full, codes=codes, confidence=confidence.astype(np.float32))
+    return StageScores(full=full, answers=codes, margins=confidence.astype(np.float32))
 
 
 @functools.cache
@@ -54,7 +54,7 @@ def family(kind):
     rows = pool(kind)
     shape = rows.take(np.random.default_rng(2).integers(0, POOL, 2000))
     scale = np.sqrt(np.arange(rows.n_stages, 0, -1.0))
-    boundary = Boundary.symmetric(0.0, scale) if rows.binary else Boundary.upper(0.0, scale)
+    boundary = Boundary.symmetric(0.0, scale) if rows.two_sided else Boundary.upper(0.0, scale)
     if kind == "rare votes":  # bolder towards the common class, as costs would have it
         zero = np.zeros(rows.n_stages)
         boundary = Boundary(zero, 0.25 * scale, zero, 2.0 * scale)
@@ -62,7 +62,7 @@ def family(kind):
     n = np.bincount(rows.full)
     truth = {np.inf: (0.0, np.zeros(len(n)))}
     for q in grid.tolist():
-        wrong = rows.answers(*boundary.thresholds(q, rows.dtype))[0] != rows.full
+        wrong = rows.leave(*boundary.thresholds(q, rows.dtype))[0] != rows.full
         truth[q] = (float(wrong.mean()), np.bincount(rows.full[wrong], minlength=len(n)) / n)
     return boundary, grid, truth
 

@@ -123,7 +123,7 @@ def test_scaled_by_a_certificate_every_rule_keeps_its_risk(rule, kind):
         stage_scores = walk_of(make_walks(1500, 30, kind=kind, drift=0.5, random_state=rng)).stage_scores
         q = certify(stage_scores, boundary, risk=0.01, confidence=0.95, q_grid=grid).q
         if q not in risks:
-            codes, _ = truth.answers(*boundary.thresholds(q, np.float64))
+            codes, _ = truth.leave(*boundary.thresholds(q, np.float64))
             risks[q] = (codes != truth.full).mean()
         broken += risks[q] > 0.01
     assert broken <= 18

@@ -143,7 +143,7 @@ def test_simulated_disagreement_is_at_most_alpha(alpha: float) -> None:
             full_scores=sums[:, -1:],
             stages=stages,
             stage_costs=stages.astype(float),
-            scores=sums[:, :-1],
+            margins=sums[:, :-1],
             imputed=np.zeros(len(stages) - 1),
             remainder_low=None,
             remainder_high=None,
@@ -152,11 +152,11 @@ def test_simulated_disagreement_is_at_most_alpha(alpha: float) -> None:
 
     boundary = VoteBoundary(alpha).boundary(walk(20_000))
     fresh = walk(100_000)
-    codes, stage = fresh.stage_scores.answers(*boundary.thresholds(1.0, np.float64))
+    codes, stage = fresh.stage_scores.leave(*boundary.thresholds(1.0, np.float64))
     wrong = np.count_nonzero(codes != fresh.full)
     assert 0.3 * alpha < wrong / 100_000 < 1.25 * alpha  # the counts of the plan rows are a sample
     assert fresh.stage_costs[stage].mean() < 30
-    cautious = fresh.stage_scores.answers(*boundary.thresholds(2.0, np.float64))[0]
+    cautious = fresh.stage_scores.leave(*boundary.thresholds(2.0, np.float64))[0]
     assert np.count_nonzero(cautious != fresh.full) < wrong
 
 

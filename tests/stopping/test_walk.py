@@ -14,7 +14,7 @@ def test_moments_are_those_of_the_partial_sums():
     walk = example_walk()
     rows = walk.full == 1
     moments = walk.moments(rows)
-    sums = (walk.scores - walk.intercept - walk.imputed)[rows]
+    sums = (walk.margins - walk.intercept - walk.imputed)[rows]
     full = walk.full_scores[rows, 0] - walk.intercept
     np.testing.assert_allclose(moments.mean, sums.mean(axis=0))
     np.testing.assert_allclose(moments.variance, sums.var(axis=0))
@@ -47,5 +47,5 @@ def test_what_is_missing_is_named():
     walk = dataclasses.replace(example_walk(), imputed=None)
     with pytest.raises(ValueError, match="'imputed'"):
         walk.partial_sums()
-    with pytest.raises(ValueError, match="'full_confidence'"):
-        dataclasses.replace(example_walk(3), full_confidence=None).residual_size()
+    with pytest.raises(ValueError, match="'full_margins'"):
+        dataclasses.replace(example_walk(3), full_margins=None).residual_size()

@@ -19,7 +19,7 @@ def walk_of(terms, theta=0.0, stage_scores=None, intercept=0.0):
     return Walk(
         full=(full > theta).astype(np.int32),
         full_scores=full[:, None],
-        scores=sums[:, stage_scores - 1] + intercept,
+        margins=sums[:, stage_scores - 1] + intercept,
         stages=np.append(stage_scores, n),
         stage_costs=np.append(stage_scores, n).astype(np.float64),
         threshold=theta,
@@ -39,7 +39,7 @@ class Errors(NamedTuple):
 
 
 def errors_of(boundary, walk, q=1.0):
-    codes, stage = walk.stage_scores.answers(*boundary.thresholds(q, np.float64))
+    codes, stage = walk.stage_scores.leave(*boundary.thresholds(q, np.float64))
     early = stage < walk.n_stages
     wrong = [(codes == answer) & (walk.full != answer) for answer in (1, 0)]
     return Errors(

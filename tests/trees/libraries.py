@@ -39,8 +39,8 @@ def check_reader(model: Any, X: np.ndarray, own: np.ndarray | None) -> None:
     scores = read.terms.scores(X)
     if own is not None:
         np.testing.assert_array_equal(scores, np.asarray(own, dtype=np.float64).reshape(len(X), -1))
-    codes, labels = read.decision.codes(scores), np.asarray(model.predict(X)).ravel()
-    confidence = np.abs(read.decision.judge(scores)[1])
+    codes, labels = read.decision.answers(scores), np.asarray(model.predict(X)).ravel()
+    confidence = np.abs(read.decision.distances(scores))
     largest = np.abs(scores).max(axis=1)
     handed_over = (read.tie_margin > 0) & (confidence <= 2 * read.tie_margin) | (largest > read.decision.saturation)
     wrong = np.asarray(read.classes)[codes].ravel() != labels

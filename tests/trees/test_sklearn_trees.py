@@ -88,7 +88,7 @@ def test_ties_of_gradient_boosting_are_class_1() -> None:
     model.estimators_[0, 0].tree_.value[:] = 0.0
     assert model.predict(X).tolist() == [1, 1]
     read = decompose(model)
-    assert read.decision.codes(read.terms.scores(X)).tolist() == [1, 1]
+    assert read.decision.answers(read.terms.scores(X)).tolist() == [1, 1]
 
 
 def test_votes_that_tie_are_frequent_and_right() -> None:

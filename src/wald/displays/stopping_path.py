@@ -135,15 +135,14 @@ class StoppingPathDisplay(AxesDisplay):
             If ``rows`` are no rows of ``X``.
         """
         caller, fast, n_rows = cls._checked(estimator, X)
-        plan, decision = fast.plan_, model_of(fast).decision
+        plan, output = fast.plan_, model_of(fast).decision
         chosen = None if rows is None else require_chosen(rows, n_rows, caller)
         scores, stages = fast.stage_scores(X)
         labels = np.asarray(fast.predict(X))
-        binary = decision.n_outputs == 1
         if chosen is None:
-            chosen = _typical(stages, labels if binary else np.zeros(n_rows), plan.n_stages)
+            chosen = _typical(stages, labels if output.two_sided else np.zeros(n_rows), plan.n_stages)
         low, high = plan.thresholds()
-        if not binary:  # a confidence has no lower side
+        if not output.two_sided:  # a margin has no lower side
             low = np.full_like(low, -np.inf)
         if plan.evaluate_all:
             low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
@@ -154,7 +153,7 @@ class StoppingPathDisplay(AxesDisplay):
             high=high,
             stages=stages[chosen],
             labels=labels[chosen],
-            threshold=decision.threshold if binary else None,
+            threshold=output.centre,
             unit=unit_of(fast) if unit is None else unit,
             name=name_of(fast) if name is None else name,
         ).plot(ax=ax, **kwargs)

@@ -163,10 +163,10 @@ class TradeoffDisplay(CurveDisplay):
                 )
 
         def share(codes: Any) -> float:
-            return float(np.mean((codes != stage_scores.full)[counted]))
+            return float(np.mean(model_of(fast).decision.losses(codes, stage_scores.full)[counted]))
 
         def early(q: float) -> tuple[float, float]:
-            codes, stage = stage_scores.answers(*plan.boundary.thresholds(q, plan.precision))
+            codes, stage = stage_scores.leave(*plan.boundary.thresholds(q, plan.precision))
             return float(plan.stage_costs[stage].mean()), share(codes)
 
         n_counted = int(np.count_nonzero(counted))
@@ -279,8 +279,7 @@ class TradeoffDisplay(CurveDisplay):
 
 def _codes_at(fast: EarlyExitClassifier, stage_scores: StageScores) -> Any:
     """Codes of the answers at every early stage, of shape (T, n_rows)."""
-    if stage_scores.scores is None:
-        assert stage_scores.codes is not None
-        return stage_scores.codes.T
-    decision = model_of(fast).decision
-    return [decision.codes(scores) for scores in stage_scores.scores.T]
+    if stage_scores.answers is not None:
+        return stage_scores.answers.T
+    output = model_of(fast).decision
+    return [output.answers(margins) for margins in stage_scores.margins.T]

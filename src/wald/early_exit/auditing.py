@@ -101,12 +101,13 @@ def audited(
         return decided
     counted = monitor.pick(groups, len(codes)) if groups is not None else np.arange(len(codes))
     chosen = counted[monitor.draw(len(counted))]
-    n_classes = len(predictor.model.classes)
-    audits = lost = np.zeros(n_classes, dtype=np.int64)
+    n_answers, output = len(predictor.model.classes), predictor.model.decision
+    audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
+    lost: NDArray[Any] = np.zeros(n_answers)
     if len(chosen):
         own = predictor.predict(take(X, chosen), n_threads, None, full=True).codes
-        audits = np.bincount(own, minlength=n_classes)
-        lost = np.bincount(own[own != codes[chosen]], minlength=n_classes)
+        audits = np.bincount(own, minlength=n_answers)
+        lost = np.bincount(own, weights=output.losses(codes[chosen], own), minlength=n_answers)
     monitor.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
     return decided
 
@@ -131,7 +132,8 @@ def audited_one(
         return code, stage, skipped
     if monitor.record_one(stage, one_per_group=group is not None):
         own = predictor.predict_one(x, None, full=True, named=named)[0]
-        monitor.record_audit(own != code, own)
+        loss = predictor.model.decision.losses(np.array([code]), np.array([own]))
+        monitor.record_audit(float(loss[0]), own)
     return code, stage, skipped
 
 

@@ -76,7 +76,9 @@ def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: in
     packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
     cascade = without_exits(model, packed, plan.early)
     parts = [
-        StageScores.of(cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads))
+        StageScores.of(
+            cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads), model.decision
+        )
         for some in rows.pieces(PIECE_ROWS)
     ]
     return parts[0] if len(parts) == 1 else StageScores.concatenated(parts)
@@ -200,6 +202,7 @@ def _certificate(
             groups=groups,
             classes=classes,
             random_state=promise.seed,
+            event=model.decision.event,
         )
     return certify(
         rows,
@@ -212,6 +215,7 @@ def _certificate(
         classes=classes,
         random_state=promise.seed,
         n_splits=promise.n_splits,
+        event=model.decision.event,
     )
 
 
@@ -234,7 +238,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     overall = certificate.protect in ("all", "classes")
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
-    codes, _ = rows.answers(*plan.thresholds())
+    codes, _ = rows.leave(*plan.thresholds())
     n_classes = len(model.classes)
     n = np.bincount(rows.full, minlength=n_classes)
     lost = np.bincount(rows.full[codes != rows.full], minlength=n_classes)

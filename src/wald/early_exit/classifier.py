@@ -226,9 +226,9 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         if table is not X:  # its columns were found by name
             X = table
             self._set_columns(table.shape[1], model.schema.array)
-        if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
+        if not model.decision.two_sided and self.protect in ("positive", "negative"):
             raise ValueError(
-                f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
+                f"protect={self.protect!r} needs two classes, not {model.decision.n_answers}: use 'all' or 'each'."
             )
         protect = by_code(self.protect, model.classes)  # raises for labels that are no classes
         with located(X, model):

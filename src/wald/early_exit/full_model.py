@@ -68,7 +68,7 @@ class FullModel:
         if self._products is None:
             codes = np.array([self.predict(np.repeat(row[None], COPIES, axis=0))[0] for row in rows], dtype=np.int32)
         else:
-            codes = model.decision.codes(self._products(rows).astype(np.float64))
+            codes = model.decision.answers(self._products(rows).astype(np.float64))
         return codes[inverse]
 
     def evaluated(self, preprocessed: Any, raw: Any, n_threads: int) -> Codes:

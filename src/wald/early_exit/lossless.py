@@ -23,7 +23,9 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Rule) -> tuple[Floats
     n = terms.n_terms
     low, high, rounding = bounds(terms, *_feature_ranges(model, rule), model.working_precision(np.float32))
     order = np.concatenate([recipe.terms, np.setdiff1d(np.arange(n), recipe.terms)]).astype(np.int64)
-    margins = model.decision.margins()
+    margins = model.decision.linear_margins()
+    if margins is None:
+        raise ValueError(f"{type(rule).__name__} needs margins that are linear in the scores; this output has none.")
     weights = margins @ terms.coef
     with np.errstate(invalid="ignore"):
         ends = np.stack([np.where(weights == 0, 0.0, weights * low), np.where(weights == 0, 0.0, weights * high)])
@@ -40,7 +42,7 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Rule) -> tuple[Floats
     )
     below = (sum_of_unseen(least) - imputed).min(axis=0)
     above = (sum_of_unseen(most) - imputed).max(axis=0)
-    if model.decision.n_outputs > 1:
+    if not model.decision.two_sided:
         below, above = np.minimum(below, -above), np.maximum(above, -below)
     tolerance = np.full(len(recipe.stage_terms), rounding + model.tie_margin)
     return below, above, tolerance

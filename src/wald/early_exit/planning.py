@@ -81,7 +81,7 @@ def make_plan(
         def traced(early: Stages) -> StageTable:
             return without_exits(model, packed, early).trace(validation.preprocessed, n_threads)
 
-        seen = StageScores.of(traced(recipe.early), validation_codes)
+        seen = StageScores.of(traced(recipe.early), validation_codes, model.decision)
         walk = _walk(model, recipe, seen, validation_scores, request)
         if any(r.spread is not None for r in recipe.early.readouts):
             walk = replace(walk, errors=_standardized_errors(recipe.early, traced, validation_scores))
@@ -89,14 +89,14 @@ def make_plan(
         return costs.evaluation(recipe, packed, walk, dtype)
 
     block, comparing = terms.planning.block(precision), Comparing.of(terms)
-    n_classes = model.decision.n_classes
+    n_classes = model.decision.n_answers
     return build_plan(
         Problem(
             terms=terms,
             units=units,
             order_rows=order.preprocessed,
             scores=scores,
-            confidence=np.abs(_confidence(model, scores)),
+            confidence=np.abs(_distances(model, scores)),
             order=request.order,
             rule=request.rule,
             risk=request.risk,
@@ -107,7 +107,7 @@ def make_plan(
             surrogates=None if comparing is None else comparing.surrogates(order.preprocessed, scores, n_classes),
             evaluate=evaluate,
             rng=request.rng,
-            threshold=model.decision.threshold,
+            threshold=model.decision.centre or 0.0,
             races=_races(model, units, request),
             also_ordered_by=_priced_by_columns(model, units, request),
         )
@@ -126,7 +126,7 @@ def _races(model: AdditiveModel, units: Units, request: Request) -> bool:
     decision, terms = model.decision, model.terms
     own = Summed.of(terms) is not None and owners_of(terms) is not None
     apart = own and len(units.members) == terms.n_terms
-    few = 2 < decision.n_classes <= _core.LIMITS["race_classes"] and decision.kind == "argmax"
+    few = 2 < decision.n_answers <= _core.LIMITS["race_classes"] and decision.races
     return apart and few and units.buys is None and request.rule.needs.error_scales
 
 
@@ -137,9 +137,7 @@ def _standardized_errors(early: Stages, traced: Callable[[Stages], StageTable], 
         Readout(np.zeros_like(r.weights) if r.spread is None else r.spread[None], np.array([r.spread_bias]))
         for r in early.readouts
     ]
-    estimates, variances = (traced(replace(early, readouts=r)).scores for r in (plain, variance))
-    assert estimates is not None
-    assert variances is not None
+    estimates, variances = (traced(replace(early, readouts=r)).margins for r in (plain, variance))
     errors: Floats = (estimates - scores[:, :1]) / np.sqrt(np.maximum(variances, LEAST_VARIANCE))
     return errors
 
@@ -189,9 +187,9 @@ def plan_without_stages(model: AdditiveModel) -> Plan:
     )
 
 
-def _confidence(model: AdditiveModel, scores: Floats) -> Floats:
-    """Confidence of full scores; with one output, the distance to the threshold."""
-    return np.asarray(model.decision.judge(scores)[1], dtype=np.float64)
+def _distances(model: AdditiveModel, scores: Floats) -> Floats:
+    """How far full scores lie from another answer."""
+    return np.asarray(model.decision.distances(scores), dtype=np.float64)
 
 
 def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
@@ -207,7 +205,7 @@ def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
         return "float64"
     some = X[:PRECISION_ROWS]
     scores, errors = packed.scores(some, model.working_precision, request.n_threads, single=True)
-    unsure = np.abs(_confidence(model, scores)) <= errors
+    unsure = np.abs(_distances(model, scores)) <= errors
     return "float32" if np.count_nonzero(unsure) <= MOST_REDONE * len(unsure) else "float64"
 
 
@@ -252,8 +250,8 @@ def _walk(model: AdditiveModel, recipe: Recipe, traced: StageScores, scores: Flo
     """The walk of the validation rows, for the rule."""
     partial = request.rule.readout == "partial"
     imputed = low = high = slack = None
-    binary = traced.scores is not None
-    if partial and binary:
+    output = model.decision
+    if partial and output.two_sided:
         imputed = np.array([r.bias[0] for r in recipe.early.readouts]) - model.terms.intercept[0]
     if request.rule.needs.bounds:
         low, high, slack = remainders(model, recipe, request.rule)
@@ -262,16 +260,16 @@ def _walk(model: AdditiveModel, recipe: Recipe, traced: StageScores, scores: Flo
         full_scores=scores,
         stages=recipe.stages,
         stage_costs=recipe.stage_costs,
-        scores=None if traced.scores is None else traced.scores.astype(np.float64),
-        codes=traced.codes,
-        confidence=None if traced.confidence is None else traced.confidence.astype(np.float64),
-        full_confidence=None if binary else _confidence(model, scores),
-        threshold=model.decision.threshold if binary else 0.0,
+        margins=traced.margins.astype(np.float64),
+        answers=traced.answers,
+        losses=traced.losses,
+        full_margins=None if output.two_sided else _distances(model, scores),
+        threshold=output.centre or 0.0,
         intercept=float(model.terms.intercept[0]),
         imputed=imputed,
         remainder_low=low,
         remainder_high=high,
         slack=slack,
-        n_classes=model.decision.n_classes,
+        n_classes=output.n_answers,
         protect=request.protect,
     )

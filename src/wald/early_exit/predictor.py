@@ -260,11 +260,11 @@ class Predictor:
 
     def trace(self, X: Any, n_threads: int) -> tuple[NDArray[np.float64], Codes]:
         """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
-        decision, Z = self.model.decision, to_array(preprocessed(self.model, X), self.model.terms.accepts.conversion)
+        Z = to_array(preprocessed(self.model, X), self.model.terms.accepts.conversion)
         check_finite(self.model, Z)
-        early = self._cascade.trace(Z, n_threads).judged
+        early = self._cascade.trace(Z, n_threads).margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
-        last = full[:, 0] if decision.n_outputs == 1 else decision.judge(full)[1]
+        last = self.model.decision.judged(full)[1]
         codes, stages, _ = self._cascade.predict(Z, *self._reach(None), n_threads)
         self._undo_unsafe_exits(Z, codes, stages, n_threads)
         if self.plan.evaluate_all:

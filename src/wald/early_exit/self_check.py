@@ -26,6 +26,7 @@ from ..models import AdditiveModel, TreeClassifier
 from ..models.families import family_of
 from ..models.protocols import Stepped
 from ..models.wrappers import peel
+from ..outputs import Labels
 from .full_model import as_met, keeping_rows
 from .predictor import Predictor
 from .rows import preprocessed
@@ -384,10 +385,12 @@ def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors
     if own.ndim == 1:
         ours = ours[:, 0] if ours.shape[1] == 1 else ours
     unsure: NDArray[np.bool_] = np.zeros(len(own), dtype=bool)
-    if model.decision.kind == "votes" and own.ndim == 2 and own.shape[1] == model.decision.n_classes:
+    output = model.decision
+    by_class = own.ndim == 2 and own.shape[1] == output.n_answers
+    if isinstance(output, Labels) and output.kind == "votes" and by_class:
         unsure = np.asarray((np.abs(scores) <= 4 * errors[:, None]).any(axis=1), dtype=bool)
         if getattr(model.leaf, "decision_function_shape", "ovo") == "ovr":
-            ours = model.decision.votes_and_sums(scores)
+            ours = output.votes_and_sums(scores)
     relative = RELATIVE[min(8, own.dtype.itemsize, model.dtype.itemsize)]
     tolerance = 4 * errors + relative * _largest(own)
     tolerance[unsure] = np.inf

@@ -69,8 +69,5 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
 
 
 def _no_scores(model: AdditiveModel, plan: Plan) -> StageScores:
-    codes = np.zeros(0, dtype=np.int32)
-    table = np.zeros((0, 0), dtype=plan.precision)
-    if model.decision.n_outputs == 1:
-        return StageScores(full=codes, scores=table)
-    return StageScores(full=codes, codes=codes.reshape(0, 0), confidence=table)
+    full, margins = np.zeros(0, dtype=np.int32), np.zeros((0, 0), dtype=plan.precision)
+    return StageScores(full=full, margins=margins, answers=None if model.decision.two_sided else full.reshape(0, 0))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..outputs import Labels as Decision
 from .compiled import CompiledTerms
-from .decision import Decision
 from .interface import AtEnd, Cascade, Decided, Decisions, Packed
 from .python_engine import PythonTerms
 from .stages import LEAST_VARIANCE, NO_STAGES, Readout, RunningSums, Stages

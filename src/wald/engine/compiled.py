@@ -90,10 +90,10 @@ class CompiledCascade:
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""
         parts = [self._engine.trace(piece.rows, n_threads) for piece in pieces(X, self._conversion)]
-        if self._model.decision.n_outputs == 1:
-            return StageTable(scores=np.concatenate(parts))
-        codes, confidence = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return StageTable(codes=codes, confidence=confidence)
+        if self._model.decision.two_sided:
+            return StageTable(margins=np.concatenate(parts))
+        answers, margins = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return StageTable(margins=margins, answers=answers)
 
     def _piece(self, piece: Piece, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         if len(piece.rows) < INLINE_ROWS:

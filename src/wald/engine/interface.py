@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..outputs import Output
 from ..utils.stage_table import StageTable
-from .decision import Decision
 from .stages import Stages
 
 Floats = NDArray[np.float64]
@@ -53,8 +53,8 @@ class Decided(Protocol):
     """The facts of a model that an engine needs in addition to its terms."""
 
     @property
-    def decision(self) -> Decision:
-        """Rule from scores to labels."""
+    def decision(self) -> Output:
+        """Rule from scores to answers."""
 
     @property
     def tie_margin(self) -> float:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from .. import _core
 from ..utils.exits import exits
 from ..utils.stage_table import StageTable
-from .decision import Decision
 from .interface import AtEnd, Codes, Decided, Decisions, Floats, Working
 from .rows import PLAIN, Conversion, n_rows_of, take, to_array
 from .stages import Stages
@@ -146,25 +145,24 @@ class PythonCascade:
         values = self._packed.terms.values(X, self._packed.order)
         finite = np.isfinite(values).all(axis=1)
         estimates = [self._estimate(values, t) for t in range(len(self._stage_terms))]
-        n = n_rows_of(X)
-        if self._model.decision.n_outputs == 1:
-            scores = np.column_stack([np.empty((n, 0)), *estimates])
-            scores[~finite] = np.nan
-            return StageTable(scores=scores)
-        judged = [judge(self._model.decision, z) for z in estimates]
-        codes = np.column_stack([np.empty((n, 0), np.int32), *(c for c, _ in judged)]).astype(np.int32)
-        confidence = np.column_stack([np.empty((n, 0)), *(c for _, c in judged)])
-        codes[~finite], confidence[~finite] = _core.NOT_FINITE, np.nan
-        return StageTable(codes=codes, confidence=confidence)
+        n, output = n_rows_of(X), self._model.decision
+        judged = [output.judged(z) for z in estimates]
+        margins = np.column_stack([np.empty((n, 0)), *(m for _, m in judged)])
+        margins[~finite] = np.nan
+        if output.two_sided:
+            return StageTable(margins=margins)
+        answers = np.column_stack([np.empty((n, 0), np.int32), *(a for a, _ in judged)]).astype(np.int32)
+        answers[~finite] = _core.NOT_FINITE
+        return StageTable(margins=margins, answers=answers)
 
     def decide(self, scores: NDArray[Any], error: float) -> Codes:
         """Codes of full scores with error at most `error`."""
         full = np.asarray(scores, dtype=np.float64)
-        return decide(self._model.decision, full, np.full(len(full), error + self._model.tie_margin))
+        return self._settled(full, np.full(len(full), error))
 
     def _answer(self, X: Any, n_stages: int, at_end: AtEnd, codes: Codes, stages: Codes) -> None:
         """Write the codes and stages of some rows."""
-        decision, order = self._model.decision, self._packed.order
+        output, order = self._model.decision, self._packed.order
         active = np.arange(len(codes))
         values = np.empty((len(codes), int(self._stage_terms[n_stages - 1]) if n_stages else 0))
         evaluated = 0
@@ -177,7 +175,7 @@ class PythonCascade:
             finite = np.isfinite(z).all(axis=1)
             label, leaves = self._leaving(z, t)
             if at_end == "answer" and t == n_stages - 1:
-                leaves, label = np.ones(len(z), dtype=bool), decision.codes(z) if decision.kind == "sign" else label
+                leaves, label = np.ones(len(z), dtype=bool), output.answers(z) if output.two_sided else label
             label = np.where(finite, label, _core.NOT_FINITE)
             decided = leaves | ~finite
             codes[active[decided]], stages[active[decided]] = label[decided], t
@@ -186,8 +184,7 @@ class PythonCascade:
             complete = self._packed.completed(take(X, active), values[active, :evaluated])
             scores, errors = self._packed.totals(complete, self._model.working_precision(X.dtype))
             finite = np.isfinite(scores).all(axis=1)
-            answers = decide(decision, scores, errors + self._model.tie_margin)
-            codes[active] = np.where(finite, answers, _core.NOT_FINITE)
+            codes[active] = np.where(finite, self._settled(scores, errors), _core.NOT_FINITE)
         if at_end == "pending":
             stages[active] = n_stages
 
@@ -199,73 +196,16 @@ class PythonCascade:
     def _leaving(self, z: Floats, stage: int) -> tuple[Codes, NDArray[np.bool_]]:
         """Labels of estimates, and whether the rows exit at this stage."""
         low, high = self._low[stage], self._high[stage]
-        if self._model.decision.n_outputs == 1:
-            leaves, above = exits(z[:, 0], low, high)
+        label, margins = self._model.decision.judged(z)
+        if self._model.decision.two_sided:
+            leaves, above = exits(margins, low, high)
             return above.astype(np.int32), leaves
-        label, confidence = judge(self._model.decision, z)
-        return label, exits(confidence, None, high)[0]
+        return label, exits(margins, None, high)[0]
 
-
-def judge(decision: Decision, z: Floats) -> tuple[Codes, Floats]:
-    """Labels of estimates of several outputs, and their confidence; a row without positive confidence cannot exit.
-
-    Parameters
-    ----------
-    decision : Decision
-        A decision of kind "argmax" or "votes".
-    z : float64 ndarray of shape (n_rows, n_outputs)
-
-    Returns
-    -------
-    codes : int32 ndarray of shape (n_rows,)
-    confidence : float64 ndarray of shape (n_rows,)
-        NaN where an estimate is NaN.
-    """
-    by_class = z if decision.kind == "argmax" else _smallest(decision, z)
-    codes = by_class.argmax(axis=1).astype(np.int32)
-    if decision.kind == "votes":
-        return codes, by_class[np.arange(len(z)), codes]
-    with np.errstate(invalid="ignore"):
-        second, first = np.partition(by_class, (-2, -1), axis=1)[:, -2:].T
-        return codes, np.where(np.isnan(by_class).any(axis=1), np.nan, first - second)
-
-
-def decide(decision: Decision, scores: Floats, errors: Floats) -> Codes:
-    """Labels of full scores with bounded errors; `HAND_OVER` where the error may change the label.
-
-    Parameters
-    ----------
-    decision : Decision
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-    errors : float64 ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    int32 ndarray of shape (n_rows,)
-    """
-    unsure = ~(errors < np.inf)
-    if decision.kind == "sign":
-        codes, distance = decision.codes(scores), scores[:, 0] - decision.threshold
-        unsure |= np.isnan(distance) | ((np.abs(distance) <= errors) & (errors > 0))
-    elif decision.kind == "argmax":
-        codes, confidence = judge(decision, scores)
-        unsure |= ~(confidence >= 0) | ((confidence <= 2 * errors) & (errors > 0))
-        unsure |= np.abs(scores.max(axis=1)) > decision.saturation
-    else:
-        near = (np.abs(scores) <= errors[:, None]) & (errors > 0)[:, None]  # may be a vote for either class
-        votes, possible = np.zeros((2, len(scores), decision.n_classes))
-        for pair, (i, j) in enumerate(decision.pairs()):
-            votes[:, i] += ~near[:, pair] & (scores[:, pair] > 0)
-            votes[:, j] += ~near[:, pair] & ~(scores[:, pair] > 0)
-            possible[:, [i, j]] += near[:, pair, None]
-        codes = votes.argmax(axis=1)
-        most = votes.max(axis=1, keepdims=True)
-        classes = np.arange(decision.n_classes)
-        wins_ties = classes != codes[:, None] if decision.break_ties else classes < codes[:, None]
-        possible += votes
-        overtakes = (classes != codes[:, None]) & ((possible > most) | ((possible == most) & wins_ties))
-        unsure |= np.isnan(scores).any(axis=1) | overtakes.any(axis=1)
-    return np.where(unsure, _core.HAND_OVER, codes).astype(np.int32)
+    def _settled(self, scores: Floats, errors: Floats) -> Codes:
+        """Answers of full scores; `HAND_OVER` where the error may change them."""
+        answers, sure = self._model.decision.settled(scores, errors + self._model.tie_margin)
+        return np.where(sure, answers, _core.HAND_OVER).astype(np.int32)
 
 
 def _sums(values: Floats, weights: Floats, bias: Floats) -> Floats:
@@ -274,12 +214,3 @@ def _sums(values: Floats, weights: Floats, bias: Floats) -> Floats:
     for j in range(values.shape[1]):
         sums += values[:, j, None] * weights[:, j]
     return sums
-
-
-def _smallest(decision: Decision, z: Floats) -> Floats:
-    """Smallest pairwise score of every class against its rivals."""
-    smallest = np.full((len(z), decision.n_classes), np.inf)
-    for pair, (i, j) in enumerate(decision.pairs()):
-        smallest[:, i] = np.minimum(smallest[:, i], z[:, pair])
-        smallest[:, j] = np.minimum(smallest[:, j], -z[:, pair])
-    return smallest

@@ -145,6 +145,6 @@ def model_facts(fast: Any) -> dict[str, Any]:
         "n_features": getattr(fast, "n_features_in_", None),  # texts have no number of features
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "classes": fast.classes_,
-        "binary": model.decision.n_outputs == 1,
+        "binary": model.decision.two_sided,
         "checked": str(agreement) if agreement is not None and agreement.n_rows else None,
     }

@@ -23,6 +23,7 @@ from .linear import LinearTerms
 from .links import NO_LINKS, Link
 from .model import AdditiveModel
 from .packing import NO_SURROGATES, Surrogates
+from .plain import terms_for
 from .protocols import Foldable
 from .readers.one_class import knows_one_class
 from .refusals import refusal
@@ -98,7 +99,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     >>> model = decompose(LogisticRegression(max_iter=1000).fit(X, y))
     >>> model.decision.kind, model.terms.n_terms, model.terms.n_outputs
     ('argmax', 4, 3)
-    >>> bool((model.classes[model.decision.codes(model.terms.scores(X))] == model.estimator.predict(X)).all())
+    >>> bool((model.classes[model.decision.answers(model.terms.scores(X))] == model.estimator.predict(X)).all())
     True
     """
     estimator = fitted_for_good(estimator) or estimator
@@ -134,7 +135,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         schema = replace(schema, library="pipeline")
     return AdditiveModel(
         estimator=estimator,
-        terms=terms,
+        terms=terms_for(decision, terms),
         decision=decision,
         preprocessing=preprocessing,
         classes=np.array(leaf.classes_) if reading.classes is None else reading.classes,

@@ -163,7 +163,7 @@ def _labels(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         yield "pass the innermost model: this pipeline has preprocessing that the terms do not include"
         return
     scores, errors = pack(terms).scores(X, model.working_precision, 1)
-    codes, confidence = model.decision.judge(scores)
+    codes, confidence = model.decision.answers(scores), model.decision.distances(scores)
     own = codes_of_labels(model.classes, estimator.predict(X))
     wrong = (codes != own) & (np.abs(confidence) > 2 * errors + model.tie_margin)
     if wrong.any():

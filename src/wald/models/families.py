@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine import Decision
+from ..outputs import Output
 from .boosters import BoosterClassifier
 from .links import NO_LINKS, Link, Links, as_they_are, by_columns, softmax_of_float32
 from .readers.attentive import ATTENTIVE_LINEAR, BOOSTED_STUMPS, read_boosted_stumps, read_boosted_votes
@@ -70,8 +70,8 @@ class Reading:
     ----------
     terms : Terms
         Terms of its scores.
-    decision : Decision
-        Rule from scores to labels.
+    decision : Output
+        What is asked of the scores.
     dtype : dtype
         The least precise dtype of its coefficients.
     steps : list of (str, transformer), default=[]
@@ -99,7 +99,7 @@ class Reading:
     """
 
     terms: Terms
-    decision: Decision
+    decision: Output
     dtype: np.dtype[Any]
     steps: list[tuple[str, Any]] = field(default_factory=list)
     folded: bool = False

@@ -101,7 +101,7 @@ class Link:
         int32 ndarray of shape (n_rows,)
         """
         if self.kind == "none":
-            return decision.codes(scores)
+            return decision.answers(scores)
         probabilities = self.probabilities(scores)
         codes = probabilities[:, 1] > 0.5 if self.kind in ("sigmoid", "expit") else probabilities.argmax(axis=1)
         return codes.astype(np.int32)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..engine import Decision
+from ..outputs import Output
 from .columns import READ_BY_TRANSFORM
 from .encoding import facts
 from .links import NO_LINKS, Links
@@ -35,8 +35,8 @@ class AdditiveModel:
         The fitted estimator, whose labels are the reference. It also labels the rows that the engine leaves undecided.
     terms : Terms
         The score as a sum, for rows after `preprocessing`.
-    decision : Decision
-        The rule from scores to labels.
+    decision : Output
+        What is asked of the scores.
     preprocessing : Pipeline or None
         Fitted steps that are applied to raw rows first; None if the terms take raw rows.
     classes : ndarray of shape (n_classes,)
@@ -76,7 +76,7 @@ class AdditiveModel:
 
     estimator: Any
     terms: Terms
-    decision: Decision
+    decision: Output
     preprocessing: Any
     classes: NDArray[Any]
     schema: Schema

@@ -153,7 +153,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_rows,)
         """
         scores = self._scores(X)
-        codes, confidence = self.decision.judge(scores)
+        codes, confidence = self.decision.answers(scores), self.decision.distances(scores)
         near = confidence <= 2 * self.tie_margin if self.tie_margin > 0 else np.zeros(len(codes), dtype=bool)
         near |= np.abs(scores).max(axis=1, initial=0.0) > self.decision.saturation
         if near.any():

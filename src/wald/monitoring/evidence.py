@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Counts = Sequence[int] | npt.NDArray[np.int64]
+Counts = Sequence[float] | npt.NDArray[np.int64]
 
 #: Weight of the prior of a rate, in events. It has this share of the capital; the rest is for rates far from it.
 _RATE_EVENTS, _AIMED = 6.0, 0.75
@@ -23,13 +23,16 @@ _SHARE_ROWS = 0.5
 _BISECTIONS = 60
 
 
-def log_rate_evidence(events: int, n: int, rate: float, aimed_at: float) -> float:
+def log_rate_evidence(events: float, n: float, rate: float, aimed_at: float) -> float:
     """Evidence that the rate of an event is not ``rate``.
+
+    Losses between 0 and 1 count as parts of events: the likelihood of a trial is then convex in its loss, so that the
+    capital grows no faster than with events of the same rate.
 
     Parameters
     ----------
-    events, n : int
-        Events among `n` independent trials.
+    events, n : number
+        Events among `n` independent trials, or the sum of their losses.
     rate : float
         Between 0 and 1, both included.
     aimed_at : float
@@ -49,7 +52,7 @@ def log_rate_evidence(events: int, n: int, rate: float, aimed_at: float) -> floa
     return float(mixture - likelihood)
 
 
-def rate_interval(events: int, n: int, level: float, aimed_at: float) -> tuple[float, float]:
+def rate_interval(events: float, n: float, level: float, aimed_at: float) -> tuple[float, float]:
     """Rates that the trials do not refute: they hold at all times together, but for the probability ``level``."""
     if n == 0:
         return 0.0, 1.0

@@ -47,25 +47,28 @@ class Line:
     Attributes
     ----------
     state : {"holding", "broken"}
-    n_audits, n_disagreements : int
-        Audited rows of the stratum, and those whose label the full model does not give.
-    refuted_by : (int, int) or None
+    n_audits : int
+        Audited rows of the stratum.
+    n_disagreements : int or float
+        The sum of their losses; where these are 0 or 1, a number of rows.
+    refuted_by : (number, number) or None
         Disagreements and audits that refute the promise: those of all rows, or of the newest.
     """
 
     def __init__(self, stratum: Stratum, level: float) -> None:
         self.name, self.code, self.risk = stratum
         self._limit = math.log(2.0 / level)  # half of the level is for all rows, half for the windows
-        self.n_audits = self.n_disagreements = 0
+        self.n_audits = 0
+        self.n_disagreements: float = 0
         self.state: State = "holding"
-        self.refuted_by: tuple[int, int] | None = None
+        self.refuted_by: tuple[float, float] | None = None
         self.begin()
 
     def begin(self) -> None:
         """Begin the windows at the present counts."""
         self._windows = Windows([self.n_audits, self.n_disagreements])
 
-    def add(self, audits: int, disagreements: int) -> None:
+    def add(self, audits: int, disagreements: float) -> None:
         """Count audits, and test the promise if some of them disagree."""
         self.n_audits += audits
         self.n_disagreements += disagreements
@@ -84,7 +87,7 @@ class Line:
                 self.state, self.refuted_by = "broken", (events, n)
                 return
 
-    def _evidence(self, events: int, n: int) -> float:
+    def _evidence(self, events: float, n: float) -> float:
         assert self.risk is not None
         return log_rate_evidence(events, n, self.risk, aimed_at(self.risk))
 

@@ -20,8 +20,8 @@ from .words import news, printed
 
 __all__ = ["STATES", "DriftWarning", "Monitor", "require_audits"]
 
-#: Counts of audits: one number, or one for each class that the full model gives.
-Counts = int | Sequence[int] | npt.NDArray[Any]
+#: Counts of audits, or sums of their losses: one number, or one for each class that the full model gives.
+Counts = float | Sequence[float] | npt.NDArray[Any]
 
 
 class DriftWarning(UserWarning):
@@ -138,7 +138,8 @@ class Monitor:
 
     def _clear(self) -> None:
         self._shares = Shares(self.reference)
-        self.n_audits = self.n_disagreements = self.n_unwatched = 0
+        self.n_audits = self.n_unwatched = 0
+        self.n_disagreements: float = 0
         level = BROKEN_LEVEL / len(self.strata)
         self.lines = tuple(Line(stratum, level) for stratum in self.strata)
         self._of_lines: State = "holding"  # the worst of the lines
@@ -209,9 +210,10 @@ class Monitor:
         ----------
         stages : array-like of int of shape (T + 1,)
             Rows that left at each stage.
-        audits, disagreements : int or array-like of int of shape (n_classes,), default=0
-            Audited rows among them, and those whose label the full model does not give; or both by the class that the
-            full model gives. Lines for classes need the latter.
+        audits, disagreements : number or array-like of shape (n_classes,), default=0
+            Audited rows among them, and those whose answer the full model does not give (where such answers lose
+            between 0 and 1, the sum of their losses); or both by the class that the full model gives. Lines for classes
+            need the latter.
         one_per_group : bool, default=False
             Whether the rows are of different groups that were not counted before, as from `pick`. Where the promise is
             about groups, other rows are not counted, and the state is "unwatched" at best.
@@ -222,7 +224,7 @@ class Monitor:
             If counts are negative or do not fit together.
         """
         counts = [int(count) for count in stages]
-        audited, lost = _counts(audits), _counts(disagreements)
+        audited, lost = _counts(audits), _losses(disagreements)
         self._require(counts, audited, lost)
         with self._lock:
             before = self.state
@@ -234,7 +236,7 @@ class Monitor:
         if changed:
             self._tell()
 
-    def _require(self, counts: Sequence[int], audits: Sequence[int], disagreements: Sequence[int]) -> None:
+    def _require(self, counts: Sequence[int], audits: Sequence[int], disagreements: Sequence[float]) -> None:
         by_class = max((line.code for line in self.strata if line.code is not None), default=-1) + 1
         fit = len(audits) == len(disagreements) and (len(audits) == 1 or len(audits) >= by_class)
         fit = fit and all(0 <= lost <= n for n, lost in zip(audits, disagreements, strict=True))
@@ -268,24 +270,24 @@ class Monitor:
             self._tell()
         return audited
 
-    def record_audit(self, disagrees: bool, code: int | None = None) -> None:
+    def record_audit(self, disagrees: float, code: int | None = None) -> None:
         """Count the audit of a row that `record_one` has chosen.
 
         Parameters
         ----------
-        disagrees : bool
-            Whether the full model gives another label.
+        disagrees : bool or float
+            Whether the full model gives another answer; or what the answer loses, between 0 and 1.
         code : int or None, default=None
             The class that the full model gives; lines for classes need it.
         """
         with self._lock:
             before = self.state
-            self._audit({code: (1, int(disagrees))})
+            self._audit({code: (1, _number(disagrees))})
             changed = self.state != before
         if changed:
             self._tell()
 
-    def _count(self, counts: Sequence[int], audits: Sequence[int], disagreements: Sequence[int]) -> None:
+    def _count(self, counts: Sequence[int], audits: Sequence[int], disagreements: Sequence[float]) -> None:
         """Add to all counts, and test where it is time."""
         self._shares.add(counts)
         known = len(audits) > 1
@@ -293,9 +295,9 @@ class Monitor:
         self._audit({code if known else None: pair for code, pair in pairs})
         self._compare_shares()
 
-    def _audit(self, by_class: Mapping[int | None, tuple[int, int]]) -> None:
+    def _audit(self, by_class: Mapping[int | None, tuple[int, float]]) -> None:
         """Add audits and disagreements by the full model's class, of which None is not known."""
-        audits, lost = (sum(pair[i] for pair in by_class.values()) for i in (0, 1))
+        audits, lost = sum(n for n, _ in by_class.values()), sum(lost for _, lost in by_class.values())
         self.n_audits += audits
         self.n_disagreements += lost
         for line in self.lines:
@@ -403,7 +405,7 @@ class Monitor:
         self,
         stages: Sequence[int],
         audits: int,
-        disagreements: int,
+        disagreements: float,
         state: State,
         *,
         unwatched: int,
@@ -501,3 +503,13 @@ class Monitor:
 def _counts(given: Counts) -> list[int]:
     """One count, or those of the classes, as integers."""
     return [int(count) for count in np.atleast_1d(np.asarray(given)).tolist()]
+
+
+def _losses(given: Counts) -> list[float]:
+    """One sum of losses, or those of the classes."""
+    return [_number(lost) for lost in np.atleast_1d(np.asarray(given)).tolist()]
+
+
+def _number(lost: float) -> float:
+    """A sum of losses; as an integer where it is whole."""
+    return int(lost) if lost == int(lost) else float(lost)

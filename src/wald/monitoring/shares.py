@@ -65,17 +65,17 @@ class Shares:
         tested = list(self._windows.closing(totals))
         if self.n_rows >= self._next_whole_test:
             self._next_whole_test = self.n_rows * _GROWTH
-            tested.append((totals, 0.0))
+            tested.append(([*totals], 0.0))
         return any(self.evidence(counts[1:]) >= limit + price for counts, price in tested)
 
-    def evidence(self, counts: Sequence[int]) -> float:
+    def evidence(self, counts: Sequence[float]) -> float:
         """Evidence that rows with these counts fall into stages with other probabilities than the rows of fit."""
         if not sum(self.reference):
             return 0.0
         return log_shift_evidence(self._grouped(counts), self._grouped(self.reference))
 
-    def _grouped(self, counts: Sequence[int]) -> list[int]:
-        grouped = [0] * (self._group[0] + 1)
+    def _grouped(self, counts: Sequence[float]) -> list[float]:
+        grouped: list[float] = [0] * (self._group[0] + 1)
         for group, count in zip(self._group, counts, strict=True):
             grouped[group] += count
         return grouped

@@ -17,19 +17,19 @@ class Windows:
 
     Parameters
     ----------
-    totals : sequence of int
+    totals : sequence of numbers
         The counts so far, of which ``totals[0]`` counts trials.
     """
 
-    def __init__(self, totals: Sequence[int]) -> None:
+    def __init__(self, totals: Sequence[float]) -> None:
         self._starts = [list(totals) for _ in range(LEVELS)]
 
-    def running(self, totals: Sequence[int]) -> Iterator[tuple[list[int], float]]:
+    def running(self, totals: Sequence[float]) -> Iterator[tuple[list[float], float]]:
         """Counts of every window that runs, and the logarithm of one over its share."""
         for level, start in enumerate(self._starts):
             yield [now - then for now, then in zip(totals, start, strict=True)], self._price(level, start[0])
 
-    def closing(self, totals: Sequence[int]) -> Iterator[tuple[list[int], float]]:
+    def closing(self, totals: Sequence[float]) -> Iterator[tuple[list[float], float]]:
         """The same of the windows that are full, which end here; the next ones begin."""
         for level, start in enumerate(self._starts):
             if totals[0] - start[0] >= _length(level):
@@ -37,8 +37,8 @@ class Windows:
                 self._starts[level] = list(totals)
 
     @staticmethod
-    def _price(level: int, begun: int) -> float:
-        k = begun // _length(level)
+    def _price(level: int, begun: float) -> float:
+        k = int(begun) // _length(level)
         return math.log((level + 1) * (level + 2)) + math.log((k + 1) * (k + 2))
 
 

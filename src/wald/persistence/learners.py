@@ -15,9 +15,10 @@ from ..models.linear import MOST_FEATURES
 from ..online.attention import settings
 from ..online.classifier import AttentiveClassifier
 from ..online.problem import Problem
+from ..outputs.labels import MOST_CLASSES
 from . import values
 from .estimators import decode_names, decode_plain, encode_names, encode_plain
-from .models import MOST_CLASSES, decode_labels, encode_labels
+from .models import decode_labels, encode_labels
 
 #: Parameters that are no plain values.
 LEFT_OUT = ("class_weight", "feature_costs")

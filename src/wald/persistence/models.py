@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..codec.arrays import Arrays, Stock, require, text_array
-from ..codec.header import Section, number
-from ..models import AdditiveModel, Decision, Schema, families
+from ..codec.header import FileFormatError, Section, number
+from ..models import AdditiveModel, Schema, families
 from ..models.encoding import decode_terms, encode_terms
+from ..models.plain import terms_for
+from ..outputs import Output, known_outputs
 
-#: Largest number of classes that the engine takes.
-MOST_CLASSES: int = _core.LIMITS["classes"]
 LABELS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 #: Dtypes of coefficients.
 WORKING = ("float16", "float32", "float64", *LABELS[:9])
@@ -23,18 +21,11 @@ WORKING = ("float16", "float32", "float64", *LABELS[:9])
 
 def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
     """Describe a model without its preprocessing, and put its arrays into ``arrays``."""
-    terms, decision = model.terms, model.decision
+    terms = model.terms
     return {
         "family": terms.family,
         "terms": encode_terms(terms, arrays),
-        "decision": {
-            "kind": decision.kind,
-            "n_classes": int(decision.n_classes),
-            "threshold": number(decision.threshold),
-            "tie_positive": bool(decision.tie_positive),
-            "break_ties": bool(decision.break_ties),
-            "saturation": number(decision.saturation),
-        },
+        "output": _encode_output(model.decision),
         "labels": encode_labels(model.classes, arrays),
         "n_columns": None if model.schema.n_columns is None else int(model.schema.n_columns),
         "allow_nan": bool(model.allow_nan),
@@ -51,18 +42,18 @@ def decode_model(section: Section, stock: Stock, preprocessing: bool = False) ->
     """
     known = families()
     family = known[section.choice("family", tuple(known))]
-    decision = _decode_decision(section.section("decision"))
-    terms = decode_terms(family, section.section("terms"), stock, decision.n_outputs)
+    output = _decode_output(section.section("output"))
+    terms = decode_terms(family, section.section("terms"), stock, output.n_outputs)
     n_features = terms.n_features
     n_columns = section.take("n_columns")
     fits = n_columns is None or (type(n_columns) is int and n_columns > 0 and preprocessing)
     require(fits or n_columns == n_features, "header.model.n_columns fits no coefficients")
     model = AdditiveModel(
         estimator=None,
-        terms=terms,
-        decision=decision,
+        terms=terms_for(output, terms),
+        decision=output,
         preprocessing=None,
-        classes=decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes, False),
+        classes=decode_labels(section.choice("labels", ("array", "object")), stock, output.n_answers, False),
         schema=Schema(n_columns),
         allow_nan=section.flag("allow_nan"),
         tie_margin=section.number("tie_margin", 0.0, finite=False),
@@ -73,21 +64,22 @@ def decode_model(section: Section, stock: Stock, preprocessing: bool = False) ->
     return model, n_features
 
 
-def _decode_decision(section: Section) -> Decision:
-    kind = section.choice("kind", ("sign", "argmax", "votes"))
-    threshold = section.number("threshold", finite=False)
-    least = {"sign": 1 if threshold == math.inf else 2, "argmax": 2, "votes": 3}[kind]
-    n_classes = section.integer("n_classes", least, 2 if kind == "sign" else MOST_CLASSES)
-    decision = Decision(
-        kind,
-        n_classes,
-        threshold,
-        section.flag("tie_positive"),
-        section.flag("break_ties"),
-        section.number("saturation", finite=False),
-    )
-    section.done()
-    return decision
+def _encode_output(output: Output) -> dict[str, Any]:
+    """Describe what is asked of the scores."""
+    if not output.name:
+        raise ValueError(f"{type(output).__name__} cannot be saved: it has no name for files. Keep it with pickle.")
+    return {"name": output.name, **output.encode()}
+
+
+def _decode_output(section: Section) -> Output:
+    known = known_outputs()
+    cls = known[section.choice("name", tuple(known))]
+    try:
+        return cls.decode(section)
+    except FileFormatError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise FileFormatError(f"{section.where} does not fit together: {error}") from None
 
 
 # ---- labels ----------------------------------------------------------------------------------------------------------

@@ -36,9 +36,11 @@ def encode_monitor(monitor: Monitor, arrays: Arrays) -> dict[str, Any]:
 def decode_monitor(section: Section, stock: Stock) -> dict[str, Any]:
     """Read the counts of a monitor, as `Monitor.restore` takes them."""
     counts: dict[str, Any] = {"stages": _counts(section, "stages")}
-    counts |= {name: section.integer(name, 0, MOST) for name in ("audits", "disagreements", "unwatched")}
+    counts |= {name: section.integer(name, 0, MOST) for name in ("audits", "unwatched")}
+    counts["disagreements"] = _number(section.take("disagreements"), "disagreements")
     counts["state"] = section.choice("state", STATES)
-    columns = [_counts(section, f"line_{name}") for name in ("audits", "disagreements", "broken")]
+    columns: list[Any] = [_counts(section, f"line_{name}") for name in ("audits", "broken")]
+    columns.insert(1, [_number(lost, "line_disagreements") for lost in section.items("line_disagreements")])
     require(len({len(column) for column in columns}) == 1, "header.monitor has lines of different lengths")
     states = ["broken" if broken else "holding" for broken in columns[2]]
     counts["lines"] = list(zip(*columns[:2], states, strict=True))
@@ -52,6 +54,11 @@ def decode_rows(stock: Stock, n_rows: int) -> NDArray[np.intp]:
     rows = stock.integers(ROWS, ("int64",), None, low=0, high=n_rows)
     require(np.all(rows[:-1] < rows[1:]), f"the array {ROWS!r} does not rise")
     return rows.astype(np.intp)
+
+
+def _number(given: Any, name: str) -> float:
+    require(type(given) in (int, float) and 0 <= given < MOST, f"header.monitor.{name} is no sum of losses")
+    return float(given) if type(given) is float else int(given)
 
 
 def _counts(section: Section, name: str) -> list[int]:

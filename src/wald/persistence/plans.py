@@ -17,6 +17,7 @@ from ..models.packing import memory
 from ..models.protocols import Summed
 from ..plan import CostModel, PassTimes, Plan
 from ..stopping import Boundary, Certificate, StageScores
+from ..utils.stage_table import StageTable
 from . import values
 
 COLUMNS = ("low_center", "low_scale", "high_center", "high_scale")
@@ -173,7 +174,7 @@ def _decode_early(raw: Any, stock: Stock, stage_terms: Ints, model: AdditiveMode
         passes = stock.integers("passes", LONG, None, low=1, high=n_stages + 1)
         require(len(passes) and passes[-1] == n_stages and np.all(np.diff(passes) > 0), "the array 'passes' is invalid")
     if section.flag("race"):
-        races = model.decision.kind == "argmax" and 2 <= n_outputs <= MOST_RACE
+        races = model.decision.races and 2 <= n_outputs <= MOST_RACE
         require(races, "there is a race of classes that cannot have one")
         race = stock.floats("race", n_stages, low=0.0, finite=False)
     section.done()
@@ -202,7 +203,7 @@ def _decode_sums(stock: Stock, n_sums: int, n_terms: int) -> RunningSums:
 
 def encode_stage_scores(stage_scores: StageScores, arrays: Arrays) -> None:
     """Put the stage scores of the validation rows into ``arrays``, under names that begin with "stage_scores."."""
-    for name in ("full", "scores", "codes", "confidence"):
+    for name in ("full", "margins", "answers"):  # losses follow from these
         column = getattr(stage_scores, name)
         if column is not None:
             arrays[f"stage_scores.{name}"] = column
@@ -210,16 +211,14 @@ def encode_stage_scores(stage_scores: StageScores, arrays: Arrays) -> None:
 
 def decode_stage_scores(stock: Stock, model: AdditiveModel, plan: Plan) -> StageScores:
     """Read the stage scores of the validation rows."""
-    n_classes = model.decision.n_classes
-    full = stock.integers("stage_scores.full", CODE, None, low=0, high=n_classes)
-    if model.decision.n_outputs == 1:  # scores may be NaN; such a row never exits
-        scores = stock.take("stage_scores.scores", (plan.precision,), len(full), plan.n_stages)
-        return StageScores(full=full, scores=scores)
-    return StageScores(
-        full=full,
-        codes=stock.integers("stage_scores.codes", CODE, len(full), plan.n_stages, low=0, high=n_classes),
-        confidence=stock.take("stage_scores.confidence", (plan.precision,), len(full), plan.n_stages),
-    )
+    output = model.decision
+    full = stock.integers("stage_scores.full", CODE, None, low=0, high=output.n_answers)
+    shape = len(full), plan.n_stages
+    margins = stock.take("stage_scores.margins", (plan.precision,), *shape)  # a row without one never exits
+    if output.two_sided:
+        return StageScores(full=full, margins=margins)
+    answers = stock.integers("stage_scores.answers", CODE, *shape, low=0, high=output.n_answers)
+    return StageScores.of(StageTable(margins=margins, answers=answers), full, output)
 
 
 def check_promise(certificate: Certificate, plan: Plan, by_proof: bool, lossless: bool) -> None:

@@ -105,7 +105,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
-        labels: NDArray[Any] = self.classes_.take(self._model.decision.codes(self._scores(X)))
+        labels: NDArray[Any] = self.classes_.take(self._model.decision.answers(self._scores(X)))
         return labels
 
     @available_if(_has_scores)  # type: ignore[untyped-decorator]  # available_if has no types

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..codec.arrays import Arrays, Stock, require, text_array
-from ..codec.header import Section, number
+from ..codec.arrays import Arrays, Stock, text_array
+from ..codec.header import FileFormatError, Section, number
 from ..models import AdditiveModel, Link, TreeClassifier
+from ..outputs import Labels
 from . import categories
 from .estimators import LIBRARIES
 
@@ -55,10 +56,12 @@ def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | Non
         coded = Section(codes, f"{section.where}.categories")
         codes = categories.decode(coded, stock, model.terms.n_features, names or None)
     section.done()
-    require(kind in LINKS[model.decision.kind], "header.estimator.link does not fit the decision")
+    labels = model.decision
+    if not (isinstance(labels, Labels) and kind in LINKS[labels.kind]):
+        raise FileFormatError("header.estimator.link does not fit the output")
     return TreeClassifier(
         model.terms,
-        model.decision,
+        labels,
         link,
         model.classes,
         model.tie_margin,

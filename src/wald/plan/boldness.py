@@ -71,6 +71,6 @@ def _about(seen: StageScores, protect: Protect) -> list[Line]:
 
 def shares_reached(seen: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:
     """Share of the rows that reach each stage, the full model's included."""
-    _, stage = seen.answers(*boundary.thresholds(q, dtype))
+    _, stage = seen.leave(*boundary.thresholds(q, dtype))
     left = np.bincount(stage, minlength=seen.n_stages + 1)
     return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, seen.n_rows)

@@ -49,8 +49,8 @@ def curve_of(
         return None
 
     def at(q: float) -> tuple[float, float]:
-        codes, stage = scores.answers(*plan.boundary.thresholds(q, plan.precision))
-        return float(plan.stage_costs[stage].mean()), float(np.mean((codes != scores.full)[counted]))
+        codes, stage = scores.leave(*plan.boundary.thresholds(q, plan.precision))
+        return float(plan.stage_costs[stage].mean()), float(np.mean(scores.lost(codes, stage)[counted]))
 
     points = [at(q) for q in (np.inf, *q_grid(scores, plan.boundary, _SCALES).tolist(), 0.0)]
     points = points[min(range(len(points)), key=lambda i: points[i][0]) :: -1]  # at small scales, cost rises again

@@ -126,7 +126,7 @@ def _limits(fast: EarlyExitClassifier) -> tuple[NDArray[np.float64], NDArray[np.
     """Thresholds in use; a confidence has no lower side, and nothing leaves where everything is evaluated."""
     plan = fast.plan_
     low, high = (limits.astype(np.float64) for limits in plan.thresholds())
-    if model_of(fast).decision.n_outputs > 1 or plan.evaluate_all:
+    if not model_of(fast).decision.two_sided or plan.evaluate_all:
         low = np.full_like(low, -np.inf)
     return low, np.full_like(high, np.inf) if plan.evaluate_all else high
 
@@ -151,7 +151,7 @@ def _walks(
     order = ["easy", "typical", "hard"]
     rows = sorted(chosen, key=lambda row: order.index(chosen[row]))
     low, high = _limits(fast)
-    binary = model_of(fast).decision.n_outputs == 1
+    binary = model_of(fast).decision.two_sided
     followed, _ = fast.stage_scores(take(X, np.array(rows)))
     return tuple(
         Walk(
@@ -182,9 +182,8 @@ def _differences(
     """Rows with another label; those of which the full model is surest come first."""
     if not len(rows):
         return ()
-    decision = model_of(fast).decision
     scores = fast.stage_scores(take(X, rows))[0][:, -1]
-    sure = np.abs(scores - decision.threshold) if decision.n_outputs == 1 else scores
+    sure = np.abs(scores - (model_of(fast).decision.centre or 0.0))
     values = RowValues(X, list(fast.schema_.names or ()) or None)
     found = []
     for i in np.argsort(-sure, kind="stable")[:MOST_ROWS].tolist():

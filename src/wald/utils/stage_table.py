@@ -16,45 +16,35 @@ CodeArray = npt.NDArray[np.int32]
 class StageTable:
     """Estimates of some rows at each of T early stages, without exits.
 
-    A binary model is described by `scores`, a multiclass one by `codes` and `confidence`.
-
     Attributes
     ----------
-    scores : float32 or float64 array of shape (N, T), optional
-        Binary: the readout's score at each stage, standardized where the readout has a spread.
-    codes : int32 array of shape (N, T), optional
-        Multiclass: the label that each stage would answer.
-    confidence : float32 or float64 array of shape (N, T), optional
-        Multiclass: confidence of this label, which is compared with the threshold.
+    margins : float32 or float64 array of shape (N, T)
+        What is compared with the thresholds. Two-sided: the estimate itself, standardized where the readout has a
+        spread. One-sided: how far the estimate lies from another answer.
+    answers : int32 array of shape (N, T) or None, default=None
+        One-sided: the answer of each estimate. None: two-sided; a row leaves with 1 above the high threshold, and with
+        0 below the low one.
     """
 
-    scores: FloatArray | None = None
-    codes: CodeArray | None = None
-    confidence: FloatArray | None = None
+    margins: FloatArray
+    answers: CodeArray | None = None
 
     @property
-    def binary(self) -> bool:
-        """Whether scores are compared with two thresholds, rather than confidences with one."""
-        return self.scores is not None
-
-    @property
-    def judged(self) -> FloatArray:
-        """Scores or confidences, which are compared with the thresholds, of shape (N, T)."""
-        judged = self.confidence if self.scores is None else self.scores
-        assert judged is not None
-        return judged
+    def two_sided(self) -> bool:
+        """Whether margins are compared with two thresholds, rather than with one."""
+        return self.answers is None
 
     @property
     def n_rows(self) -> int:
         """Number of rows N."""
-        return int(self.judged.shape[0])
+        return int(self.margins.shape[0])
 
     @property
     def n_stages(self) -> int:
         """Number of early stages T."""
-        return int(self.judged.shape[1])
+        return int(self.margins.shape[1])
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision in which thresholds are compared."""
-        return self.judged.dtype
+        return self.margins.dtype

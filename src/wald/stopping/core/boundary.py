@@ -22,8 +22,8 @@ class Boundary:
     """Two thresholds per early stage, both moved by one number `q`.
 
     A row leaves as positive when ``z > high_center + q * high_scale`` and as negative when ``z < low_center -
-    q * low_scale``. A multiclass row leaves when its confidence exceeds the high side; its low side is
-    disabled. At ``q = 1`` a rule is used as published; larger is more cautious, and ``q = inf`` never leaves.
+    q * low_scale``. Where rows leave on one side only, z is a margin, and the low side is disabled. At ``q = 1`` a rule
+    is used as published; larger is more cautious, and ``q = inf`` never leaves.
 
     A side is disabled by an infinite centre (+inf above, -inf below); its scale is not used and is stored as 0. A
     finite centre with a scale of 0 is a threshold that no finite `q` moves.
@@ -76,7 +76,7 @@ class Boundary:
 
     @classmethod
     def upper(cls, center: npt.ArrayLike, scale: npt.ArrayLike) -> Boundary:
-        """Open the high side only, as for a confidence; `center` and `scale` broadcast."""
+        """Open the high side only, as for margins of several classes; `center` and `scale` broadcast."""
         return cls.symmetric(center, scale)._without(low=True)
 
     def rescaled(self, factors: npt.ArrayLike) -> Boundary:
@@ -94,10 +94,10 @@ class Boundary:
         """Whether no `q` moves any threshold, as in lossless rules."""
         return not (self.low_scale.any() or self.high_scale.any())
 
-    def sides(self, binary: bool = True) -> list[tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
-        """Sign, centres and scales of the high side (1) and, for binary models, of the low side (-1)."""
+    def sides(self, two_sided: bool = True) -> list[tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+        """Sign, centres and scales of the high side (1) and, if rows leave on two sides, of the low side (-1)."""
         high, low = (1, self.high_center, self.high_scale), (-1, self.low_center, self.low_scale)
-        return [high, low] if binary else [high]
+        return [high, low] if two_sided else [high]
 
     def restricted(self, protect: Protect) -> Boundary:
         """Close the side that the promise does not cover.

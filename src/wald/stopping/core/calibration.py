@@ -144,7 +144,7 @@ def calibrate(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=3000)
-    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), scores=(full + rng.normal(size=3000))[:, None])
+    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), margins=(full + rng.normal(size=3000))[:, None])
     >>> print(calibrate(stage_scores, Boundary.symmetric([0.0], [1.0]), delta=0.01, method="pac"))
     P(exits as negative | one of the positives) <= 0.01 with 95 % confidence over calibrations: q = 1.92023,
     from 1436 positives of 3000 rows
@@ -157,7 +157,7 @@ def calibrate(
             f"calibrate needs protect='positive' or 'negative', as only one side's mistakes are sure to become fewer "
             f"when q grows. Got {protect!r} instead: use certify, or calibrate each side for itself."
         )
-    if not stage_scores.binary:
+    if not stage_scores.two_sided:
         raise ValueError("calibrate is for binary models; certify others.")
     if boundary.n_stages != stage_scores.n_stages:
         raise ValueError(f"The boundary has {boundary.n_stages} stages, the stage scores {stage_scores.n_stages}.")
@@ -202,7 +202,7 @@ def crossings(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.f
     most = np.full(stage_scores.n_rows, -np.inf)
     for sign, center, scale in boundary.sides():
         for t in np.flatnonzero(np.isfinite(center)):
-            beyond = sign * (stage_scores.judged[:, t].astype(np.float64) - center[t])
+            beyond = sign * (stage_scores.margins[:, t].astype(np.float64) - center[t])
             ratio = beyond / scale[t] if scale[t] > 0.0 else np.where(beyond > 0.0, np.inf, -np.inf)
             most = np.fmax(most, ratio)  # NaN never leaves
     return most
@@ -230,7 +230,7 @@ def _largest_ratio(boundary: Boundary) -> float:
 
 
 def _n_leaving(stage_scores: StageScores, boundary: Boundary, q: float) -> int:
-    _, stage = stage_scores.answers(*boundary.thresholds(q, stage_scores.dtype))
+    _, stage = stage_scores.leave(*boundary.thresholds(q, stage_scores.dtype))
     return int(np.count_nonzero(stage < stage_scores.n_stages))
 
 

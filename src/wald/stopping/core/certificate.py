@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from ...utils.figures import percent, percent_up, thousands
-from .binomial import interval, p_value, rows_needed, shared_confidence, smallest_risk, upper_bound
+from .betting import betting_p_value
+from .binomial import interval, p_value, rows_needed, shared_confidence, smallest_risk
 from .boundary import Boundary
+from .p_values import hoeffding_interval
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
 #: The subject of a promise; "classes": all rows, and some classes with risks of their own.
 Subject = Literal["all", "positive", "negative", "each", "classes"]
 
 _EVENT: dict[Subject, str] = {
-    "all": "disagreement",
+    "all": "{}",
     "positive": "exits as negative among positives",
     "negative": "exits as positive among negatives",
-    "each": "disagreement within each class",
-    "classes": "disagreement",
+    "each": "{} within each class",
+    "classes": "{}",
 }
 
 
@@ -30,15 +35,44 @@ class Stratum:
     Attributes
     ----------
     name : str
-    n_rows, n_disagreements : int
+    n_rows : int
+    n_disagreements : int or float
+        The sum of the losses; where these are 0 or 1, a number of rows.
     risk : float or None
         Promised bound for these rows; None for the certificate's own bound.
+    p_value : float or None
+        Where losses lie between 0 and 1: the p-value against a mean loss above the bound.
+    losses : float64 ndarray or None
+        The losses of the rows, in their order, until `counted`.
     """
 
     name: str
     n_rows: int
-    n_disagreements: int
+    n_disagreements: float
     risk: float | None = None
+    p_value: float | None = None
+    losses: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+
+    def p_value_of(self, risk: float, confidence: float) -> float:
+        """P-value against a loss of these rows above their own risk, or else above `risk`."""
+        own = risk if self.risk is None else self.risk
+        if self.p_value is not None:
+            return self.p_value
+        if self.losses is not None:
+            return float(betting_p_value(self.losses, own, level=1.0 - confidence))
+        return p_value(int(self.n_disagreements), self.n_rows, own)
+
+    def counted(self, risk: float, confidence: float) -> Stratum:
+        """The same counts with a p-value in place of the losses."""
+        if self.losses is None:
+            return self
+        return replace(self, p_value=self.p_value_of(risk, confidence), losses=None)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Confidence interval of the mean loss: of Clopper and Pearson, or of Hoeffding between 0 and 1."""
+        if isinstance(self.n_disagreements, int):
+            return interval(self.n_disagreements, self.n_rows, confidence)
+        return hoeffding_interval(self.n_disagreements, self.n_rows, confidence)
 
 
 @dataclass(frozen=True)
@@ -77,6 +111,8 @@ class Certificate:
     n_splits : int
         Number of certificates from which this one was chosen. Each is on rows that its own plan has not seen, though
         the plans of others may have. The test holds for all of them at once.
+    event : str
+        Noun for an early answer that loses.
 
     Examples
     --------
@@ -99,6 +135,7 @@ class Certificate:
     reason: str = ""
     void: str | None = None
     n_splits: int = 1
+    event: str = "disagreement"
 
     @classmethod
     def lossless(cls) -> Certificate:
@@ -119,7 +156,7 @@ class Certificate:
         return sum(stratum.n_rows for stratum in self._parts)
 
     @property
-    def n_disagreements(self) -> int:
+    def n_disagreements(self) -> float:
         """Number of disagreements among the certificate rows (at the most cautious q, if none passed)."""
         return sum(stratum.n_disagreements for stratum in self._parts)
 
@@ -163,20 +200,20 @@ class Certificate:
         """The stratum with the largest upper bound relative to its risk. Raises ValueError if there is none."""
         return max(
             self.strata,
-            key=lambda s: upper_bound(s.n_disagreements, s.n_rows, self.tested) / (self.risk_of(s) or 1.0),
+            key=lambda s: s.interval(2 * self.tested - 1)[1] / (self.risk_of(s) or 1.0),
         )
 
     @property
     def intervals(self) -> tuple[tuple[float, float], ...]:
         """Confidence intervals of the measured rates, one for each stratum; all of them hold at once.
 
-        They are Clopper's and Pearson's at ``1 - (1 - confidence) / n`` for n strata. Only a "measured" certificate has
-        them, because counts at a `q` that was chosen by these counts give no interval.
+        They are those of `Stratum.interval` at ``1 - (1 - confidence) / n`` for n strata. Only a "measured" certificate
+        has them, because counts at a `q` that was chosen by these counts give no interval.
         """
         if self.status != "measured":
             return ()
         shared = shared_confidence(self.confidence, max(1, len(self.strata)))
-        return tuple(interval(s.n_disagreements, s.n_rows, shared) for s in self.strata)
+        return tuple(s.interval(shared) for s in self.strata)
 
     def voided(self, reason: str) -> Certificate:
         """Keep the counts and withdraw the promise."""
@@ -242,7 +279,7 @@ class Certificate:
                 )
 
     def _event(self) -> str:
-        return _EVENT[self.protect] + " on a random row of a random group" * self.grouped
+        return _EVENT[self.protect].format(self.event) + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:
         own = [f", {self._limit(s.risk)} within {s.name.removeprefix('rows of ')}" for s in self.strata if s.risk]
@@ -268,7 +305,9 @@ class Certificate:
         return f"{', '.join(map(self._count, counted))}{self._note()}"
 
     def _count(self, stratum: Stratum) -> str:
-        return f"{thousands(stratum.n_disagreements)} of {thousands(stratum.n_rows)} {stratum.name}"
+        lost = stratum.n_disagreements
+        counted = thousands(lost) if isinstance(lost, int) else f"a loss of {lost:.6g}"
+        return f"{counted} of {thousands(stratum.n_rows)} {stratum.name}"
 
     def _scarce(self) -> tuple[Stratum, ...]:
         """Strata whose rows are too few to back the promise even without disagreements."""
@@ -292,14 +331,10 @@ def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:
     Strata without a risk of their own have `risk`. Because all strata must reject (an intersection-union test), no
     correction for their number is needed.
     """
-    return all(p_value(s.n_disagreements, s.n_rows, _own(s, risk)) <= 1.0 - confidence for s in strata)
+    return all(s.p_value_of(risk, confidence) <= 1.0 - confidence for s in strata)
 
 
 def failure_of(strata: tuple[Stratum, ...], risk: float, confidence: float) -> Status:
     """Why `passes` is false: "too few rows" if they could not pass even without disagreements, else the counts."""
-    scarce = any(p_value(0, s.n_rows, _own(s, risk)) > 1.0 - confidence for s in strata)
+    scarce = any(p_value(0, s.n_rows, risk if s.risk is None else s.risk) > 1.0 - confidence for s in strata)
     return "too few rows" if scarce else "too many disagreements"
-
-
-def _own(stratum: Stratum, risk: float) -> float:
-    return risk if stratum.risk is None else stratum.risk

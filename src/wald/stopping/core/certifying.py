@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from ...utils.stage_table import FloatArray
 from .binomial import shared_confidence
 from .boundary import Boundary, Protect
-from .certificate import Certificate, Stratum, Subject, failure_of, passes
+from .certificate import Certificate, Status, Stratum, Subject, failure_of, passes
 from .class_risks import Line, lines, require_protect
 from .fixed_sequence import fixed_sequence
 from .row_groups import group_numbers
@@ -43,15 +45,15 @@ def q_grid(stage_scores: StageScores, boundary: Boundary, n_steps: int = N_STEPS
     Examples
     --------
     >>> import numpy as np
-    >>> stage_scores = StageScores(full=np.array([0, 1, 1]), scores=np.array([[-1.0], [2.0], [4.0]]))
+    >>> stage_scores = StageScores(full=np.array([0, 1, 1]), margins=np.array([[-1.0], [2.0], [4.0]]))
     >>> grid = q_grid(stage_scores, Boundary.symmetric([0.0], [0.5]))
     >>> grid.shape, round(float(grid[0]), 9), round(float(grid[-1]), 9)
     ((1000,), 16.0, 0.04)
     """
     largest, medians = 0.0, []
-    for _, center, scale in boundary.sides(stage_scores.binary):
+    for _, center, scale in boundary.sides(stage_scores.two_sided):
         for t in np.flatnonzero(scale > 0.0):
-            ratio = np.abs(stage_scores.judged[:, t].astype(np.float64) - center[t]) / scale[t]
+            ratio = np.abs(stage_scores.margins[:, t].astype(np.float64) - center[t]) / scale[t]
             ratio = ratio[np.isfinite(ratio)]
             if ratio.size:
                 largest = max(largest, float(ratio.max()))
@@ -102,15 +104,16 @@ def certify(
     classes: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator = 0,
     n_splits: int = 1,
+    event: str = "disagreement",
 ) -> Certificate:
     """Find the boldest scale at which the rows still prove that early answers differ by at most `risk`.
 
-    The scales are tested in their given order. Each test counts the early answers that differ from the full
-    model's and compares the exact binomial p-value with 1 - `confidence`; testing ends at the first failure,
-    and the last scale that passed is kept. Then P(disagreement <= risk) >= confidence over the draw of the
-    rows, with no correction for the number of scales and no assumption on the model, if the rows are
-    independent draws from those to be served and nothing else (order, readouts, form of the boundary, `q_grid`)
-    depends on them.
+    The scales are tested in their given order. Each test adds up the losses of early answers and compares a p-value
+    with 1 - `confidence`: the exact binomial one where losses are 0 or 1, else that of `betting_p_value`, for losses
+    in the order of the rows. Testing ends at the first failure, and the last scale that passed is kept. Then
+    P(mean loss <= risk) >= confidence over the draw of the rows, with no correction for the number of scales and no
+    assumption on the model, if the rows are independent draws from those to be served and nothing else (order,
+    readouts, form of the boundary, `q_grid`) depends on them.
 
     Parameters
     ----------
@@ -138,6 +141,8 @@ def certify(
     n_splits : int, default=1
         Number of certificates from which one will be kept. Each belongs to another plan and is on rows that this plan
         has not seen, though others may have. Each is tested with 1 - (1 - `confidence`) / `n_splits`.
+    event : str, default="disagreement"
+        Noun for an early answer that loses.
 
     Returns
     -------
@@ -159,7 +164,7 @@ def certify(
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=5000)
     >>> seen = full + 0.1 * rng.normal(size=5000)
-    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), scores=seen[:, None])
+    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), margins=seen[:, None])
     >>> boundary, grid = Boundary.symmetric([0.0], [0.1]), np.geomspace(50, 0.01, 200)
     >>> certificate = certify(stage_scores, boundary, risk=0.01, confidence=0.95, q_grid=grid)
     >>> print(certificate)
@@ -185,10 +190,12 @@ def certify(
     grouped = groups is not None
     if found.passed is None:
         strata = found.failed[1] if found.failed is not None else ()
-        status = failure_of(strata, risk, tested)
-        return Certificate(status, risk, confidence, subject, strata=strata, grouped=grouped, n_splits=n_splits)
-    q, strata = found.passed
-    return Certificate("certified", risk, confidence, subject, q, strata, grouped=grouped, n_splits=n_splits)
+        status: Status = failure_of(strata, risk, tested)
+        q = math.inf
+    else:
+        status, (q, strata) = "certified", found.passed
+    strata = tuple(s.counted(risk, tested) for s in strata)
+    return Certificate(status, risk, confidence, subject, q, strata, grouped=grouped, n_splits=n_splits, event=event)
 
 
 def measure(
@@ -201,6 +208,7 @@ def measure(
     groups: npt.ArrayLike | None = None,
     classes: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator = 0,
+    event: str = "disagreement",
 ) -> Certificate:
     """Count the disagreements of a rule used as published (`q` = 1), and promise nothing.
 
@@ -210,7 +218,7 @@ def measure(
     Examples
     --------
     >>> import numpy as np
-    >>> stage_scores = StageScores(full=np.array([0] * 96 + [1] * 11904), scores=np.ones((12000, 1)))
+    >>> stage_scores = StageScores(full=np.array([0] * 96 + [1] * 11904), margins=np.ones((12000, 1)))
     >>> print(measure(stage_scores, Boundary.symmetric([0.0], [0.0])))
     measured disagreement 0.8 % (95 % interval 0.65 % to 0.98 %), 96 of 12 000 rows; not a promise
     """
@@ -219,7 +227,9 @@ def measure(
         raise ValueError("measure promises nothing, and protect gives risks by class: use protect='each' instead.")
     stage_scores, about = _select(stage_scores, protect, groups, classes, random_state)
     _, strata = next(counts_along(stage_scores, boundary.restricted(protect), [q], about))
-    return Certificate("measured", None, confidence, _subject(protect), q, strata, grouped=groups is not None)
+    strata = tuple(replace(stratum, losses=None) for stratum in strata)
+    grouped = groups is not None
+    return Certificate("measured", None, confidence, _subject(protect), q, strata, grouped=grouped, event=event)
 
 
 def _subject(protect: Protect) -> Subject:
@@ -237,10 +247,10 @@ def _select(
     require_protect("certify", protect)
     stage_scores = ungrouped(stage_scores, groups, random_state)
     if protect in ("positive", "negative"):
-        if not stage_scores.binary:
+        if not stage_scores.two_sided:
             raise ValueError(f'protect="{protect}" is for binary models; others take "all" or "each".')
         stage_scores = stage_scores.take(stage_scores.full == (1 if protect == "positive" else 0))
-    elif protect != "all" and classes is None and not stage_scores.binary:
+    elif protect != "all" and classes is None and not stage_scores.two_sided:
         raise ValueError(
             'protect="each", or with risks by class, needs classes=, lest a class without rows goes unnoticed.'
         )
@@ -255,34 +265,47 @@ def counts_along(
 ) -> Iterator[tuple[float, tuple[Stratum, ...]]]:
     """Count rows and disagreements of every line at each scale of the grid in turn.
 
-    Only rows that can differ at a scale are evaluated there; while `q` is cautious, these are few.
+    Only rows that can lose something at a scale are evaluated there; while `q` is cautious, these are few.
     """
     members = [line.members(stage_scores.full) for line in about]
-    reach = _differs_below(stage_scores, boundary)
+    reach = _loses_below(stage_scores, boundary)
     by_reach = np.argsort(-reach, kind="stable")
     rising = -reach[by_reach]
     sizes = [int(np.count_nonzero(mask)) for mask in members]
     for q in np.asarray(grid, dtype=np.float64).tolist():
         rows = by_reach[: np.searchsorted(rising, -q, side="right")]
         some = stage_scores.take(rows)
-        differing = rows[some.answers(*boundary.thresholds(q, stage_scores.dtype))[0] != some.full]
-        counts = [int(np.count_nonzero(mask[differing])) for mask in members]
-        yield q, tuple(Stratum(line.name, n, k, line.risk) for line, n, k in zip(about, sizes, counts, strict=True))
+        lost = some.lost(*some.leave(*boundary.thresholds(q, stage_scores.dtype)))
+        if stage_scores.losses is None:
+            differing = rows[lost]
+            counts = [int(np.count_nonzero(mask[differing])) for mask in members]
+            yield q, tuple(Stratum(line.name, n, k, line.risk) for line, n, k in zip(about, sizes, counts, strict=True))
+            continue
+        losses = np.zeros(stage_scores.n_rows)
+        losses[rows] = lost
+        yield q, tuple(_of_losses(line, losses[mask]) for line, mask in zip(about, members, strict=True))
 
 
-def _differs_below(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
-    """Scale of each row above which all its exits agree with the full model; -inf if they agree at any scale."""
+def _of_losses(line: Line, losses: npt.NDArray[np.float64]) -> Stratum:
+    """Count losses between 0 and 1; in their order, which does not depend on their size."""
+    total = float(losses.sum())
+    if np.isin(losses, (0.0, 1.0)).all():
+        return Stratum(line.name, len(losses), int(total), line.risk)
+    return Stratum(line.name, len(losses), total, line.risk, losses=losses)
+
+
+def _loses_below(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
+    """Scale of each row above which none of its exits loses anything; -inf if none does at any scale."""
     reach = np.full(stage_scores.n_rows, -np.inf)
-    codes = None if stage_scores.binary else stage_scores.codes
-    for sign, centers, scales in boundary.sides(stage_scores.binary):
+    for sign, centers, scales in boundary.sides(stage_scores.two_sided):
         for t, (center, scale) in enumerate(zip(sign * centers, scales, strict=True)):
-            beyond = sign * stage_scores.judged[:, t].astype(np.float64)
-            wrong = stage_scores.full != ((sign > 0) if codes is None else codes[:, t])
+            beyond = sign * stage_scores.margins[:, t].astype(np.float64)
+            loses = stage_scores.lost_at(t, sign > 0) > 0
             with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
                 # The margin of 1e-12 is far above the rounding of a threshold.
                 room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))
                 least = room / scale if scale > 0.0 else np.inf
-            np.copyto(reach, np.maximum(reach, least), where=wrong & (room >= 0.0))
+            np.copyto(reach, np.maximum(reach, least), where=loses & (room >= 0.0))
     return reach
 
 

@@ -77,7 +77,7 @@ def certify_family(
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=5000)
     >>> estimates = (full + 0.1 * rng.normal(size=5000))[:, None]
-    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), scores=estimates)
+    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), margins=estimates)
     >>> family = [Boundary.symmetric([0.0], [scale]) for scale in (0.5, 0.2, 0.1)]
     >>> for certificate in certify_family(stage_scores, family, risk=0.01, confidence=0.95):
     ...     print(certificate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .betting import bisect_for_risk
 from .binomial import p_value
 from .validation import require_fraction
 
@@ -47,6 +48,25 @@ def hoeffding_p_value(total: float, n: int, risk: float) -> float:
     divergence = mean * math.log(mean / risk) if mean > 0.0 else 0.0
     divergence += (1.0 - mean) * (math.log1p(-mean) - math.log1p(-risk))
     return math.exp(-n * max(0.0, divergence))
+
+
+def hoeffding_interval(total: float, n: int, confidence: float) -> tuple[float, float]:
+    """Two-sided confidence interval of a mean loss, by inversion of `hoeffding_p_value`.
+
+    Examples
+    --------
+    >>> low, high = hoeffding_interval(2.5, 200, 0.95)
+    >>> round(low, 4), round(high, 4)
+    (0.0022, 0.0382)
+    """
+    level = 0.5 * (1.0 - confidence)
+
+    def upper(lost: float) -> float:
+        if n == 0 or lost >= n:
+            return 1.0
+        return bisect_for_risk(lambda risk: hoeffding_p_value(lost, n, risk) <= level, 1.0)
+
+    return 1.0 - upper(n - total), upper(total)
 
 
 def bentkus_p_value(total: float, n: int, risk: float) -> float:

@@ -1,4 +1,4 @@
-"""Scores of rows at the stages of a plan, and the stage at which each row would leave."""
+"""Scores of rows at the stages of a plan, where each row would leave, and what it would lose."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...outputs import Output
 from ...utils.exits import exits
 from ...utils.stage_table import CodeArray, FloatArray, StageTable
 
@@ -17,54 +18,60 @@ IndexArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StageScores(StageTable):
-    """The engine's scores of some rows at each of T early stages.
-
-    A binary model is described by `scores`, a multiclass one by `codes` and `confidence`.
+    """The engine's scores of some rows at each of T early stages, and the answers of full evaluation.
 
     Parameters
     ----------
     full : int32 array of shape (N,)
-        The full model's codes.
-    scores : float32 or float64 array of shape (N, T), optional
-        Binary: the readout's score at each stage, bit for bit as the engine computed it.
-    codes : int32 array of shape (N, T), optional
-        Multiclass: the label that each stage would answer.
-    confidence : float32 or float64 array of shape (N, T), optional
-        Multiclass: confidence of this label, which is compared with the threshold.
+        The full model's answers.
+    margins : float32 or float64 array of shape (N, T)
+        What is compared with the thresholds, bit for bit as the engine computed it; see `StageTable`.
+    answers : int32 array of shape (N, T) or None, default=None
+        One-sided: the answer of each estimate.
+    losses : float64 array of shape (N, T) or None, default=None
+        One-sided: loss, from 0 to 1, of leaving at each stage; None: 1 where the answer is not that of the full model.
 
     Raises
     ------
     ValueError
-        If neither description is complete, or if shapes differ.
+        If shapes differ.
 
     Examples
     --------
     >>> import numpy as np
-    >>> scores = np.array([[0.2, 3.0], [-4.0, -1.0], [0.1, np.nan]])
-    >>> stage_scores = StageScores(full=np.array([1, 0, 0]), scores=scores)
-    >>> codes, stage = stage_scores.answers(np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
-    >>> codes.tolist(), stage.tolist()
+    >>> margins = np.array([[0.2, 3.0], [-4.0, -1.0], [0.1, np.nan]])
+    >>> stage_scores = StageScores(full=np.array([1, 0, 0]), margins=margins)
+    >>> answers, stage = stage_scores.leave(np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
+    >>> answers.tolist(), stage.tolist()
     ([1, 0, 0], [1, 0, 2])
     """
 
     full: CodeArray
+    losses: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        if self.scores is None and (self.codes is None or self.confidence is None):
-            raise ValueError("StageScores needs 'scores' (binary), or 'codes' and 'confidence' (multiclass).")
-        shape = self.judged.shape
+        shape = self.margins.shape
         if len(shape) != 2 or self.full.shape != shape[:1]:
             raise ValueError(
-                f"StageScores needs (N, T) scores or confidences and (N,) full codes. "
-                f"Got {shape} and {self.full.shape}."
+                f"StageScores needs (N, T) margins and (N,) full answers. Got {shape} and {self.full.shape}."
             )
-        if not self.binary and self.codes is not None and self.codes.shape != shape:
-            raise ValueError(f"Codes and confidence must have one shape. Got {self.codes.shape} and {shape}.")
+        for name in ("answers", "losses"):
+            table = getattr(self, name)
+            if table is not None and (table.shape != shape or self.answers is None):
+                raise ValueError(
+                    f"The {name} must have the shape of the margins, {shape}, and losses go with answers. "
+                    f"Got {table.shape}."
+                )
 
     @classmethod
-    def of(cls, table: StageTable, full: CodeArray) -> StageScores:
-        """The engine's table with the full model's codes."""
-        return StageScores(full=full, scores=table.scores, codes=table.codes, confidence=table.confidence)
+    def of(cls, table: StageTable, full: CodeArray, output: Output | None = None) -> StageScores:
+        """The engine's table with the full model's answers, and the losses of an output that has its own."""
+        losses = None
+        if output is not None and table.answers is not None and type(output).losses is not Output.losses:
+            losses = np.column_stack(
+                [np.empty((len(full), 0)), *(output.losses(early, full) for early in table.answers.T)]
+            )
+        return StageScores(full=full, margins=table.margins, answers=table.answers, losses=losses)
 
     @classmethod
     def concatenated(cls, parts: Sequence[StageScores]) -> StageScores:
@@ -84,41 +91,33 @@ class StageScores(StageTable):
             columns = [getattr(part, name) for part in parts]
             return None if columns[0] is None else np.concatenate(columns)
 
-        return cls(full=joined("full"), scores=joined("scores"), codes=joined("codes"), confidence=joined("confidence"))
+        return cls(**{name: joined(name) for name in _COLUMNS})
 
     def take(self, rows: npt.NDArray[Any]) -> StageScores:
         """Keep some rows only, given by indices or by a mask."""
-        return StageScores(
-            full=self.full[rows],
-            scores=None if self.scores is None else self.scores[rows],
-            codes=None if self.codes is None else self.codes[rows],
-            confidence=None if self.confidence is None else self.confidence[rows],
-        )
+        columns: dict[str, Any] = {name: getattr(self, name) for name in _COLUMNS}
+        some: dict[str, Any] = {name: None if column is None else column[rows] for name, column in columns.items()}
+        return StageScores(**some)
 
     def astype(self, dtype: npt.DTypeLike) -> StageScores:
-        """Round scores or confidences to another precision."""
-        return StageScores(
-            full=self.full,
-            scores=None if self.scores is None else self.scores.astype(dtype),
-            codes=self.codes,
-            confidence=None if self.confidence is None else self.confidence.astype(dtype),
-        )
+        """Round the margins to another precision."""
+        return StageScores(full=self.full, margins=self.margins.astype(dtype), answers=self.answers, losses=self.losses)
 
-    def answers(self, low: FloatArray, high: FloatArray) -> tuple[CodeArray, IndexArray]:
+    def leave(self, low: FloatArray, high: FloatArray) -> tuple[CodeArray, IndexArray]:
         """Let every row leave at the first stage that allows it.
 
-        Binary: as code 1 when ``score > high``, as code 0 when ``score < low``. Multiclass: with the stage's
-        own code when ``confidence > high``. Both comparisons are strict, so NaN never leaves early.
+        Two-sided: with the answer 1 when ``margin > high``, and with 0 when ``margin < low``. One-sided: with the
+        stage's answer when ``margin > high``. Both comparisons are strict, so NaN never leaves early.
 
         Parameters
         ----------
         low, high : arrays of shape (T,), in the dtype of the stage scores
-            As `Boundary.thresholds` returns them. Multiclass does not use `low`.
+            As `Boundary.thresholds` returns them. One-sided does not use `low`.
 
         Returns
         -------
-        codes : int32 array of shape (N,)
-            The answers; rows that never leave get the full model's.
+        answers : int32 array of shape (N,)
+            Rows that never leave get the full model's.
         stage : intp array of shape (N,)
             The stage at which a row left; T stands for the full model.
 
@@ -132,12 +131,30 @@ class StageScores(StageTable):
             raise TypeError(
                 f"Thresholds must be {self.dtype}, as the stage scores are. Got {low.dtype} and {high.dtype}."
             )
-        codes = self.full.astype(np.int32)
+        answers = self.full.astype(np.int32)
         stage = np.full(self.n_rows, self.n_stages, dtype=np.intp)
-        leaves, above = exits(self.judged, low if self.binary else None, high)
+        leaves, above = exits(self.margins, low if self.two_sided else None, high)
         rows = np.flatnonzero(leaves.any(axis=1))
         if rows.size:
             first = leaves[rows].argmax(axis=1)
             stage[rows] = first
-            codes[rows] = above[rows, first] if self.codes is None or self.binary else self.codes[rows, first]
-        return codes, stage
+            answers[rows] = above[rows, first] if self.answers is None else self.answers[rows, first]
+        return answers, stage
+
+    def lost(self, answers: CodeArray, stage: IndexArray) -> npt.NDArray[Any]:
+        """Loss of each row, for what `leave` returned: booleans, or numbers from 0 to 1 where losses are given."""
+        if self.losses is None:
+            return np.asarray(answers != self.full)
+        early = np.flatnonzero(stage < self.n_stages)
+        lost = np.zeros(self.n_rows)
+        lost[early] = self.losses[early, stage[early]]
+        return lost
+
+    def lost_at(self, t: int, above: bool = True) -> npt.NDArray[Any]:
+        """Loss of leaving at stage `t`; two-sided, above the high threshold or below the low one."""
+        if self.answers is None:
+            return np.asarray(self.full != above)
+        return np.asarray(self.answers[:, t] != self.full if self.losses is None else self.losses[:, t])
+
+
+_COLUMNS = ("full", "margins", "answers", "losses")

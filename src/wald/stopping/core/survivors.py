@@ -19,27 +19,27 @@ class Survivors:
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
-        self._judged = walk.judged
-        self._active = np.ones(len(self._judged), dtype=bool)
+        self._margins = walk.margins
+        self._active = np.ones(walk.n_rows, dtype=bool)
 
     @property
     def n_rows(self) -> int:
         """Number of active rows."""
         return int(np.count_nonzero(self._active))
 
-    def scores(self, t: int) -> Float64Array:
-        """Scores or confidences of the active rows at stage `t`, without NaN, which never leaves."""
-        seen = self._judged[self._active, t]
+    def margins(self, t: int) -> Float64Array:
+        """Margins of the active rows at stage `t`, without NaN, which never leaves."""
+        seen = self._margins[self._active, t]
         return np.asarray(seen[~np.isnan(seen)], dtype=np.float64)
 
     def wrong(self, t: int) -> tuple[Float64Array, Float64Array]:
-        """Scores of the active rows for which leaving low would be wrong, and of those for which leaving high would."""
+        """Margins of the active rows for which leaving low would be wrong, and leaving high."""
         low, high = self._wrong(t)
-        return self._judged[low, t], self._judged[high, t]
+        return self._margins[low, t], self._margins[high, t]
 
     def leave(self, t: int, low: float, high: float) -> tuple[int, int]:
         """Let rows leave at stage `t`; count those that leave wrongly on the low and on the high side."""
-        leaves, above = exits(self._judged[:, t], low if self._walk.binary else None, high)
+        leaves, above = exits(self._margins[:, t], low if self._walk.two_sided else None, high)
         wrong_low, wrong_high = self._wrong(t)
         counts = np.count_nonzero(wrong_low & leaves & ~above), np.count_nonzero(wrong_high & above)
         self._active &= ~leaves
@@ -47,10 +47,9 @@ class Survivors:
 
     def _wrong(self, t: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         walk = self._walk
-        usable = self._active & ~np.isnan(self._judged[:, t])
-        if walk.codes is None:
-            return usable & (walk.full == 1), usable & (walk.full == 0)
-        return np.zeros_like(usable), usable & (walk.codes[:, t] != walk.full)
+        usable = self._active & ~np.isnan(self._margins[:, t])
+        high = usable & (walk.lost_at(t) > 0)
+        return usable & (walk.lost_at(t, above=False) > 0) if walk.two_sided else np.zeros_like(usable), high
 
 
 def allowed(share: float, n: int) -> int:

@@ -88,7 +88,7 @@ class Walk(StageScores):
 
     Parameters
     ----------
-    full, scores, codes, confidence
+    full, margins, answers, losses
         See `StageScores`; here in float64.
     full_scores : float64 array of shape (N, K)
         The full model's scores, K of them per row.
@@ -96,22 +96,22 @@ class Walk(StageScores):
         Units seen at each stage; the last one is the full model.
     stage_costs : float64 array of shape (T + 1,)
         Cost of a row that leaves at each stage, in the unit in which budgets are given.
-    full_confidence : float64 array of shape (N,), optional
-        Multiclass: the full model's own confidence.
+    full_margins : float64 array of shape (N,), optional
+        One-sided: the margins of the full scores.
     threshold : float, default=0.0
-        Binary: the full model answers code 1 above it.
+        Two-sided: the full model answers 1 above it. One-sided margins open from 0 on.
     intercept : float, default=0.0
         Partial readout: the model's intercept, which is not a term.
     imputed : float64 array of shape (T,), optional
         Partial readout: the mean of the unseen terms, which z contains in their place, so that
         ``z = intercept + (sum of the terms seen) + imputed``.
     remainder_low, remainder_high : float64 arrays of shape (T,), optional
-        Bounds of (full score - z) that hold for every row. Multiclass: bounds of (margin of the full model - margin at
-        the stage) for any two classes. Infinite where no bound is known.
+        Bounds of (full score - z) that hold for every row. One-sided: bounds of (margin of the full model - margin at
+        the stage) for any two answers. Infinite where no bound is known.
     slack : float64 array of shape (T,), optional
         Bound of the rounding errors of z and of the full score together.
     errors : float64 array of shape (N, T), optional
-        Binary: errors of the estimates, where these are no plain differences of z and the full score.
+        Two-sided: errors of the estimates, where these are no plain differences of z and the full score.
     n_classes : int, default=2
     protect : {"all", "positive", "negative", "each"} or dict from class code to risk, default="all"
         The rows that the promise will cover.
@@ -125,7 +125,7 @@ class Walk(StageScores):
     full_scores: Float64Array
     stages: npt.NDArray[np.integer]
     stage_costs: Float64Array
-    full_confidence: Float64Array | None = None
+    full_margins: Float64Array | None = None
     threshold: float = 0.0
     intercept: float = 0.0
     imputed: Float64Array | None = None
@@ -160,7 +160,7 @@ class Walk(StageScores):
         def kept(column: Any) -> Any:
             return None if column is None else column[..., chosen]
 
-        by_stage = ("scores", "codes", "confidence", "imputed", "remainder_low", "remainder_high", "slack", "errors")
+        by_stage = ("margins", "answers", "losses", "imputed", "remainder_low", "remainder_high", "slack", "errors")
         return replace(
             self,
             stages=self.stages[[*chosen, -1]],
@@ -170,10 +170,10 @@ class Walk(StageScores):
 
     @property
     def goal(self) -> Float64Array:
-        """The quantity that every stage estimates, of shape (N,): the full score, or the full model's confidence."""
-        if self.binary:
+        """The quantity that every stage estimates, of shape (N,): the full score, or the margin of the full scores."""
+        if self.two_sided:
             return self.full_scores[:, 0]
-        return np.asarray(require(self.full_confidence, "full_confidence", "A multiclass rule"), dtype=np.float64)
+        return np.asarray(require(self.full_margins, "full_margins", "A rule on margins"), dtype=np.float64)
 
     @property
     def least_scale(self) -> float:
@@ -188,7 +188,7 @@ class Walk(StageScores):
         The fourth power weighs such errors more than the standard deviation does; for Gaussian errors it is 1.32
         standard deviations.
         """
-        error = self.judged - self.goal[:, None] if self.errors is None else self.errors
+        error = self.margins - self.goal[:, None] if self.errors is None else self.errors
         return np.asarray((error**4).mean(axis=0) ** 0.25, dtype=np.float64)
 
     @property
@@ -198,7 +198,7 @@ class Walk(StageScores):
 
     def partial_sums(self) -> FloatArray:
         """Return S_t, the sums of the terms seen, of shape (N, T): z without its `offset`."""
-        return require(self.scores, "scores", "A rule on partial sums") - self.offset
+        return self.margins - self.offset
 
     def moments(self, rows: npt.NDArray[np.bool_]) -> Moments:
         """Take the moments of partial and full sums over `rows`, a mask of shape (N,)."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..core.binomial import p_value, rows_needed, upper_bound
+from ..core.binomial import rows_needed
 from ..core.boundary import Boundary
 from ..core.certificate import Stratum
 from ..core.certifying import ungrouped
@@ -64,14 +64,14 @@ class HaltTimeCertificate:
         first = self.first_stage
         level = 1.0 - self.confidence
         tested = () if first is None else self.strata[first:]
-        return all(p_value(s.n_disagreements, s.n_rows, self.risk) <= level for s in tested)
+        return all(s.p_value_of(self.risk, self.confidence) <= level for s in tested)
 
     def __str__(self) -> str:
         first = self.first_stage
         if first is None:
             needed = rows_needed(self.risk, self.confidence)
             return f"no early exit: no stage passed on {self.n_tested} test rows, of which {needed} at least must leave"
-        worst = max(self.strata[first:], key=lambda s: upper_bound(s.n_disagreements, s.n_rows, self.confidence))
+        worst = max(self.strata[first:], key=lambda s: s.interval(2 * self.confidence - 1)[1])
         aside = " (one per group)" if self.grouped else ""
         return (
             f"disagreement <= {100 * self.risk:g} % among the rows that leave by any stage, with "
@@ -139,7 +139,7 @@ def certify_by_halt_time(
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=8000)
     >>> seen = full[:, None] + rng.normal(size=(8000, 2)) * [0.4, 0.1]
-    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), scores=seen)
+    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), margins=seen)
     >>> boundary = Boundary.symmetric(0.0, [0.4, 0.1])
     >>> certificate = certify_by_halt_time(stage_scores, boundary, risk=0.02, confidence=0.95)
     >>> print(certificate)
@@ -169,7 +169,7 @@ def certify_by_halt_time(
 
     def holds(step: _Opened) -> bool:
         t, _, _, counts = step
-        return all(p_value(s.n_disagreements, s.n_rows, risk) <= 1.0 - confidence for s in counts[t:])
+        return all(s.p_value_of(risk, confidence) <= 1.0 - confidence for s in counts[t:])
 
     found = fixed_sequence(steps, holds)
     _, q, scaled, strata = found.passed or opened_from(boundary.n_stages)
@@ -205,7 +205,7 @@ def _ratios(
     stage_scores: StageScores, boundary: Boundary, t: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Scale below which each row leaves at stage `t`, and whether that exit is wrong."""
-    seen = stage_scores.judged[:, t].astype(np.float64)
+    seen = stage_scores.margins[:, t].astype(np.float64)
 
     def beyond(sign: float, center: float, scale: float) -> npt.NDArray[np.float64]:
         if not (np.isfinite(center) and scale > 0.0):
@@ -213,8 +213,8 @@ def _ratios(
         return np.nan_to_num(sign * (seen - center) / scale, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
     up = beyond(1.0, boundary.high_center[t], boundary.high_scale[t])
-    if stage_scores.codes is not None and not stage_scores.binary:
-        return up, stage_scores.codes[:, t] != stage_scores.full
+    if not stage_scores.two_sided:
+        return up, stage_scores.lost_at(t) > 0
     down = beyond(-1.0, boundary.low_center[t], boundary.low_scale[t])
     return np.maximum(up, down), (up > down) != (stage_scores.full == 1)
 
@@ -233,7 +233,7 @@ def _scaled(boundary: Boundary, q: npt.NDArray[np.float64]) -> Boundary:
 
 def _cumulated(stage_scores: StageScores, boundary: Boundary) -> tuple[Stratum, ...]:
     """Count the rows that leave by each stage, and those among them that disagree."""
-    codes, stage = stage_scores.answers(*boundary.thresholds(1.0, stage_scores.dtype))
+    codes, stage = stage_scores.leave(*boundary.thresholds(1.0, stage_scores.dtype))
     n = np.cumsum(np.bincount(stage, minlength=stage_scores.n_stages + 1))
     k = np.cumsum(np.bincount(stage[codes != stage_scores.full], minlength=stage_scores.n_stages + 1))
     return tuple(Stratum(f"rows leaving by stage {t}", int(n[t]), int(k[t])) for t in range(stage_scores.n_stages))

@@ -44,7 +44,7 @@ def published_table(walk: Walk, low: npt.ArrayLike, high: npt.ArrayLike) -> Boun
         Its thresholds at ``q = 1`` equal the given ones up to rounding, which is never bolder.
     """
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    middle = np.clip(walk.threshold if walk.binary else 0.0, low, high)
+    middle = np.clip(walk.threshold, low, high)
     high_center, high_scale = _side(high, middle, walk.least_scale)
     low_center, low_scale = _side(-low, -middle, walk.least_scale)
     return Boundary(-low_center, low_scale, high_center, high_scale)

@@ -50,8 +50,8 @@ def check_stopping_rule(rule: Rule) -> None:
         assert pickle.dumps(rule.boundary(walk)) == pickle.dumps(boundary), "the same walk must give the same table"
         _check_table(rule, walk, boundary)
         if rule.needs.lossless:
-            codes, _ = walk.answers(*boundary.thresholds(1.0, np.float64))
-            assert (codes == walk.full).all(), "a lossless rule must answer as the full model does"
+            answers, _ = walk.leave(*boundary.thresholds(1.0, np.float64))
+            assert (answers == walk.full).all(), "a lossless rule must answer as the full model does"
         if rule.needs.error_scales:
             _check_scales(rule, walk, boundary)
     assert len(refusals) < len(walks), f"the rule refuses binary walks, multiclass walks and votes alike: {refusals[0]}"
@@ -66,8 +66,8 @@ def _given(rule: Rule, walk: Walk) -> Walk:
 
 def _check_scales(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     assert (boundary.high_center == walk.threshold).all(), "error_scales: centres must lie at the decision threshold"
-    if walk.binary:
-        errors = walk.goal.std() * np.ones_like(walk.judged)
+    if walk.two_sided:
+        errors = walk.goal.std() * np.ones_like(walk.margins)
         once, twice = (rule.boundary(replace(walk, errors=size * errors)).high_scale for size in (1.0, 2.0))
         assert np.allclose(twice, 2.0 * once), "error_scales: scales must grow with walk.residual_size()"
 
@@ -75,7 +75,7 @@ def _check_scales(rule: Rule, walk: Walk, boundary: Boundary) -> None:
 def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     assert isinstance(boundary, Boundary), "boundary(walk) must return a Boundary"
     assert boundary.n_stages == walk.n_stages, "the table needs a row per early stage"
-    assert walk.binary or np.isneginf(boundary.low_center).all(), "multiclass has no low side: use Boundary.upper"
+    assert walk.two_sided or np.isneginf(boundary.low_center).all(), "multiclass has no low side: use Boundary.upper"
     stuck_low = np.isfinite(boundary.low_center) & (boundary.low_scale == 0.0)
     stuck_high = np.isfinite(boundary.high_center) & (boundary.high_scale == 0.0)
     moved = not (stuck_low | stuck_high).any()
@@ -84,7 +84,7 @@ def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     low32, high32 = boundary.thresholds(1.0, np.float32)
     outwards = (low32 <= low) & (high32 >= high)
     assert outwards.all(), "float32 thresholds must not be bolder"
-    _, stage = walk.answers(*boundary.thresholds(np.inf, np.float64))
+    _, stage = walk.leave(*boundary.thresholds(np.inf, np.float64))
     assert (stage == walk.n_stages).all(), "no row may leave at q = inf"
 
 
@@ -101,7 +101,7 @@ def example_votes(n_rows: int = 300, seed: int = 0) -> Walk:
         full_scores=sums[:, -1:],
         stages=stages,
         stage_costs=stages.astype(np.float64),
-        scores=sums[:, :-1] + imputed,
+        margins=sums[:, :-1] + imputed,
         imputed=imputed,
         remainder_low=-rest - imputed,
         remainder_high=rest - imputed,
@@ -140,12 +140,12 @@ def example_walk(n_classes: int = 2, n_rows: int = 300, seed: int = 0) -> Walk:
     }
     if n_classes == 2:
         codes = (full[:, 0] > 0).astype(np.int32)
-        return Walk(full=codes, scores=scores[:, :, 0], imputed=imputed[:, 0], **common)
+        return Walk(full=codes, margins=scores[:, :, 0], imputed=imputed[:, 0], **common)
     ranked, full_ranked = np.sort(scores, axis=2), np.sort(full, axis=1)
     return Walk(
         full=full.argmax(axis=1).astype(np.int32),
-        codes=scores.argmax(axis=2).astype(np.int32),
-        confidence=ranked[:, :, -1] - ranked[:, :, -2],
-        full_confidence=full_ranked[:, -1] - full_ranked[:, -2],
+        answers=scores.argmax(axis=2).astype(np.int32),
+        margins=ranked[:, :, -1] - ranked[:, :, -2],
+        full_margins=full_ranked[:, -1] - full_ranked[:, -2],
         **common,
     )

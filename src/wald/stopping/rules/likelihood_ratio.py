@@ -97,14 +97,14 @@ class LikelihoodRatio:
 
         A stage at which a class has fewer than two plan rows, or no spread, stays closed.
         """
-        if walk.scores is None:
+        if not walk.two_sided:
             raise ValueError("LikelihoodRatio is for binary models; for several classes use Ladder().")
         open_low, open_high = open_sides(self.sides, walk.protect)
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
         reject = math.log1p(-self.beta) - math.log(self.alpha) if self.alpha > 0.0 else math.inf
         accept = math.log(self.beta) - math.log1p(-self.alpha) if self.beta > 0.0 else -math.inf
         for t in range(walk.n_stages):
-            seen = walk.scores[:, t]
+            seen = walk.margins[:, t]
             usable = np.isfinite(seen)
             negative, positive = seen[usable & (walk.full == 0)], seen[usable & (walk.full == 1)]
             if min(negative.size, positive.size) < 2 or negative.std() == 0.0 or positive.std() == 0.0:

@@ -75,7 +75,7 @@ class Margin:
     def boundary(self, walk: Walk) -> Boundary:
         """Centre on the raw score's threshold, with the margin as scale."""
         is_open = self._open_stages(walk)
-        if not walk.binary:
+        if not walk.two_sided:
             return Boundary.upper(np.where(is_open, 0.0, np.inf), np.where(is_open, self.value, 0.0))
         center = walk.threshold + require(walk.imputed, "imputed", "Margin")
         open_low, open_high = open_sides(self.sides, walk.protect)

@@ -50,7 +50,7 @@ class Qwyc:
     >>> from wald.stopping.rules.checks import example_walk
     >>> walk = example_walk()
     >>> boundary = Qwyc(alpha=0.01).boundary(walk)
-    >>> codes, stage = walk.answers(*boundary.thresholds(1.0, "float64"))
+    >>> codes, stage = walk.leave(*boundary.thresholds(1.0, "float64"))
     >>> int((codes != walk.full).sum())
     3
     """
@@ -72,8 +72,7 @@ class Qwyc:
     def boundary(self, walk: Walk) -> Boundary:
         """Place the thresholds from the first stage to the last; q = 1 uses them as placed."""
         open_low, open_high = open_sides(self.sides, walk.protect)
-        open_low &= walk.binary
-        theta = walk.threshold if walk.binary else 0.0
+        open_low &= walk.two_sided
         rows, budget = Survivors(walk), allowed(self.alpha, len(walk.full))
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
         for t in range(walk.n_stages):
@@ -82,12 +81,12 @@ class Qwyc:
                 break
             wrong_low, wrong_high = rows.wrong(t)
             if open_low and open_high:
-                pair = loosest_pair(rows.scores(t), wrong_low, wrong_high, budget)
+                pair = loosest_pair(rows.margins(t), wrong_low, wrong_high, budget)
             else:
                 pair = (
                     -loosest(-wrong_low, budget) if open_low else -np.inf,
                     loosest(wrong_high, budget) if open_high else np.inf,
                 )
-            low[t], high[t] = reconciled(*pair, theta)
+            low[t], high[t] = reconciled(*pair, walk.threshold)
             budget -= sum(rows.leave(t, low[t], high[t]))
         return published_table(walk, low, high)

@@ -115,7 +115,7 @@ class Ladder:
     def boundary(self, walk: Walk) -> Boundary:
         """Centres at the threshold (multiclass: at 0), scales of one residual size."""
         scale = np.maximum(walk.residual_size(), walk.least_scale)
-        return Boundary.symmetric(walk.threshold, scale) if walk.binary else Boundary.upper(0.0, scale)
+        return Boundary.symmetric(walk.threshold, scale) if walk.two_sided else Boundary.upper(0.0, scale)
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,8 +172,8 @@ class Lossless:
         """
         below = require(walk.remainder_low, "remainder_low", "Lossless")
         slack = require(walk.slack, "slack", "Lossless")
-        high = _outwards(walk.threshold if walk.binary else 0.0, -below, slack)
-        if not walk.binary:
+        high = _outwards(walk.threshold, -below, slack)
+        if not walk.two_sided:
             return Boundary.upper(high, 0.0)
         above = require(walk.remainder_high, "remainder_high", "Lossless")
         low = -_outwards(-walk.threshold, above, slack)
@@ -229,7 +229,7 @@ class Budget:
         deepest = np.flatnonzero(walk.stage_costs <= self.k).max()
         closed = np.arange(walk.n_stages) < deepest
         fixed = np.zeros(walk.n_stages)
-        if not walk.binary:
+        if not walk.two_sided:
             return Boundary.upper(np.where(closed, np.inf, -np.inf), fixed)  # any confidence will do
         low, high = np.where(closed, -np.inf, walk.threshold), np.where(closed, np.inf, walk.threshold)
         return Boundary(low, fixed, high, fixed)

@@ -79,7 +79,7 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
     Boundary
         Its `q` scales the height.
     """
-    if not walk.binary:
+    if not walk.two_sided:
         raise ValueError(f"{owner} is for binary models; for several classes use Ladder().")
 
     def columns(side: Side) -> Columns:

@@ -62,7 +62,7 @@ class ErrorSpending:
     >>> walk = example_walk()
     >>> boundary = ErrorSpending(delta=0, sides="negative").boundary(walk)
     >>> low, _ = boundary.thresholds(1.0, "float64")
-    >>> bool(np.isclose(low[0], walk.scores[walk.full == 1, 0].min()))
+    >>> bool(np.isclose(low[0], walk.margins[walk.full == 1, 0].min()))
     True
     """
 
@@ -85,10 +85,9 @@ class ErrorSpending:
         """
         open_low, open_high = open_sides(self.sides, walk.protect)
         n_low, n_high = 0, len(walk.full)
-        if walk.binary:
+        if walk.two_sided:
             n_low, n_high = int(np.count_nonzero(walk.full == 1)), int(np.count_nonzero(walk.full == 0))
         open_low, open_high = open_low and n_low > 0, open_high and n_high > 0
-        theta = walk.threshold if walk.binary else 0.0
         shares = self.delta * self.spent(walk.stages[:-1] / walk.stages[-1])
         rows, spent_low, spent_high = Survivors(walk), 0, 0
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
@@ -101,7 +100,7 @@ class ErrorSpending:
                 low[t] = -loosest(-wrong_low, allowed(share, n_low) - spent_low)
             if open_high:
                 high[t] = loosest(wrong_high, allowed(share, n_high) - spent_high)
-            low[t], high[t] = reconciled(low[t], high[t], theta)
+            low[t], high[t] = reconciled(low[t], high[t], walk.threshold)
             more_low, more_high = rows.leave(t, low[t], high[t])
             spent_low, spent_high = spent_low + more_low, spent_high + more_high
         return published_table(walk, low, high)

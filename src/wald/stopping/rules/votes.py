@@ -74,7 +74,7 @@ class VoteBoundary:
 
     def boundary(self, walk: Walk) -> Boundary:
         """Centres in the middle of the scores that go on, scales of half their width."""
-        if not walk.binary:
+        if not walk.two_sided:
             raise ValueError("VoteBoundary is for votes on two classes; for several classes use Ladder().")
         n_members, stages = int(walk.stages[-1]), walk.stages[:-1]
         counts = _counts(walk, n_members)

@@ -1,0 +1,77 @@
+"""Terms without what only the compiled engine uses, for outputs that this engine does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..outputs import Output
+from .encoding import Filed, encode_terms
+from .planning import Planning
+from .terms import Accepts, Terms
+from .units import Floats
+
+__all__ = ["PlainTerms", "terms_for"]
+
+
+def terms_for(output: Output, terms: Terms) -> Terms:
+    """The terms as the engine that knows the output evaluates them."""
+    return terms if output.compiled else PlainTerms(terms)
+
+
+class PlainTerms(Filed):
+    """The values of terms and nothing else, so that the engine in Python evaluates them.
+
+    Parameters
+    ----------
+    inner : Terms
+    """
+
+    def __init__(self, inner: Terms) -> None:
+        self.inner, self.coef, self.intercept = inner, inner.coef, inner.intercept
+
+    @property
+    def family(self) -> str:  # type: ignore[override]  # a file holds the inner terms
+        """Family of the inner terms."""
+        return self.inner.family
+
+    @property
+    def unit_name(self) -> str:  # type: ignore[override]
+        """Plural noun for terms."""
+        return self.inner.unit_name
+
+    @property
+    def planning(self) -> Planning:  # type: ignore[override]
+        """What planning may assume of terms that a Python function computes."""
+        return Planning()
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the preprocessed rows."""
+        return self.inner.n_features
+
+    @property
+    def accepts(self) -> Accepts:
+        """The rows that the terms accept."""
+        return self.inner.accepts
+
+    @property
+    def description(self) -> str:
+        """Description of the model in messages."""
+        return self.inner.description
+
+    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
+        """Values of the terms; see `Terms.values`."""
+        return self.inner.values(X, which)
+
+    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        """Encode the inner terms."""
+        return encode_terms(self.inner, arrays)
+
+    @classmethod
+    def decode(cls, section: Any, stock: Any, n_outputs: int) -> NoReturn:
+        """Not called: a file names the family of the inner terms."""
+        raise NotImplementedError

@@ -1,0 +1,10 @@
+"""What is asked of a model's scores, once in NumPy; what the compiled engine knows of it is in `cpp/core/cascade`.
+
+Scores come in; answers, margins, losses and the words of a promise go out. An output knows no model, plan or row.
+"""
+
+from .checks import check_output
+from .labels import Labels
+from .output import Output, known_outputs
+
+__all__ = ["Labels", "Output", "check_output", "known_outputs"]

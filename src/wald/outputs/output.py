@@ -1,0 +1,204 @@
+"""The question that is asked of a model's scores: the answer, its margin, and what an early answer may lose."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Output", "known_outputs"]
+
+Answers = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+_KNOWN: dict[str, type[Output]] = {}
+
+
+class Output(ABC):
+    """What is asked of a model's scores.
+
+    An output is a subclass in one file. Its answers are numbers from 0 on, each of which stands for one of the model's
+    `classes`. All that plans, certificates, monitors and displays need of it is here. `check_output` checks one.
+
+    Rows leave in one of two ways. Where `centre` is a number, there is one score and two answers: a row leaves with the
+    answer 1 if its estimate is above a threshold, and with 0 if it is below another one. Where `centre` is None, a row
+    leaves with the answer of its estimate if the margin is above a threshold.
+
+    Attributes
+    ----------
+    name : str
+        Name in files. Two outputs cannot share one.
+    event : str
+        Noun for an early answer that loses, in certificates.
+    compiled : bool
+        Whether the compiled engine knows the output. If not, the engine in Python evaluates the model.
+    """
+
+    name: ClassVar[str] = ""
+    event: ClassVar[str] = "disagreement"
+    compiled: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        known = _KNOWN.get(cls.name)
+        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(f"There is an output called {cls.name!r} already: {known.__qualname__}.")
+        if cls.name:
+            _KNOWN[cls.name] = cls
+
+    # ---- what must be said -----------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """Number of scores of a row."""
+
+    @property
+    @abstractmethod
+    def n_answers(self) -> int:
+        """Number of different answers."""
+
+    @abstractmethod
+    def answers(self, scores: ArrayLike) -> Answers:
+        """Answers of full scores by the model's own rule, its ties included.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows, n_outputs)
+            Shape (n_rows,) is accepted where there is one score.
+
+        Returns
+        -------
+        int32 ndarray of shape (n_rows,)
+        """
+
+    @abstractmethod
+    def judged(self, estimates: ArrayLike) -> tuple[Answers, NDArray[np.floating]]:
+        """Answers of estimated scores, and their margins.
+
+        Parameters
+        ----------
+        estimates : array-like of shape (n_rows, n_outputs)
+
+        Returns
+        -------
+        answers : int32 ndarray of shape (n_rows,)
+        margins : ndarray of shape (n_rows,), of the dtype of `estimates`
+            How far an estimate lies from another answer, at most 0 if it has no clear one; where `centre` is a number,
+            the estimate itself. NaN where an estimate is NaN.
+        """
+
+    @abstractmethod
+    def settled(self, scores: Floats, errors: Floats) -> tuple[Answers, NDArray[np.bool_]]:
+        """Answers of full scores with bounded errors, and whether no score within the error has another one.
+
+        Parameters
+        ----------
+        scores : float64 ndarray of shape (n_rows, n_outputs)
+        errors : float64 ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        answers : int32 ndarray of shape (n_rows,)
+        sure : bool ndarray of shape (n_rows,)
+        """
+
+    # ---- what may be said ------------------------------------------------------------------------------------------
+
+    @property
+    def centre(self) -> float | None:
+        """Score that parts the two answers, where rows leave on two sides of it."""
+        return None
+
+    @property
+    def races(self) -> bool:
+        """Whether each answer has a score of its own, the largest of which wins."""
+        return False
+
+    def linear_margins(self) -> Floats | None:
+        """Matrix from scores to the margins that decide, (n_margins, n_outputs); None if these are not linear.
+
+        Lossless exits need it.
+        """
+        return None
+
+    def towards(self, code: int) -> Floats:
+        """Weights of the scores in the mean margin of an answer over the others, (n_outputs,), for displays.
+
+        Raises
+        ------
+        ValueError
+            If margins are not linear in the scores.
+        """
+        raise ValueError(f"{type(self).__name__} has no margins that are linear in the scores.")
+
+    def losses(self, early: Answers, full: Answers) -> Floats:
+        """Loss of early answers beside those of full evaluation, from 0 to 1; by default, 1 if they differ.
+
+        Parameters
+        ----------
+        early, full : int32 ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows,)
+        """
+        return np.asarray(early != full, dtype=np.float64)
+
+    def encode(self) -> dict[str, Any]:
+        """Describe the output by JSON values; by default, by the fields of a dataclass: finite numbers and texts."""
+        if not is_dataclass(self):
+            raise ValueError(
+                f"{type(self).__name__} is no dataclass, so that files need an encode and decode of its own."
+            )
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+
+    @classmethod
+    def decode(cls, section: Any) -> Self:
+        """Build an output from what `encode` returned.
+
+        Parameters
+        ----------
+        section : wald.codec.header.Section
+
+        Raises
+        ------
+        ValueError, TypeError
+            If something is missing or invalid.
+        """
+        given: dict[str, Any] = {field.name: section.take(field.name) for field in fields(cls)}  # type: ignore[arg-type]
+        section.done()
+        return cls(**given)
+
+    # ---- what follows ----------------------------------------------------------------------------------------------
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether rows leave on two sides of a `centre`."""
+        return self.centre is not None
+
+    def distances(self, scores: ArrayLike) -> NDArray[np.floating]:
+        """How far scores lie from another answer, (n_rows,)."""
+        margins = self.judged(scores)[1]
+        return margins if self.centre is None else np.abs(margins - margins.dtype.type(self.centre))
+
+    def table(self, scores: ArrayLike) -> NDArray[np.floating]:
+        """Scores as floats of shape (n_rows, n_outputs); raises ValueError if they have another shape."""
+        table = np.asarray(scores)
+        if not np.issubdtype(table.dtype, np.floating):
+            table = table.astype(np.float64)
+        if table.ndim == 1 and self.n_outputs == 1:
+            table = table[:, np.newaxis]
+        if table.ndim != 2 or table.shape[1] != self.n_outputs:
+            raise ValueError(f"Scores must have shape (n_rows, {self.n_outputs}). Got {table.shape} instead.")
+        return table
+
+
+def known_outputs() -> Mapping[str, type[Output]]:
+    """Outputs, by their names in files."""
+    return dict(_KNOWN)
