@@ -90,8 +90,9 @@ SECTIONS = (
     (
         "Families of models",
         "wald.models",
-        "Terms Surrogates Units Decision Family Reading check_terms register families decompose AdditiveModel",
+        "Terms Surrogates Units Family Reading check_terms check_units register families decompose AdditiveModel",
     ),
+    ("What is asked of a model", "wald.outputs", "Output Labels check_output"),
     ("Pictures", "wald.displays", ""),
     ("Data", "wald.datasets", ""),
     ("Files", "wald.persistence", "FileFormatError SavedModel"),

@@ -32,6 +32,7 @@ from .terms import Terms, families
 from .tree_arrays import Trees
 from .tree_classifier import TreeClassifier
 from .trees import TreeTerms
+from .unit_checks import check_units
 from .units import Units
 from .votes import VoteTerms
 from .watch import Watch
@@ -56,6 +57,7 @@ __all__ = [
     "Units",
     "VoteTerms",
     "check_terms",
+    "check_units",
     "decompose",
     "families",
     "fitted_for_good",
