@@ -1,0 +1,167 @@
+"""One table of the numbers that a measurement may change, each with the settings that show its effect.
+
+``python -m bench.tunables`` prints it with the values of today. To retune a number, change it, run these settings
+before and after (``make bench ARGS="..."``), and keep what is better in all of them. `FIXED` has the other numbers of
+planning and of the engine in Python: limits, roundings and statistical levels, which no benchmark may change.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "src" / "wald"
+#: Folders whose numbers are listed.
+FOLDERS = ("plan", "early_exit", "engine", "sources", "steps")
+#: Other files with numbers of planning.
+FILES = ("models/tree_work.py", "models/landmarks.py", "models/members.py", "models/kernel.py")
+
+SVM = "svm-binary svm-multiclass"
+LINEAR = "linear-units frames"
+TREES = "trees-wide trees-flights trees-classes"
+
+#: File and constant: the settings that show the effect.
+TUNABLES = {
+    "plan/sums.py": {
+        "MOST_SUMS": TREES,
+        "ANCHOR_RATIO": TREES,
+        "MIXED": TREES,
+        "MIXTURE_RIDGE": TREES,
+        "VALUE_ROWS": TREES,
+        "VARIANCE_ROWS": TREES,
+        "LARGEST_SQUARE": TREES,
+        "LEAST_ROWS": TREES,
+        "MOST_LEAVES": TREES,
+        "TOLERANCE": TREES,
+        "MOST_STEPS": TREES,
+    },
+    "plan/qwyc.py": {"MAX_SEARCHED": LINEAR},
+    "plan/prior.py": {"PRIOR_ROWS": "linear-units"},
+    "plan/recipes.py": {
+        "MAX_POOL": SVM,
+        "SPARSE_POOL": SVM,
+        "LEAST_POOL": SVM,
+        "SMALL": SVM,
+        "PLAIN_STAGES": f"{SVM} {LINEAR}",
+        "SUMMED_STAGES": TREES,
+        "WHOLE": f"{LINEAR} trees-wide",
+    },
+    "plan/passes.py": {"MOST_GROWTH": TREES},
+    "plan/ladder.py": {
+        "LATE_BOLDNESS": "frames",
+        "RACE": "trees-classes",
+        "FEWER_STAGES": TREES,
+        "PASS_MARGIN": f"{TREES} never-slower",
+    },
+    "plan/timing.py": {"MARGIN": "never-slower"},
+    "early_exit/costs.py": {"TIMED_COLUMNS": "frames"},
+    "early_exit/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},
+    "early_exit/racing.py": {
+        "CLEAR": "never-slower",
+        "UNTIMED": "never-slower",
+        "ON_MODEL": "never-slower",
+        "ON_ENGINE": "never-slower trees-wide",
+        "ENGINE_SECONDS": "never-slower trees-wide",
+    },
+    "early_exit/planning.py": {
+        "MOST_VALIDATION_ROWS": f"{SVM} {TREES}",
+        "MOST_REDONE": "svm-binary",
+        "PRECISION_ROWS": "svm-binary",
+        "FEW_OUTPUTS": "svm-letters",
+    },
+    "early_exit/predictor.py": {"FEW_ROWS": "never-slower"},
+    "early_exit/certification.py": {"PIECE_ROWS": "memory"},
+    "engine/stages.py": {"LEAST_VARIANCE": "trees-wide trees-flights"},
+    "engine/compiled.py": {"INLINE_ROWS": "never-slower trees-calls"},
+    "engine/python_engine.py": {"ROWS": "never-slower"},
+    "engine/rows.py": {"PIECE_BYTES": "frames memory", "PREPROCESSED_ROWS": "never-slower memory"},
+    "models/tree_work.py": dict.fromkeys(
+        (
+            *("LINE", "TURN", "PASS", "SCATTERED_LINE", "COLUMN", "SEARCH_STEP", "GATHERED_STEP", "SPLIT", "LEAF"),
+            *("GROUP", "CATEGORIES", "GATHERED_LEAF", "WALK", "STAGE", "OUTPUT"),
+        ),
+        TREES,
+    ),
+    "models/landmarks.py": {"BLOCKS": SVM, "STEPS": SVM, "RIDGE": SVM, "LEAST_ROWS": SVM},
+    "models/members.py": {"BLOCK": "never-slower", "LARGEST_BLOCK": "never-slower", "BLOCK_PRODUCTS": "never-slower"},
+    "models/kernel.py": {"SPARSE_FEATURES": "svm-binary", "SURROGATE_FEATURES": SVM, "MOST_DIRECTIONS": SVM},
+}
+
+LIMIT, ROUNDING, LEVEL, HARDWARE = "a limit", "rounding", "a level or count of a test", "as the engine has it"
+#: File and constant: why no benchmark changes it.
+FIXED = {
+    "plan/readout.py": {"LEAST_VARIANCE": ROUNDING},
+    "plan/prior.py": {"_CONSTANT": ROUNDING},
+    "plan/order.py": {"_FLOOR": ROUNDING},
+    "plan/recipes.py": {"VALUE_BYTES": LIMIT},
+    "plan/moments.py": {"FAR": ROUNDING},
+    "early_exit/costs.py": {"LINE": HARDWARE},
+    "early_exit/full_model.py": {"COPIES": HARDWARE, "COPIED_BYTES": LIMIT},
+    "early_exit/data_split.py": {"DUPLICATES": LEVEL, "DUPLICATE_SHARE": LEVEL},
+    "early_exit/planning.py": {"LARGEST_SINGLE": LIMIT, "LARGEST_SCORE": LIMIT},
+    "early_exit/certification.py": dict.fromkeys(
+        ("LIKELY", "FEW_ROWS", "LARGE_PART", "TIMES", "FEWEST_LOST", "LOST_PART", "RARE", "MOST_NAMED"), LEVEL
+    ),
+    "early_exit/selection.py": {"PLANNED": "a progress bar", "TIMED_FROM": "a progress bar"},
+    "early_exit/locating.py": {"SEARCHED_ROWS": LIMIT},
+    "early_exit/self_check.py": dict.fromkeys(
+        (
+            *("GIVEN_ROWS", "THRESHOLD_ROWS", "SEGMENTS", "HALVINGS", "SECONDS", "ENGINE_SECONDS", "FEWEST"),
+            *("ULPS", "RELATIVE"),
+        ),
+        LEVEL,
+    ),
+    "early_exit/training_rows.py": {"MOST_TREES": LEVEL, "LEVEL": LEVEL},
+    "engine/python_engine.py": {"U": ROUNDING},
+    "models/tree_work.py": dict.fromkeys(
+        (
+            *("PANEL", "BLOCK", "THRESHOLDS", "GROUPED", "STEP_LEAVES", "EXITS", "REGISTER_STEPS", "FEW_STEPS"),
+            "LINE_VALUES",
+        ),
+        HARDWARE,
+    ),
+    "models/members.py": {"PROBABILITY_ERROR": ROUNDING},
+    "models/kernel.py": {"PACKED_BYTES": LIMIT},
+}
+
+
+def constants(path: Path) -> Iterator[tuple[str, str]]:
+    """Names of the module's constants that hold numbers other than 0, and their values as they are written."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets[0], node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets, value = node.target, node.value
+        else:
+            continue
+        names = targets.elts if isinstance(targets, ast.Tuple) else [targets]
+        several = isinstance(targets, ast.Tuple) and isinstance(value, ast.Tuple)
+        values = value.elts if several and isinstance(value, ast.Tuple) else [value] * len(names)
+        for name, given in zip(names, values, strict=True):
+            held = [
+                n for n in ast.walk(given) if isinstance(n, ast.Constant) and type(n.value) in (int, float) and n.value
+            ]
+            typed = any(isinstance(n, ast.Subscript | ast.Lambda) for n in ast.walk(given))
+            if isinstance(name, ast.Name) and name.id.lstrip("_").isupper() and held and not typed:
+                yield name.id, ast.unparse(given)
+
+
+def listed() -> Iterator[tuple[str, str, str]]:
+    """File, name and value of every number of planning and of the engine in Python."""
+    files = [path for folder in FOLDERS for path in sorted((PACKAGE / folder).glob("*.py"))]
+    for path in [*files, *(PACKAGE / name for name in FILES)]:
+        for name, value in constants(path):
+            yield path.relative_to(PACKAGE).as_posix(), name, value
+
+
+def main() -> None:
+    """Print the table."""
+    for file, name, value in listed():
+        settings = TUNABLES.get(file, {}).get(name)
+        if settings is not None:
+            print(f"{file + ':' + name:<44} {value:<24} {settings}")
+
+
+if __name__ == "__main__":
+    main()
