@@ -157,8 +157,8 @@ BROKEN = {
     "file": (
         (protocols.Filed,),
         {
-            "encode": lambda self, arrays: {},
-            "decode": classmethod(lambda cls, section, stock, n_outputs: 1 / 0),
+            "encode": lambda self: {},
+            "decode": classmethod(lambda cls, section, n_outputs: 1 / 0),
         },
     ),
 }

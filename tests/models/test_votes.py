@@ -434,9 +434,9 @@ def test_files_with_other_members_or_without_them_are_refused() -> None:
     with pytest.raises(FileFormatError, match="lacks the estimator"):
         from_bytes(put_together(header | {"estimator": None}, without))
     for name, array in (
-        ("weights", arrays["weights"][:0]),
-        ("first_column", arrays["first_column"][::-1] + 5),
-        ("probabilities", arrays["probabilities"] + 2),
+        ("model.terms.weights", arrays["model.terms.weights"][:0]),
+        ("model.terms.first_column", arrays["model.terms.first_column"][::-1] + 5),
+        ("model.terms.probabilities", arrays["model.terms.probabilities"] + 2),
     ):
         with pytest.raises(FileFormatError):
             from_bytes(put_together(header, arrays | {name: array}))

@@ -19,7 +19,6 @@ class Band(Output):
     With ``steps``, an answer loses its distance to the right one, as a share of the largest distance.
     """
 
-    name: ClassVar[str] = "band"
     event: ClassVar[str] = "another band"
 
     cuts: list[float]

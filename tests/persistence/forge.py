@@ -51,4 +51,4 @@ def without_estimator(path: Any) -> None:
     """Leave the wrapped estimator out of a file, as `save` does where it cannot describe it."""
     fields, arrays = taken_apart(path.read_bytes())
     fields["estimator"] = None
-    path.write_bytes(put_together(fields, {n: a for n, a in arrays.items() if not n.startswith("e.")}))
+    path.write_bytes(put_together(fields, {n: a for n, a in arrays.items() if not n.startswith("estimator.")}))

@@ -17,9 +17,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 import wald
+from wald.codec.writing import encode
 from wald.datasets import make_chains, make_trees
 from wald.online import AttentivePassiveAggressive, AttentivePegasos, AttentivePerceptron
-from wald.persistence import FileFormatError, from_bytes, to_bytes, values
+from wald.persistence import FileFormatError, from_bytes, to_bytes
 from wald.stopping import Ladder
 from wald.structured import HOG, ChainClassifier, DependencyParser, FeatureGroup
 
@@ -253,7 +254,11 @@ LIES: dict[str, tuple[str, Callable[..., Any], str]] = {
     "a hundred tags": ("parser", array("coarse", lambda t: np.repeat(t, 100)[:100]), "too many tags"),
     "numbers for tags": ("parser", array("fine", lambda t: np.zeros(len(t))), "'fine' should be"),
     "an unknown decoder": ("parser", field("parameters", "decoder", value="fast"), "decoder must be one of"),
-    "a text for a number": ("parser", field("parameters", "n_jobs", value="2"), "n_jobs has a value of the wrong kind"),
+    "a text for a number": (
+        "parser",
+        field("parameters", "n_jobs", value="2"),
+        "n_jobs should be a whole number or null",
+    ),
     "a parameter less": ("parser", lambda f, a: f["parameters"].pop("step"), "parameters has no 'step'"),
     "a chain of NaN": ("chain", array("table", holding(np.nan)), "weights must be finite"),
     "a short table": ("chain", array("table", lambda t: t[:-1]), "'table' should have the shape"),
@@ -263,7 +268,11 @@ LIES: dict[str, tuple[str, Callable[..., Any], str]] = {
     "a row twice": ("chain of names", array("rows", lambda r: r[[0, 0, *range(2, len(r))]]), "'rows' should ascend"),
     "a row less": ("chain of names", array("rows", lambda r: r[1:]), "'table' should have the shape"),
     "more rows than memory": ("chain of names", field("sizes", value=[2**31 - 1]), "too many rows for some to be left"),
-    "rows of a whole table": ("chain of names", field("all_rows", value=True), "'table' should have the shape"),
+    "rows of a whole table": (
+        "chain of names",
+        lambda f, a: (a.pop("rows"), f.update(rows=None)),
+        "'table' should have the shape",
+    ),
     "six groups": ("chain", field("sizes", value=[1] * 6), "one entry for each of the groups"),
     "labels twice": ("chain", array("classes", lambda c: c[[0] * len(c)]), "'classes' does not ascend"),
     "a group that is none": ("chain of groups", field("groups", value=[1, 2]), "groups.0 should be an object"),
@@ -274,12 +283,12 @@ LIES: dict[str, tuple[str, Callable[..., Any], str]] = {
     ),
     "an extractor that is none": (
         "chain of images",
-        lambda f, a: f["groups"][1].update(extract=values.encode(Ladder(), {}, "extract")),
-        "extract has a value of the wrong kind",
+        lambda f, a: f["groups"][1].update(extract=encode(Ladder(), {}, "extract")),
+        "extract.type should be one of HOG, and is 'Ladder'",
     ),
     "an extractor that would need much memory": (
         "chain of images",
-        lambda f, a: f["groups"][1]["extract"]["fields"].update(orientations=2**50),
+        lambda f, a: f["groups"][1]["extract"].update(orientations=2**50),
         "another number of features than its extractor gives",
     ),
     "an infinite cost": ("chain of images", array("group_costs", holding(np.inf)), "NaN or infinity"),
@@ -302,7 +311,7 @@ LIES: dict[str, tuple[str, Callable[..., Any], str]] = {
     "a class weight below 0": (
         "passive-aggressive",
         field("class_weight", value=[["a", -1.0]]),
-        "class_weight.factor should be a number of at least 0",
+        "class_weight should hold numbers of at least 0",
     ),
 }
 

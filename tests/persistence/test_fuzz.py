@@ -57,7 +57,7 @@ def altered_arrays(fields, arrays, rng):
     names = list(arrays)
     for _ in range(rng.integers(1, 3)):
         name = names[rng.integers(len(names))]
-        array = arrays[name]
+        array = np.atleast_1d(arrays[name])
         way = rng.integers(7)
         if way < 3 and array.size and array.dtype.kind in "fiu":
             value = NUMBERS[rng.integers(len(NUMBERS))]

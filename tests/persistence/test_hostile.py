@@ -133,60 +133,59 @@ FIELDS = [
     ("logistic", "model.tie_margin", -1.0, "tie_margin should be a number of at least 0"),
     ("logistic", "model.tie_margin", "nan", "tie_margin should be a number"),
     ("logistic", "model.n_columns", 3, "n_columns fits no coefficients"),
-    ("logistic", "model.output.kind", "votes", "n_classes should be a whole number from 3"),
-    ("logistic", "model.output.n_classes", 3, "n_classes should be a whole number from 2 to 2"),
+    ("logistic", "model.output.kind", "votes", "'votes' cannot serve 2 classes"),
+    ("logistic", "model.output.n_classes", 3, "'sign' cannot serve 3 classes"),
     ("logistic", "model.output.threshold", True, "threshold should be a number"),
     ("logistic", "model.terms.depth", 0, "depth should be a whole number from 1"),
-    ("logistic", "model.terms.fill", True, "array 'fill' is missing"),
+    ("logistic", "model.terms.fill", True, "array 'model.terms.fill' is missing"),
     ("logistic", "model.labels", "object", "speaks of texts"),
-    ("logistic multiclass", "model.output.n_classes", 5, "array 'coef' should have the shape"),
-    ("one-vs-one", "model.output.n_classes", 10**15, "n_classes should be a whole number from 3 to 10000"),
+    ("logistic multiclass", "model.output.n_classes", 5, "array 'model.terms.coef' should have the shape"),
+    ("one-vs-one", "model.output.n_classes", 10**15, "has more than 10000 answers"),
     ("rbf", "model.terms.gamma", -0.1, "gamma should be a number of at least 0"),
     ("rbf", "model.terms.gamma", "inf", "gamma should be a number"),
     ("rbf", "model.terms.gamma", 1e300, "do not fit single precision"),
     ("rbf", "model.terms.degree", 1001, "degree should be a whole number"),
     ("rbf", "model.terms.n_features", 10**12, "n_features should be a whole number"),
-    ("rbf", "model.terms.sparse", True, "array 'support_vectors.data' is missing"),
-    ("rbf", "model.terms.columns", True, "array 'scale' is missing"),
+    ("rbf", "model.terms.columns", True, "columns should be an object, and is True"),
     ("rbf", "plan.precision", "float64", "'stage_scores.margins' should be float64"),
     ("logistic", "plan.precision", "float32", "linear model does not compute in float32"),
     ("rbf", "plan.q", -1, "q should be a number of at least 0"),
     ("rbf", "plan.q", 1.5, "does not go with a certificate of status 'certified'"),
     ("rbf", "plan.q", "inf", "does not go with a certificate"),
     ("rbf", "plan.evaluate_all", True, "does not go with a certificate"),
-    ("rbf", "plan.cost_model.fields.block", 10**9, "block is out of range"),
-    ("rbf", "plan.cost_model.fields.block", 1.5, "cost_model.block has a value of the wrong kind"),
-    ("rbf", "plan.cost_model.fields.block", 0, "CostModel.block must be a whole number of at least 1"),
-    ("logistic", "plan.cost_model.fields.rows_per_line", 10**9, "rows_per_line is out of range"),
-    ("logistic", "plan.cost_model.fields.rows_per_line", 1.5, "rows_per_line has a value of the wrong kind"),
-    ("logistic", "plan.cost_model.fields.rows_per_line", 0, "CostModel.rows_per_line must be a whole number"),
-    ("rbf", "plan.cost_model.fields.unit", -1, "CostModel.unit must be finite"),
-    ("rbf", "plan.cost_model.type", "Ladder", "wrong kind"),
+    ("rbf", "plan.cost_model.block", 10**9, "block is out of range"),
+    ("rbf", "plan.cost_model.block", 1.5, "cost_model.block should be a whole number, and is 1.5"),
+    ("rbf", "plan.cost_model.block", 0, "CostModel.block must be a whole number of at least 1"),
+    ("logistic", "plan.cost_model.rows_per_line", 10**9, "rows_per_line is out of range"),
+    ("logistic", "plan.cost_model.rows_per_line", 1.5, "rows_per_line should be a whole number"),
+    ("logistic", "plan.cost_model.rows_per_line", 0, "CostModel.rows_per_line must be a whole number"),
+    ("rbf", "plan.cost_model.unit", -1, "CostModel.unit must be finite"),
+    ("rbf", "plan.cost_model.type", "Ladder", "type should be one of CostModel, PassTimes"),
     ("rbf", "plan.cost_model.type", "os.system", "type should be one of"),
-    ("rbf", "plan.cost_model", {"tuple": [{"tuple": []}]}, "wrong kind"),
-    ("rbf", "plan.cost_model", {"float": "inf", "tuple": []}, "unknown"),
+    ("rbf", "plan.cost_model", [[]], "cost_model should be a CostModel or a PassTimes, and is a list"),
+    ("rbf", "plan.cost_model", {"float": "inf"}, "has no 'type'"),
     ("rbf", "by_proof", True, "exits by proof do not go with"),
-    ("rbf", "certificate.fields.q", 0.01, "does not go with a certificate"),
-    ("rbf", "certificate.fields.risk", 0.001, "does not follow from its own counts"),
-    ("rbf", "certificate.fields.risk", -1, "risk out of range"),
-    ("rbf", "certificate.fields.confidence", 7, "confidence out of range"),
-    ("rbf", "certificate.fields.status", "lossless", "does not follow from its own counts"),
-    ("rbf", "certificate.fields.status", "perfect", "certificate.status has a value of the wrong kind"),
-    ("rbf", "certificate.fields.strata", {"tuple": [1]}, "certificate.strata has a value of the wrong kind"),
-    ("rbf", "certificate.fields.strata", {"tuple": []}, "does not follow from its own counts"),
-    ("rbf", "certificate.fields.grouped", 0, "certificate.grouped has a value of the wrong kind"),
+    ("rbf", "certificate.q", 0.01, "does not go with a certificate"),
+    ("rbf", "certificate.risk", 0.001, "does not follow from its own counts"),
+    ("rbf", "certificate.risk", -1, "risk out of range"),
+    ("rbf", "certificate.confidence", 7, "confidence out of range"),
+    ("rbf", "certificate.status", "lossless", "does not follow from its own counts"),
+    ("rbf", "certificate.status", "perfect", "certificate.status should be one of certified, "),
+    ("rbf", "certificate.strata", [1], "certificate.strata.0 should be a Stratum, and is 1"),
+    ("rbf", "certificate.strata", [], "does not follow from its own counts"),
+    ("rbf", "certificate.grouped", 0, "certificate.grouped should be true or false, and is 0"),
     ("rbf", "parameters.risk", 3, "risk must be None or a number"),
     ("rbf", "parameters.n_jobs", 0, "n_jobs must be None or a non-zero integer"),
-    ("rbf", "parameters.n_jobs", 1.5, "n_jobs has a value of the wrong kind"),
+    ("rbf", "parameters.n_jobs", 1.5, "n_jobs should be a whole number or null"),
     ("rbf", "parameters.rule", "stairs", "rule must be 'ladder'"),
-    ("rbf", "parameters.order", None, "array 'parameters.order' is missing"),
-    ("rbf", "parameters.feature_costs", {"a": 1}, "feature_costs should be a list"),
-    ("rbf", "parameters.feature_groups", [["a", [1.5]]], "should be a list of columns"),
-    ("constant", "parameters.rule.fields.delta", 2.0, "delta"),
-    ("constant", "parameters.rule.fields.delta", "0.1", "rule.delta has a value of the wrong kind"),
-    ("constant", "parameters.rule.fields", {"beta": 1}, "rule has no 'kind'"),
+    ("rbf", "parameters.order", None, "order should be a text"),
+    ("rbf", "parameters.feature_costs", {"a": 1}, "feature_costs should be an array or a list of pairs or null"),
+    ("rbf", "parameters.feature_groups", [["a", [1.5]]], "should be a whole number or a text, and is 1.5"),
+    ("constant", "parameters.rule.delta", 2.0, "delta"),
+    ("constant", "parameters.rule.delta", "0.1", "rule.delta should be a number, and is '0.1'"),
+    ("constant", "parameters.rule", {"type": "ConstantBoundary", "beta": 1}, "rule has no 'kind'"),
     ("constant", "parameters.rule.type", "Walk", "type should be one of"),
-    ("budget", "parameters.rule.fields.k", {"float": "inf"}, "must be finite and positive"),
+    ("budget", "parameters.rule.k", "inf", "must be finite and positive"),
 ]
 
 
@@ -200,8 +199,8 @@ def test_fields(name, where, value, message, path):
 def test_a_proof_needs_thresholds_that_nothing_moves(path):
     """A lossless certificate for a plan of another rule is refused."""
     fields, arrays = taken_apart(file_of("rbf", path))
-    proof = {"status": "lossless", "risk": 0.0, "confidence": 1.0, "q": 1.0, "strata": {"tuple": []}}
-    fields["certificate"]["fields"] |= proof
+    proof = {"status": "lossless", "risk": 0.0, "confidence": 1.0, "q": 1.0, "strata": []}
+    fields["certificate"] |= proof
     fields["plan"]["q"] = 1.0
     for by_proof, risk, message in ((True, 0, "thresholds that q moves"), (False, 0.05, "a rule that is not lossless")):
         fields["by_proof"], fields["parameters"]["risk"] = by_proof, risk
@@ -209,14 +208,14 @@ def test_a_proof_needs_thresholds_that_nothing_moves(path):
 
 
 CLASS_RISKS = [
-    ("parameters.protect", [[0]], "a list of labels and the risk of each"),
+    ("parameters.protect", [[0]], "protect should be a text or a list of pairs"),
     ("parameters.protect", [[0, 2.0]], "must be a number above 0 and below 1"),
     ("parameters.protect", [[0, -1]], "number"),
     ("parameters.protect", [[9, 0.1]], "none of the classes"),
     ("parameters.protect", [[[], 0.1]], "protect"),
     ("parameters.protect", [], "names no class"),
-    ("certificate.fields.protect", "each", "does not follow from its own counts"),
-    ("certificate.fields.protect", "some", "certificate.protect has a value of the wrong kind"),
+    ("certificate.protect", "each", "does not follow from its own counts"),
+    ("certificate.protect", "some", "certificate.protect should be one of"),
 ]
 
 
@@ -229,7 +228,7 @@ def test_risks_of_classes(where, value, message, path):
 
 def test_risks_of_strata_are_checked(path):
     fields, arrays = taken_apart(file_of("classes", path))
-    stratum = fields["certificate"]["fields"]["strata"]["tuple"][1]["fields"]
+    stratum = fields["certificate"]["strata"][1]
     for risk, message in (
         (0.001, "does not follow"),
         (1.5, "risks of classes out of range"),
@@ -249,56 +248,106 @@ def entry(array, at, value):
 
 
 ARRAYS = [
-    ("logistic", "coef", lambda a: entry(a, 3, np.nan), "'coef' holds NaN or infinity"),
-    ("logistic", "coef", lambda a: a.astype(np.float32), "'coef' should be float64, and is float32"),
-    ("logistic", "coef", lambda a: a[:, :0], "'coef' has no columns"),
-    ("logistic", "coef", lambda a: a[:, 1:], "fits no coefficients|should have the shape"),
-    ("logistic", "coef_bound", lambda a: -a, "'coef_bound' holds numbers below 0"),
-    ("logistic", "intercept", lambda a: entry(a, 0, np.inf), "'intercept' holds NaN or infinity"),
-    ("logistic", "classes", lambda a: a[[0] * len(a)], "'classes' holds a label twice"),
-    ("logistic", "classes", lambda a: a[:1], "'classes' should have the shape"),
-    ("floats", "classes", lambda a: entry(a, 0, -np.inf), "'classes' holds NaN or infinity"),
-    ("words", "classes", lambda a: a.view(np.uint32).__ior__(0x110000).view(a.dtype), "no character"),
-    ("words", "classes", lambda a: entry(a.view(np.uint32), 0, 0xD800).view(a.dtype), "no character"),
+    ("logistic", "model.terms.coef", lambda a: entry(a, 3, np.nan), "'model.terms.coef' holds NaN or infinity"),
+    (
+        "logistic",
+        "model.terms.coef",
+        lambda a: a.astype(np.float32),
+        "'model.terms.coef' should be float64, and is float32",
+    ),
+    ("logistic", "model.terms.coef", lambda a: a[:, :0], "'model.terms.coef' has no columns"),
+    ("logistic", "model.terms.coef", lambda a: a[:, 1:], "fits no coefficients|should have the shape"),
+    ("logistic", "model.terms.coef_bound", lambda a: -a, "'model.terms.coef_bound' holds numbers below 0"),
+    (
+        "logistic",
+        "model.terms.intercept",
+        lambda a: entry(a, 0, np.inf),
+        "'model.terms.intercept' holds NaN or infinity",
+    ),
+    ("logistic", "model.classes", lambda a: a[[0] * len(a)], "'model.classes' holds a label twice"),
+    ("logistic", "model.classes", lambda a: a[:1], "'model.classes' should have the shape"),
+    ("floats", "model.classes", lambda a: entry(a, 0, -np.inf), "'model.classes' holds NaN or infinity"),
+    ("words", "model.classes", lambda a: a.view(np.uint32).__ior__(0x110000).view(a.dtype), "no character"),
+    ("words", "model.classes", lambda a: entry(a.view(np.uint32), 0, 0xD800).view(a.dtype), "no character"),
     ("frame", "schema.names", lambda a: a[1:], "'schema.names' should have the shape"),
     ("frame", "schema.names", lambda a: np.arange(14), "'schema.names' should be"),
-    ("rbf", "support_vectors", lambda a: entry(a, -1, np.nan), "'support_vectors' holds NaN"),
-    ("rbf", "support_vectors", lambda a: entry(a, -1, 1e300), "do not fit single precision"),
-    ("rbf", "order", lambda a: entry(a, 0, a[1]), "'order' names something twice"),
-    ("rbf", "order", lambda a: entry(a, 0, -1), "'order' holds numbers outside"),
-    ("rbf", "terms", lambda a: entry(a, 0, a[1]), "'terms' names something twice"),
-    ("rbf", "terms", lambda a: entry(a, 0, 10**6), "'terms' holds numbers outside"),
-    ("rbf", "terms", lambda a: a.astype(np.uint64), "'terms' should be int64"),
-    ("rbf", "stage_terms", lambda a: a[::-1], "'stage_terms' falls"),
-    ("rbf", "stage_terms", lambda a: a + 10**6, "'stage_terms' holds numbers outside"),
-    ("rbf", "stages", lambda a: a[::-1], "'stages'"),
-    ("rbf", "stages", lambda a: entry(a, -1, 2**62), "'stages' holds numbers outside"),
-    ("rbf", "stage_costs", lambda a: a[::-1], "'stage_costs' falls"),
-    ("rbf", "stage_costs", lambda a: entry(a, -1, 0.5), "'stage_costs' falls at its end"),
-    ("rbf", "reached", lambda a: a[::-1], "'reached' does not fall"),
-    ("rbf", "reached", lambda a: a + 1, "'reached' does not fall"),
-    ("rbf", "readout.weights", lambda a: a[1:], "'readout.weights' should have the shape"),
-    ("rbf", "readout.weights", lambda a: entry(a, 0, np.inf), "'readout.weights' holds NaN or infinity"),
-    ("rbf", "readout.bias", lambda a: a[:, [0, 0]], "'readout.bias' should have the shape"),
-    ("rbf", "boundary.low_scale", lambda a: -a, "scales of a boundary must be finite and not negative"),
-    ("rbf", "boundary.high_center", lambda a: a * np.nan, "'boundary.high_center' holds NaN"),
+    ("rbf", "model.terms.support_vectors", lambda a: entry(a, -1, np.nan), "'model.terms.support_vectors' holds NaN"),
+    ("rbf", "model.terms.support_vectors", lambda a: entry(a, -1, 1e300), "do not fit single precision"),
+    ("rbf", "plan.order", lambda a: entry(a, 0, a[1]), "'plan.order' names something twice"),
+    ("rbf", "plan.order", lambda a: entry(a, 0, -1), "'plan.order' holds numbers outside"),
+    ("rbf", "plan.terms", lambda a: entry(a, 0, a[1]), "'plan.terms' names something twice"),
+    ("rbf", "plan.terms", lambda a: entry(a, 0, 10**6), "'plan.terms' holds numbers outside"),
+    ("rbf", "plan.terms", lambda a: a.astype(np.uint64), "'plan.terms' should be int64"),
+    ("rbf", "plan.early.terms", lambda a: a[::-1], "'plan.early.terms' falls"),
+    ("rbf", "plan.early.terms", lambda a: a + 10**6, "'plan.early.terms' holds numbers outside"),
+    ("rbf", "plan.stages", lambda a: a[::-1], "'plan.stages'"),
+    ("rbf", "plan.stages", lambda a: entry(a, -1, 2**62), "'plan.stages' holds numbers outside"),
+    ("rbf", "plan.stage_costs", lambda a: a[::-1], "'plan.stage_costs' falls"),
+    ("rbf", "plan.stage_costs", lambda a: entry(a, -1, 0.5), "'plan.stage_costs' falls at its end"),
+    ("rbf", "plan.reached", lambda a: a[::-1], "'plan.reached' does not fall"),
+    ("rbf", "plan.reached", lambda a: a + 1, "'plan.reached' does not fall"),
+    ("rbf", "plan.early.weights", lambda a: a[1:], "'plan.early.weights' should have the shape"),
+    ("rbf", "plan.early.weights", lambda a: entry(a, 0, np.inf), "'plan.early.weights' holds NaN or infinity"),
+    ("rbf", "plan.early.bias", lambda a: a[:, [0, 0]], "'plan.early.bias' should have the shape"),
+    ("rbf", "plan.boundary.low_scale", lambda a: -a, "scales of a boundary must be finite and not negative"),
+    ("rbf", "plan.boundary.high_center", lambda a: a * np.nan, "'plan.boundary.high_center' holds NaN"),
     ("rbf", "stage_scores.full", lambda a: a + 2, "'stage_scores.full' holds numbers outside"),
     ("rbf", "stage_scores.margins", lambda a: a[1:], "'stage_scores.margins' should have the shape"),
-    ("rbf", "surrogates", lambda a: np.zeros((3, 2)), "'surrogates' does not fit"),
+    ("rbf", "plan.surrogates.vectors", lambda a: np.zeros((3, 2)), "'plan.surrogates.vectors' does not fit"),
     (
         "rbf with landmarks",
-        "surrogates",
+        "plan.surrogates.vectors",
         lambda a: a[:1],
-        "'terms' holds numbers outside|'order' holds numbers outside",
+        "'plan.terms' holds numbers outside|'plan.order' holds numbers outside",
     ),
-    ("scaled rbf", "scale", lambda a: entry(a, 0, np.inf), "'scale' holds NaN or infinity"),
-    ("scaled rbf", "magnitude", lambda a: -a - 1, "'magnitude' holds numbers below"),
-    ("sparse", "support_vectors.indices", lambda a: a + 60, "'support_vectors.indices' holds numbers outside"),
-    ("sparse", "support_vectors.indices", lambda a: a[::-1], "'support_vectors.indices' does not ascend"),
-    ("sparse", "support_vectors.indptr", lambda a: entry(a, 0, 1), "'support_vectors.indptr' does not rise"),
-    ("sparse", "support_vectors.indptr", lambda a: entry(a, 1, a[-1]), "'support_vectors.indptr' does not rise"),
-    ("sparse", "support_vectors.indptr", lambda a: a * 2, "'support_vectors.indptr' holds numbers outside"),
-    ("sparse", "support_vectors.data", lambda a: a * np.nan, "'support_vectors.data' holds NaN"),
+    (
+        "scaled rbf",
+        "model.terms.columns.scale",
+        lambda a: entry(a, 0, np.inf),
+        "'model.terms.columns.scale' holds NaN or infinity",
+    ),
+    (
+        "scaled rbf",
+        "model.terms.columns.magnitude",
+        lambda a: -a - 1,
+        "'model.terms.columns.magnitude' holds numbers below",
+    ),
+    (
+        "sparse",
+        "model.terms.support_vectors.indices",
+        lambda a: a + 60,
+        "'model.terms.support_vectors.indices' holds numbers outside",
+    ),
+    (
+        "sparse",
+        "model.terms.support_vectors.indices",
+        lambda a: a[::-1],
+        "'model.terms.support_vectors.indices' does not ascend",
+    ),
+    (
+        "sparse",
+        "model.terms.support_vectors.indptr",
+        lambda a: entry(a, 0, 1),
+        "'model.terms.support_vectors.indptr' does not rise",
+    ),
+    (
+        "sparse",
+        "model.terms.support_vectors.indptr",
+        lambda a: entry(a, 1, a[-1]),
+        "'model.terms.support_vectors.indptr' does not rise",
+    ),
+    (
+        "sparse",
+        "model.terms.support_vectors.indptr",
+        lambda a: a * 2,
+        "'model.terms.support_vectors.indptr' holds numbers outside",
+    ),
+    (
+        "sparse",
+        "model.terms.support_vectors.data",
+        lambda a: a * np.nan,
+        "'model.terms.support_vectors.data' holds NaN",
+    ),
     ("own order", "parameters.order", lambda a: a * 0.5, "'parameters.order' should be"),
     ("feature costs", "parameters.feature_costs", lambda a: a * np.nan, "holds NaN"),
 ]
@@ -313,8 +362,8 @@ def test_arrays(name, array, change, message, path):
 
 def test_numbers_near_the_end_of_float64_raise_no_warning(path):
     fields, arrays = taken_apart(file_of("scaled rbf", path))
-    arrays["magnitude"][:] = 1e300
-    arrays["stage_costs"][-1] = 1.7e308
+    arrays["model.terms.columns.magnitude"][:] = 1e300
+    arrays["plan.stage_costs"][-1] = 1.7e308
     path.write_bytes(put_together(fields, arrays))
     assert wald.load(path).plan_.full_cost == 1.7e308
 
@@ -326,8 +375,8 @@ def test_shapes_are_checked_before_anything_is_allocated(shape, path):
     fields, arrays = taken_apart(file_of("logistic", path))
     raw = put_together(fields, arrays)
     table = json.dumps(json.loads(raw[32 : 32 + PREFIX.unpack(raw[:32])[2]])["arrays"])
-    for name in ("coef", "stage_scores.margins"):
-        lie = re.sub(rf'(\["{name}", "<f8", )\[[0-9, ]*\]', lambda m: m[1] + json.dumps(shape), table)
+    for name in ("model.terms.coef", "stage_scores.margins"):
+        lie = re.sub(rf'(\["{re.escape(name)}", "<f8", )\[[0-9, ]*\]', lambda m: m[1] + json.dumps(shape), table)
         assert lie != table
         forged = forged_table(fields, raw, lie)
         tracemalloc.start()
@@ -353,7 +402,7 @@ def forged_table(fields, raw, table):
         (lambda t: [[n, d, s, 0] for n, d, s, o in t], "should begin at"),
         (lambda t: [[n, d, s, -o] for n, d, s, o in t], "should begin at"),
         (lambda t: [[n, d, s, float(o)] for n, d, s, o in t], "should begin at"),
-        (lambda t: [["coef", d, s, o] for n, d, s, o in t], "names 'coef' twice"),
+        (lambda t: [["model.terms.coef", d, s, o] for n, d, s, o in t], "names 'model.terms.coef' twice"),
         (lambda t: [[n, "|O", s, o] for n, d, s, o in t], "dtype of"),
         (lambda t: [[n, ">f8", s, o] for n, d, s, o in t], "dtype of"),
         (lambda t: [[n, [["a", "<f8"]], s, o] for n, d, s, o in t], "dtype of"),
@@ -362,7 +411,7 @@ def forged_table(fields, raw, table):
         (lambda t: [[1, d, s, o] for n, d, s, o in t], "name should be a text"),
         (lambda t: t[:-1], "do not fill the file"),
         (lambda t: t * 30, "entries; at most"),
-        (lambda t: "coef", "arrays should be a list"),
+        (lambda t: "model.terms.coef", "arrays should be a list"),
     ],
 )
 def test_the_table_of_arrays(change, message, path):
@@ -384,7 +433,7 @@ def test_what_lies_between_arrays_is_zero(path):
 def test_a_forged_model_with_its_estimator_is_refused(path):
     fast, _ = made("rbf")
     fields, arrays = taken_apart(file_of("rbf", path))
-    arrays["support_vectors"][0, 0] += 1
+    arrays["model.terms.support_vectors"][0, 0] += 1
     path.write_bytes(put_together(fields, arrays))
     wald.load(path)  # a model like any other
     with pytest.raises(ValueError, match="was saved for another model"):
@@ -396,6 +445,14 @@ def test_a_sparse_machine_of_endless_features_is_refused_before_room_is_made(pat
     for n in (2**25, 2**31 - 1):
         fields["model"]["terms"]["n_features"] = fields["model"]["n_columns"] = n
         refused(path, put_together(fields, arrays), "n_features should be a whole number from 1 to 33554431")
+
+
+@pytest.mark.filterwarnings("ignore:The file holds the terms")
+@pytest.mark.parametrize("n", [2**31 - 1, 2**31, 2**53])
+def test_trees_of_endless_features_are_refused_before_room_is_made(n, path):
+    fields, arrays = taken_apart(file_of("boosting", path))
+    fields["model"]["terms"]["trees"]["n_features"] = fields["model"]["n_columns"] = n
+    refused(path, put_together(fields, arrays), "would bring the memory that it takes to")
 
 
 def test_a_parser_that_should_prune_and_cannot(path):

@@ -34,7 +34,7 @@ def opened(name: str) -> Any:
     """Header and arrays of a file without its estimator and without the stage scores of rows."""
     fields, arrays = taken_apart(to_bytes(made(name)[0]))
     fields["estimator"] = None
-    arrays = {name: array for name, array in arrays.items() if not name.startswith("e.")}
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("estimator.")}
     for name in [name for name in arrays if name.startswith("stage_scores.")]:
         arrays[name] = arrays[name][:0]
     return fields, arrays
@@ -42,14 +42,14 @@ def opened(name: str) -> Any:
 
 def with_stages(fields: Any, arrays: Any, stage_terms: Any, n_outputs: int) -> bytes:
     n = len(stage_terms)
-    arrays["stage_terms"] = np.asarray(stage_terms, dtype=np.int64)
-    arrays["stages"] = np.append(arrays["stage_terms"], stage_terms[-1]).astype(np.int64)
-    arrays["stage_costs"], arrays["reached"] = np.linspace(0, 1, n + 1), np.linspace(1, 0, n + 1)
-    arrays["readout.weights"] = np.zeros(n_outputs * sum(stage_terms))
-    arrays["readout.bias"] = np.zeros((n, n_outputs))
+    arrays["plan.early.terms"] = np.asarray(stage_terms, dtype=np.int64)
+    arrays["plan.stages"] = np.append(arrays["plan.early.terms"], stage_terms[-1]).astype(np.int64)
+    arrays["plan.stage_costs"], arrays["plan.reached"] = np.linspace(0, 1, n + 1), np.linspace(1, 0, n + 1)
+    arrays["plan.early.weights"] = np.zeros(n_outputs * sum(stage_terms))
+    arrays["plan.early.bias"], arrays["plan.early.spread_bias"] = np.zeros((n, n_outputs)), np.ones(n)
     for column in ("low_center", "low_scale", "high_center", "high_scale"):
-        arrays[f"boundary.{column}"] = np.zeros(n)
-    for name in ("stage_scores.margins", "stage_scores.answers"):
+        arrays[f"plan.boundary.{column}"] = np.zeros(n)
+    for name in ("stage_scores.margins", "stage_scores.answers", "stage_scores.margins"):
         if name in arrays:
             arrays[name] = np.zeros((0, n), dtype=arrays[name].dtype)
     return put_together(fields, arrays)
@@ -59,8 +59,8 @@ def walk(n_terms: int, n_stages: int) -> bytes:
     """Stages that read nothing, and one that reads everything: a table of all stages by all terms."""
     fields, arrays = opened("logistic")
     fields["model"]["n_columns"] = n_terms
-    arrays |= {"coef": np.ones((1, n_terms)), "coef_bound": np.ones((1, n_terms))}
-    arrays |= {"order": np.arange(n_terms), "terms": np.arange(n_terms)}
+    arrays |= {"model.terms.coef": np.ones((1, n_terms)), "model.terms.coef_bound": np.ones((1, n_terms))}
+    arrays |= {"plan.order": np.arange(n_terms), "plan.terms": np.arange(n_terms)}
     return with_stages(fields, arrays, [0] * (n_stages - 1) + [n_terms], 1)
 
 
@@ -73,11 +73,15 @@ def thin(n_vectors: int, n_features: int, value: float = 0.1) -> bytes:
     """Support vectors with a single non-zero each, in different features."""
     fields, arrays = opened("sparse and wide")
     fields["model"]["terms"]["n_features"] = fields["model"]["n_columns"] = n_features
-    arrays |= {"coef": np.ones((1, n_vectors)), "support_vectors.data": np.full(n_vectors, value)}
-    arrays["support_vectors.indices"] = np.linspace(0, n_features - 1, n_vectors).astype(np.int32)
-    arrays["support_vectors.indptr"] = np.arange(n_vectors + 1, dtype=np.int32)
-    arrays["order"] = arrays["terms"] = np.arange(1)
-    arrays["surrogates"] = np.zeros((0, 0))  # which the model may have or not, by the rounding of the machine
+    arrays |= {
+        "model.terms.coef": np.ones((1, n_vectors)),
+        "model.terms.support_vectors.data": np.full(n_vectors, value),
+    }
+    arrays["model.terms.support_vectors.indices"] = np.linspace(0, n_features - 1, n_vectors).astype(np.int32)
+    arrays["model.terms.support_vectors.indptr"] = np.arange(n_vectors + 1, dtype=np.int32)
+    arrays["plan.order"] = arrays["plan.terms"] = np.arange(1)
+    # which the model may have or not, by the rounding of the machine
+    arrays["plan.surrogates.vectors"] = np.zeros((0, 0))
     return with_stages(fields, arrays, [1], 1)
 
 
@@ -85,9 +89,10 @@ def long_vector(n_features: int) -> bytes:
     fields, arrays = opened("rbf in float64")
     fields["model"]["terms"]["n_features"] = fields["model"]["n_columns"] = n_features
     fields["model"]["terms"]["gamma"] = 0.1
-    arrays |= {"coef": np.ones((1, 1)), "support_vectors": np.full((1, n_features), 0.1)}
-    arrays["order"] = arrays["terms"] = np.arange(1)
-    arrays["surrogates"] = np.zeros((0, 0))  # which the model may have or not, by the rounding of the machine
+    arrays |= {"model.terms.coef": np.ones((1, 1)), "model.terms.support_vectors": np.full((1, n_features), 0.1)}
+    arrays["plan.order"] = arrays["plan.terms"] = np.arange(1)
+    # which the model may have or not, by the rounding of the machine
+    arrays["plan.surrogates.vectors"] = np.zeros((0, 0))
     return with_stages(fields, arrays, [1], 1)
 
 
@@ -96,9 +101,17 @@ def many_classes(n: int) -> bytes:
     fields, arrays = opened("one-vs-one")
     n_outputs = n * (n - 1) // 2
     fields["model"]["output"]["n_classes"] = n
-    arrays |= {"coef": np.ones((n_outputs, 1)), "intercept": np.zeros(n_outputs), "classes": np.arange(n)}
-    arrays |= {"support_vectors": arrays["support_vectors"][:1], "order": np.arange(1), "terms": np.arange(1)}
-    arrays["surrogates"] = np.zeros((0, 0))
+    arrays |= {
+        "model.terms.coef": np.ones((n_outputs, 1)),
+        "model.terms.intercept": np.zeros(n_outputs),
+        "model.classes": np.arange(n),
+    }
+    arrays |= {
+        "model.terms.support_vectors": arrays["model.terms.support_vectors"][:1],
+        "plan.order": np.arange(1),
+        "plan.terms": np.arange(1),
+    }
+    arrays["plan.surrogates.vectors"] = np.zeros((0, 0))
     return with_stages(fields, arrays, [1, 1, 1], n_outputs)
 
 

@@ -16,7 +16,7 @@ def test_a_large_model_is_read_in_place(tmp_path):
     fields, arrays = taken_apart(path.read_bytes())
     n, d = 4000, 600
     rng = np.random.default_rng(0)
-    arrays["support_vectors"], arrays["coef"] = rng.random((n, d)), rng.normal(size=(1, n))
+    arrays["model.terms.support_vectors"], arrays["model.terms.coef"] = rng.random((n, d)), rng.normal(size=(1, n))
     fields["model"]["terms"]["n_features"] = fields["model"]["n_columns"] = d
     path.write_bytes(put_together(fields, arrays))
     size = path.stat().st_size

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import json
 import pickle
 import subprocess
 import sys
@@ -209,28 +212,40 @@ def test_files_of_the_library_hold_its_codes(library: str, tmp_path: Path) -> No
         np.testing.assert_array_equal(EarlyExitClassifier(booster, risk=0).fit().predict(rows), model.predict(rows))
 
 
-@pytest.mark.parametrize("name", ["values", "ends", "kinds", "sizes", "columns"])
-@pytest.mark.parametrize("library", FITTED)
-def test_hostile_tables_of_categories(library: str, name: str) -> None:
-    """Every number of a table is changed in turn: the file is refused, or loads as a model that predicts."""
-    _, fast, rows = made(library)
+def with_categories(fast: Any, values: Any) -> bytes:
+    """A file with other categories, as JSON or as bytes."""
     fields, arrays = taken_apart(to_bytes(fast))
-    given = arrays[f"categories.{name}"]
-    for at in range(min(len(given), 40)):
-        for value in (0, 1, 2, 255, (int(given[at]) + 1) % 256):
-            changed = given.copy()
-            changed[at] = value
+    raw = values if isinstance(values, bytes) else json.dumps(values).encode()
+    return put_together(fields, arrays | {VALUES: np.frombuffer(raw, dtype=np.uint8)})
+
+
+VALUES = "estimator.categories.values"
+OTHER: list[Any] = [None, True, -1, 2**53, 10**25, 0.5, np.nan, np.inf, "", "Ulm", "\0", "\ud800", [], {}, [1]]
+
+
+@pytest.mark.parametrize("library", FITTED)
+def test_hostile_tables_of_categories(library: str) -> None:
+    """Every category is changed in turn: the file is refused, or loads as a model that predicts."""
+    _, fast, rows = made(library)
+    held = json.loads(taken_apart(to_bytes(fast))[1][VALUES].tobytes())
+    for c, known in enumerate(held):
+        for at, value in itertools.product(range(len(known)), OTHER):
+            changed = [*held[:c], [*known[:at], value, *known[at + 1 :]], *held[c + 1 :]]
             try:
-                loaded = from_bytes(put_together(fields, {**arrays, f"categories.{name}": changed}))
+                loaded = from_bytes(with_categories(fast, changed))
             except FileFormatError:
                 continue
-            try:
+            with contextlib.suppress(ValueError, TypeError):  # a category that the changed table does not have
                 loaded.predict(rows)
-            except (ValueError, TypeError):  # a category that the changed table does not have
-                continue
-    for cut in (given[:-1], np.concatenate([given, given])):
-        with pytest.raises(FileFormatError):
-            from_bytes(put_together(fields, {**arrays, f"categories.{name}": cut}))
+
+
+@pytest.mark.parametrize("library", FITTED)
+@pytest.mark.parametrize(
+    "raw", [b"", b"{}", b"[]", b"[[]]", b"[1]", b"[" * 9999, b'[["a', b"\xff", b"[[1e999]]"], ids=str
+)
+def test_what_is_no_table_of_categories(library: str, raw: bytes) -> None:
+    with pytest.raises(FileFormatError):
+        from_bytes(with_categories(made(library)[1], raw))
 
 
 @pytest.mark.parametrize(
@@ -240,6 +255,8 @@ def test_hostile_tables_of_categories(library: str, name: str) -> None:
         {"codes": "encoded"},
         {"n_columns": 3},
         {"dtypes": ["list"]},
+        {"columns": [1, 1]},
+        {"columns": [-1, 2]},
         {"dtypes": ["object", "M8[s]"]},
         {"by_name": True},
         {"by_name": 1},

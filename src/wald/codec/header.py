@@ -1,23 +1,23 @@
-"""The JSON header of a file: parsed without trust; each value is read with the type that it must have."""
+"""The JSON header of a file, parsed without trust."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 #: Limits of a header: bytes, depth of nesting, and separators.
 MOST_BYTES, MOST_DEPTH, MOST_TOKENS = 1 << 20, 24, 1 << 17
 #: Characters of a text, at most.
 MOST_CHARACTERS = 1000
 #: Up to this magnitude, float64 holds every whole number exactly.
-MOST = 2**53
+MOST, MOST_DIGITS = 2**53, 20
 
 # An unterminated string matches up to the end of the header, so that the scan is linear whatever the bytes are.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|,', re.DOTALL)
-_WORDS = {math.inf: "inf", -math.inf: "-inf"}
+#: Infinite numbers, of which JSON has none.
+INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
 class FileFormatError(ValueError):
@@ -25,11 +25,10 @@ class FileFormatError(ValueError):
 
     Examples
     --------
-    >>> Section({"n_classes": -2}, "header.model.decision").integer("n_classes", 2, 10_000)
+    >>> parse(b'{"n_classes": NaN}')
     Traceback (most recent call last):
         ...
-    wald.codec.header.FileFormatError: header.model.decision.n_classes should be a whole number from 2 to 10000,
-    and is -2
+    wald.codec.header.FileFormatError: the header holds a number that is not finite: NaN
     """
 
 
@@ -63,7 +62,7 @@ def parse(raw: bytes) -> dict[str, Any]:
         fields = json.loads(
             raw.decode("utf-8"),
             object_pairs_hook=_no_key_twice,
-            parse_int=_whole,
+            parse_int=whole,
             parse_float=_finite,
             parse_constant=_finite,
         )
@@ -87,86 +86,8 @@ def render(fields: dict[str, Any]) -> bytes:
 
 
 def number(value: float) -> float | str:
-    """Convert a number for the header: infinities become texts, because JSON has none."""
-    return _WORDS.get(float(value), float(value))
-
-
-class Section:
-    """Part of a header, whose values are taken one by one and checked.
-
-    Parameters
-    ----------
-    fields : object
-        Parsed JSON.
-    where : str
-        Name of the section in messages.
-
-    Raises
-    ------
-    FileFormatError
-        Here and from every method, if a value is missing or of the wrong type.
-    """
-
-    def __init__(self, fields: Any, where: str) -> None:
-        if not isinstance(fields, dict):
-            raise FileFormatError(f"{where} should be an object, and is {_shown(fields)}")
-        self._left, self.where = dict(fields), where
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._left
-
-    def take(self, name: str) -> Any:
-        """Take a value of any type."""
-        if name not in self._left:
-            raise FileFormatError(f"{self.where} has no {name!r}")
-        return self._left.pop(name)
-
-    def section(self, name: str) -> Section:
-        """Take an object."""
-        return Section(self.take(name), f"{self.where}.{name}")
-
-    def items(self, name: str) -> list[Any]:
-        """Take a list."""
-        value = self.take(name)
-        return value if isinstance(value, list) else self._refuse(name, "a list", value)
-
-    def flag(self, name: str) -> bool:
-        """Take a boolean."""
-        value = self.take(name)
-        return value if isinstance(value, bool) else self._refuse(name, "true or false", value)
-
-    def integer(self, name: str, low: int = 0, high: int = MOST) -> int:
-        """Take a whole number from ``low`` to ``high``."""
-        value = self.take(name)
-        good = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-        return int(value) if good else self._refuse(name, f"a whole number from {low} to {high}", value)
-
-    def number(self, name: str, low: float = -math.inf, *, finite: bool = True) -> float:
-        """Take a number of at least ``low``."""
-        value = self.take(name)
-        for infinite, word in _WORDS.items():
-            if value == word and not finite:
-                value = infinite
-        good = isinstance(value, int | float) and not isinstance(value, bool) and value >= low
-        return float(value) if good else self._refuse(name, f"a number of at least {low}", value)
-
-    def text(self, name: str) -> str:
-        """Take a short text."""
-        return plain_text(self.take(name), f"{self.where}.{name}")
-
-    def choice(self, name: str, options: Sequence[str]) -> Any:
-        """Take one of the options."""
-        value = self.take(name)
-        good = isinstance(value, str) and value in options
-        return value if good else self._refuse(name, f"one of {', '.join(options)}", value)
-
-    def done(self) -> None:
-        """Refuse a value that was not taken."""
-        if self._left:
-            raise FileFormatError(f"{self.where} has an unknown {_shown(min(self._left))}")
-
-    def _refuse(self, name: str, expected: str, value: Any) -> NoReturn:
-        raise FileFormatError(f"{self.where}.{name} should be {expected}, and is {_shown(value)}")
+    """Convert a number for the header: infinities become texts."""
+    return next((word for word, infinite in INFINITIES.items() if value == infinite), float(value))
 
 
 def plain_text(value: Any, where: str) -> str:
@@ -178,7 +99,8 @@ def plain_text(value: Any, where: str) -> str:
     return value
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as messages show it."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     text = ascii(value)
@@ -192,8 +114,9 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _whole(digits: str) -> int:
-    if len(digits) > 20:
+def whole(digits: str) -> int:
+    """Read a whole number of few digits; Python itself takes time quadratic in their number."""
+    if len(digits) > MOST_DIGITS:
         raise FileFormatError(f"the header holds a number of {len(digits)} digits")
     return int(digits)
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..codec.arrays import Stock
-from ..codec.header import Section, parse, render
+from ..codec.header import parse, render
+from ..codec.reading import Section
 from ..engine.rows import n_rows_of, take, to_array
 from ..utils.labels import codes_of_labels
 from .columns import ColumnMap
@@ -182,11 +182,11 @@ def _integers(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
 
 def _file(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     arrays: dict[str, NDArray[Any]] = {}
-    facts = parse(render({"terms": encode_terms(terms, arrays)}))["terms"]
-    again = decode_terms(type(terms), Section(facts, "header.model.terms"), Stock(arrays), terms.n_outputs)
+    facts = parse(render(encode_terms(terms, arrays, "terms")))
+    again = decode_terms(type(terms), Section(facts, "terms", dict(arrays)), terms.n_outputs)
     if needs_estimator(terms):
         repeated: dict[str, NDArray[Any]] = {}
-        same = encode_terms(again, repeated) == encode_terms(terms, {}) and repeated.keys() == arrays.keys()
+        same = encode_terms(again, repeated, "terms") == facts and repeated.keys() == arrays.keys()
         if not (same and all(np.array_equal(repeated[name], arrays[name]) for name in arrays)):
             yield "terms that went through a file are described otherwise"
     elif not np.array_equal(again.scores(X), terms.scores(X), equal_nan=True):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
+from ..codec.reading import Section, require
 from ..engine import CompiledTerms
 from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
@@ -41,7 +42,6 @@ SPARSE_FEATURES = 2048
 PACKED_BYTES = 8 << 30
 #: Largest number of features for which surrogates are fitted, and largest number of linear surrogates.
 SURROGATE_FEATURES, MOST_DIRECTIONS = 4096, 15
-CSR_PARTS = ("data", "indices", "indptr")
 _NAMES = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
 
 
@@ -272,62 +272,43 @@ class KernelTerms(Packable, Foldable, Bounded, Comparing, Filed):
         """Bound of the memory of readouts."""
         return readout_bytes(stage_terms, self.n_outputs)
 
-    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """Encode support vectors, coefficients, the kernel and `columns`."""
-        vectors, columns = self.support_vectors, self.columns
-        arrays |= {"coef": self.coef, "intercept": self.intercept}
-        if sparse.issparse(vectors):
-            arrays |= {f"support_vectors.{name}": getattr(vectors, name) for name in CSR_PARTS}
-        else:
-            arrays["support_vectors"] = vectors
-        if columns is not None:
-            arrays |= {"scale": columns.scale, "shift": columns.shift, "magnitude": columns.magnitude}
-            if columns.fill is not None:
-                arrays["fill"] = columns.fill
-        return {
-            "kernel": self.kernel,
-            "gamma": float(self.gamma),
-            "coef0": float(self.coef0),
-            "degree": int(self.degree),
-            "n_features": self.n_features,
-            "sparse": bool(sparse.issparse(vectors)),
-            "columns": columns is not None,
-            "fill": columns is not None and columns.fill is not None,
-        }
+    def encode(self) -> dict[str, Any]:
+        """The fields, and how wide sparse support vectors are."""
+        return super().encode() | {"n_features": self.n_features}
 
     @classmethod
-    def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
-        """Build terms from what `encode` returned."""
+    def decode(cls, section: Section, n_outputs: int) -> Self:
+        """Read support vectors, coefficients, the kernel and `columns`."""
         n_features = section.integer("n_features", 1, MOST_FEATURES)
-        coef = stock.floats("coef", n_outputs, None)
+        coef = section.floats("coef", n_outputs, None)
         n_terms = coef.shape[1]
-        stock.require(n_terms, "the array 'coef' has no columns")
-        if section.flag("sparse"):
-            vectors: Any = stock.csr([f"support_vectors.{name}" for name in CSR_PARTS], n_terms, n_features)
-            stock.room.holds_sparse()
+        require(n_terms, f"the array {section.called('coef')!r} has no columns")
+        if section.holds("support_vectors"):
+            vectors: Any = section.floats("support_vectors", n_terms, n_features)
         else:
-            vectors = stock.floats("support_vectors", n_terms, n_features)
-        columns, has_fill = None, section.flag("fill")
-        if section.flag("columns"):
+            vectors = section.csr("support_vectors", n_terms, n_features)
+            section.room.holds_sparse()
+        columns = None
+        if not section.lacks("columns"):
+            inner = section.section("columns")
+            inner.choice("type", (ColumnMap.__name__,))
             columns = ColumnMap(
-                scale=stock.floats("scale", n_features),
-                shift=stock.floats("shift", n_features),
-                fill=stock.floats("fill", n_features) if has_fill else None,
-                magnitude=stock.floats("magnitude", n_features, low=0.0),
+                scale=inner.floats("scale", n_features),
+                shift=inner.floats("shift", n_features),
+                fill=None if inner.lacks("fill") else inner.floats("fill", n_features),
+                magnitude=inner.floats("magnitude", n_features, low=0.0),
             )
-        stock.require(columns is not None or not has_fill, "header.model.terms.fill replaces NaN without columns")
-        terms = cls(
+            inner.done()
+        return cls(
             kernel=section.choice("kernel", tuple(_NAMES)),
             gamma=section.number("gamma", 0.0),
             coef0=section.number("coef0"),
             degree=section.integer("degree", 0, MOST_DEGREE),
             support_vectors=vectors,
             coef=coef,
-            intercept=stock.floats("intercept", n_outputs),
+            intercept=section.floats("intercept", n_outputs),
             columns=columns,
         )
-        section.done()
-        return terms
 
 
 def _norms(rows: Any) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..codec.reading import Section, require
 from ..engine import CompiledTerms
 from ..engine.threads import effective_threads
 from ..utils.bytes import padded, readout_bytes
@@ -208,35 +209,17 @@ class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
         table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if self.n_outputs == 1 else 0
         return readout_bytes(stage_terms, self.n_outputs) + table
 
-    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """Encode weights and their bounds."""
-        arrays |= {
-            "coef": self.coef,
-            "intercept": self.intercept,
-            "coef_bound": self.coef_bound,
-            "intercept_bound": self.intercept_bound,
-        }
-        by_columns = not self.coef.flags.c_contiguous  # matrix products round differently with another layout
-        if by_columns:
-            arrays["coef"] = self.coef.T
-        if self.fill is not None:
-            arrays["fill"] = self.fill
-        return {"depth": int(self.depth), "fill": self.fill is not None, "by_columns": by_columns}
-
     @classmethod
-    def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
-        """Build terms from what `encode` returned."""
-        by_columns = section.flag("by_columns")
-        coef = stock.floats("coef", None, n_outputs).T if by_columns else stock.floats("coef", n_outputs, None)
+    def decode(cls, section: Section, n_outputs: int) -> Self:
+        """Read weights and their bounds."""
+        coef = section.floats("coef", n_outputs, None)
         n_features = coef.shape[1]
-        stock.require(1 <= n_features <= MOST_FEATURES, "the array 'coef' has no columns, or too many")
-        terms = cls(
+        require(1 <= n_features <= MOST_FEATURES, f"the array {section.called('coef')!r} has no columns, or too many")
+        return cls(
             coef=coef,
-            intercept=stock.floats("intercept", n_outputs),
-            fill=stock.floats("fill", n_features) if section.flag("fill") else None,
-            coef_bound=stock.floats("coef_bound", n_outputs, n_features, low=0.0, finite=False),
-            intercept_bound=stock.floats("intercept_bound", n_outputs, low=0.0, finite=False),
+            intercept=section.floats("intercept", n_outputs),
+            fill=None if section.lacks("fill") else section.floats("fill", n_features),
+            coef_bound=section.floats("coef_bound", n_outputs, n_features, low=0.0, finite=False),
+            intercept_bound=section.floats("intercept_bound", n_outputs, low=0.0, finite=False),
             depth=section.integer("depth", 1),
         )
-        section.done()
-        return terms

@@ -8,8 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codec.reading import Section
+from ..codec.writing import fields_of
 from ..outputs import Output
-from .encoding import Filed, encode_terms
+from .encoding import Filed
 from .planning import Planning
 from .terms import Accepts, Terms
 from .units import Floats
@@ -32,21 +34,8 @@ class PlainTerms(Filed):
 
     def __init__(self, inner: Terms) -> None:
         self.inner, self.coef, self.intercept = inner, inner.coef, inner.intercept
-
-    @property
-    def family(self) -> str:  # type: ignore[override]  # a file holds the inner terms
-        """Family of the inner terms."""
-        return self.inner.family
-
-    @property
-    def unit_name(self) -> str:  # type: ignore[override]
-        """Plural noun for terms."""
-        return self.inner.unit_name
-
-    @property
-    def planning(self) -> Planning:  # type: ignore[override]
-        """What planning may assume of terms that a Python function computes."""
-        return Planning()
+        # of the instance: a file names the family of the inner terms
+        self.family, self.unit_name, self.planning = inner.family, inner.unit_name, Planning()  # type: ignore[misc]
 
     @property
     def n_features(self) -> int:
@@ -67,11 +56,12 @@ class PlainTerms(Filed):
         """Values of the terms; see `Terms.values`."""
         return self.inner.values(X, which)
 
-    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """Encode the inner terms."""
-        return encode_terms(self.inner, arrays)
+    def encode(self) -> dict[str, Any]:
+        """The fields of the inner terms."""
+        filed = Filed.of(self.inner)
+        return fields_of(self.inner) if filed is None else filed.encode()
 
     @classmethod
-    def decode(cls, section: Any, stock: Any, n_outputs: int) -> NoReturn:
+    def decode(cls, section: Section, n_outputs: int) -> NoReturn:
         """Not called: a file names the family of the inner terms."""
         raise NotImplementedError

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..codec.reading import Section
 from ..engine import CompiledTerms
 from ..engine.rows import Conversion
 from ..engine.threads import effective_threads
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeTerms"]
 
-MOST_FEATURES = 2**31 - 1
-MOST_NODES = 2**27
 #: Leaves of trees with more than so many are not corrected.
 MOST_CORRECTED = 256
 
@@ -222,49 +221,25 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
         """Bound of the memory that `pack` takes, in bytes."""
         return 256 * (len(self.trees.leaves) + len(self.trees.feature)) + 64 * self.n_features + (1 << 16)
 
-    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """Encode the trees and the rules of their sums."""
-        arrays |= {"base": self.base, "bias": self.bias}
-        for name, array in self.trees.arrays():
-            arrays[name] = array
-        if self.zero_is_missing is not None:
-            arrays["zero_is_missing"] = self.zero_is_missing
-        return {
-            "n_features": self.n_features,
-            "n_trees": self.n_terms,
-            "scale": self.scale,
-            "divisor": self.divisor,
-            "has_missing": not math.isnan(self.missing),
-            **({} if math.isnan(self.missing) else {"missing": self.missing}),
-            "zero_is_missing": self.zero_is_missing is not None,
-            **{name: getattr(self, name) for name in FLAGS},
-        }
+    def encode(self) -> dict[str, Any]:
+        """The fields; None stands for NaN, which no file holds."""
+        return super().encode() | {"missing": None if math.isnan(self.missing) else self.missing}
 
     @classmethod
-    def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
-        """Build terms from what `encode` returned."""
-        n_features = section.integer("n_features", 1, MOST_FEATURES)
-        n_trees = section.integer("n_trees", 1, MOST_NODES)
-        trees = _decoded_trees(stock, n_features, n_trees, n_outputs)
-        some = section.flag("has_missing")
-        terms = cls(
+    def decode(cls, section: Section, n_outputs: int) -> Self:
+        """Read the trees, which are checked when they are packed, and the rules of their sums."""
+        trees, base = section.get("trees", Trees), section.floats("base", n_outputs)
+        section.room.reserve(8 * n_outputs * trees.n_trees, f"{trees.n_trees} trees")
+        return cls(
             trees,
-            base=stock.floats("base", n_outputs),
-            bias=stock.floats("bias", n_outputs),
+            base,
+            bias=section.floats("bias", n_outputs),
             scale=section.number("scale"),
             divisor=section.number("divisor"),
-            missing=section.number("missing") if some else math.nan,
-            zero_is_missing=stock.integers("zero_is_missing", ("uint8",), n_features, low=0, high=2)
-            if section.flag("zero_is_missing")
-            else None,
-            **{name: section.flag(name) for name in FLAGS},
+            missing=math.nan if section.lacks("missing") else section.number("missing"),
+            zero_is_missing=section.get("zero_is_missing", Bytes | None),
+            **{name: section.get(name, bool) for name in FLAGS},
         )
-        section.done()
-        try:
-            terms.scores(np.zeros((1, n_features), dtype=np.float32))  # packs the trees, which checks them
-        except ValueError as error:
-            raise stock.error(f"the trees do not fit together: {error}") from None
-        return terms
 
     def _packed(self, order: Any) -> CompiledTerms:
         reordered = self._model.reordered(np.ascontiguousarray(order, dtype=np.int64))
@@ -283,30 +258,3 @@ FLAGS = (
     *("f32_rows", "f32_sums", "nan", "infinity", "absent_is_missing", "truncates"),
     *("f32_integers", "refuses_categories"),
 )
-
-
-def _decoded_trees(stock: Any, n_features: int, n_trees: int, n_outputs: int) -> Trees:
-    """Take the arrays of trees from a file. Their relations are checked when they are packed."""
-    feature = stock.integers("feature", ("int32",), None, low=0, high=n_features)
-    n_nodes, least = len(feature), -(2**31)
-    first_node = stock.integers("first_node", ("int64",), None, low=0, high=n_nodes + 1)
-    leaves = stock.floats("leaves", None)
-    sets = stock.integers("n_categories", ("int32",), None, low=0, high=2**31 - 1)
-    return Trees(
-        n_features=n_features,
-        first_node=first_node,
-        first_leaf=stock.integers("first_leaf", ("int64",), n_trees + 1, low=0, high=len(leaves) + 1),
-        feature=feature,
-        threshold=stock.floats("threshold", n_nodes, finite=False),
-        left=stock.integers("left", ("int32",), n_nodes, low=least, high=n_nodes),
-        right=stock.integers("right", ("int32",), n_nodes, low=least, high=n_nodes),
-        nan_left=stock.integers("nan_left", ("uint8",), n_nodes, low=0, high=2),
-        categories=stock.integers("categories", ("int32",), n_nodes, low=-1, high=len(sets)),
-        leaves=leaves,
-        structure=stock.integers("structure", ("int32",), n_trees, low=0, high=len(first_node) - 1),
-        output=stock.integers("output", ("int32",), n_trees, low=0, high=n_outputs),
-        first_bit_word=stock.integers("first_bit_word", ("int64",), len(sets), low=0, high=2**31),
-        n_categories=sets,
-        other_left=stock.integers("other_left", ("uint8",), len(sets), low=0, high=2),
-        bits=stock.take("bits", ("uint32",), None),
-    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..codec.reading import Section, require
 from ..engine import PythonTerms
 from .members import PROBABILITY_ERROR, Member
 from .packing import NO_SURROGATES, Surrogates
@@ -195,38 +196,31 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Filed):
         """Bound of the memory of the weights, in bytes; members are in the archive of the estimator."""
         return 64 * self.coef.size + (1 << 16)
 
-    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    def encode(self) -> dict[str, Any]:
         """Describe the vote without its members, which are in the archive of the estimator."""
         chosen = [np.empty(0, np.int64) if m.columns is None else m.columns for m in self.members]
-        arrays |= {
-            "weights": self.weights,
+        return {
+            **{name: value for name, value in super().encode().items() if name != "members"},
             "probabilities": np.array([m.method == "predict_proba" for m in self.members], dtype=np.uint8),
             "columns": np.concatenate(chosen),
             "first_column": np.cumsum([0, *map(len, chosen)], dtype=np.int64),
         }
-        return {
-            "n_classes": self.n_classes,
-            "n_features": self.width,
-            **{name: float(getattr(self, name)) for name in NUMBERS},
-            **{name: getattr(self, name) for name in FLAGS},
-        }
 
     @classmethod
-    def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
+    def decode(cls, section: Section, n_outputs: int) -> Self:
         """Build terms without values from what `encode` returned."""
-        n_classes, width = section.integer("n_classes", 2, MOST), section.integer("n_features", 1, MOST)
-        numbers = {name: section.number(name) for name in NUMBERS}
-        flags = {name: section.flag(name) for name in FLAGS}
-        section.done()
-        weights = stock.floats("weights", None)
+        n_classes, width = section.integer("n_classes", 2, MOST), section.integer("width", 1, MOST)
+        numbers: dict[str, Any] = {name: section.number(name) for name in NUMBERS}
+        flags: dict[str, Any] = {name: section.get(name, bool) for name in FLAGS}
+        weights = section.floats("weights", None)
         n_members = len(weights)
         fits = n_members > 0 and numbers["divisor"] != 0 and n_outputs == (1 if flags["single"] else n_classes)
-        stock.require(fits, "the terms do not fit together")
-        stock.room.reserve(64 * n_members * n_outputs**2, f"{n_members} members")
-        columns = stock.integers("columns", ("int64",), None, low=0, high=width)
-        first = stock.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
-        stock.require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
-        probable = stock.integers("probabilities", ("uint8",), n_members, low=0, high=2)
+        require(fits, "the terms do not fit together")
+        section.room.reserve(64 * n_members * n_outputs**2, f"{n_members} members")
+        columns = section.integers("columns", ("int64",), None, low=0, high=width)
+        first = section.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
+        require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
+        probable = section.integers("probabilities", ("uint8",), n_members, low=0, high=2)
         members = tuple(
             Member(
                 f"member {m}",

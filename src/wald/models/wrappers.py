@@ -20,7 +20,7 @@ from ..engine import Decision
 from .columns import READ_BY_TRANSFORM, ColumnMap, read_step
 from .thresholds import Response, Rule, above_half, at_least, decision_from, logistic, other_at_least
 
-__all__ = ["Peeled", "fold_steps", "peel", "rule_decision"]
+__all__ = ["Peeled", "fold_steps", "peel", "positive_code", "response_method", "rule_decision"]
 
 # Base class of all searches, including those of other libraries; it has no public name in scikit-learn.
 SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "BaseSearchCV")
@@ -221,8 +221,8 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
     if isinstance(outer, CalibratedClassifierCV):
         return decision_from(_response(peeled.rules, peeled.model, single), above_half)
 
-    method = _response_method(outer)
-    level, positive = _level(outer, method), _positive_code(outer, classes)
+    method = response_method(outer)
+    level, positive = _level(outer, method), positive_code(outer, classes)
     if np.isnan(level):
         raise ValueError(f"The threshold of this {type(outer).__name__} is NaN.")
     if method == "predict_proba":
@@ -239,7 +239,8 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
     return Decision("sign", 2, level if positive == 1 else -level, tie_positive=positive == 1), tie_margin
 
 
-def _response_method(outer: Any) -> str:
+def response_method(outer: Any) -> str:
+    """Whose answers a threshold classifier compares: those of ``predict_proba`` or of ``decision_function``."""
     if outer.response_method != "auto":
         return str(outer.response_method)
     held = outer.estimator_ if hasattr(outer, "estimator_") else outer.estimator
@@ -254,7 +255,8 @@ def _level(outer: Any, method: str) -> float:
     return float(outer.threshold)
 
 
-def _positive_code(outer: Any, classes: Any) -> int:
+def positive_code(outer: Any, classes: Any) -> int:
+    """The class whose answers a threshold classifier compares."""
     if isinstance(outer, FixedThresholdClassifier):
         label = outer.pos_label
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,7 +52,6 @@ class Labels(Output):
         If the kind is unknown, or does not support `n_classes`.
     """
 
-    name: ClassVar[str] = "labels"
     compiled: ClassVar[bool] = True
 
     kind: Literal["sign", "argmax", "votes"]
@@ -66,7 +65,8 @@ class Labels(Output):
         if self.kind not in ("sign", "argmax", "votes"):
             raise ValueError(f"kind must be 'sign', 'argmax' or 'votes'. Got {self.kind!r} instead.")
         constant = self.kind == "sign" and self.threshold == math.inf
-        if self.n_classes < 2 - constant or (self.kind == "sign" and self.n_classes > 2):
+        least = 3 if self.kind == "votes" else 2 - constant
+        if self.n_classes < least or (self.kind == "sign" and self.n_classes > 2):
             raise ValueError(f"A decision of kind {self.kind!r} cannot serve {self.n_classes} classes.")
 
     # ---- what every output says ------------------------------------------------------------------------------------
@@ -148,24 +148,6 @@ class Labels(Output):
         if self.kind == "argmax":
             return np.where(np.arange(self.n_classes) == code, 1.0, -1.0 / n_rivals)
         return np.array([((i == code) - float(j == code)) / n_rivals for i, j in self.pairs()])
-
-    def encode(self) -> dict[str, Any]:
-        """Describe the rule by JSON values, which have no infinity."""
-        return {
-            name: str(value) if value in (math.inf, -math.inf) else value for name, value in super().encode().items()
-        }
-
-    @classmethod
-    def decode(cls, section: Any) -> Self:
-        """Build a rule from what `encode` returned."""
-        kind = section.choice("kind", ("sign", "argmax", "votes"))
-        threshold = section.number("threshold", finite=False)
-        least = {"sign": 1 if threshold == math.inf else 2, "argmax": 2, "votes": 3}[kind]
-        n_classes = section.integer("n_classes", least, 2 if kind == "sign" else MOST_CLASSES)
-        flags = section.flag("tie_positive"), section.flag("break_ties")
-        labels = cls(kind, n_classes, threshold, *flags, section.number("saturation", finite=False))
-        section.done()
-        return labels
 
     # ---- votes ------------------------------------------------------------------------------
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,27 +27,27 @@ class Output(ABC):
     answer 1 if its estimate is above a threshold, and with 0 if it is below another one. Where `centre` is None, a row
     leaves with the answer of its estimate if the margin is above a threshold.
 
+    Files hold the fields of an output that is a dataclass of numbers, texts and lists, under the name of its class.
+
     Attributes
     ----------
-    name : str
-        Name in files. Two outputs cannot share one.
     event : str
         Noun for an early answer that loses, in certificates.
     compiled : bool
         Whether the compiled engine knows the output. If not, the engine in Python evaluates the model.
     """
 
-    name: ClassVar[str] = ""
     event: ClassVar[str] = "disagreement"
     compiled: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        known = _KNOWN.get(cls.name)
-        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise TypeError(f"There is an output called {cls.name!r} already: {known.__qualname__}.")
-        if cls.name:
-            _KNOWN[cls.name] = cls
+        known = _KNOWN.setdefault(cls.__name__, cls)
+        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(
+                f"There is an output called {cls.__name__} already: {known.__module__}.{known.__qualname__}."
+            )
+        _KNOWN[cls.__name__] = cls
 
     # ---- what must be said -----------------------------------------------------------------------------------------
 
@@ -149,32 +148,6 @@ class Output(ABC):
         """
         return np.asarray(early != full, dtype=np.float64)
 
-    def encode(self) -> dict[str, Any]:
-        """Describe the output by JSON values; by default, by the fields of a dataclass: finite numbers and texts."""
-        if not is_dataclass(self):
-            raise ValueError(
-                f"{type(self).__name__} is no dataclass, so that files need an encode and decode of its own."
-            )
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
-
-    @classmethod
-    def decode(cls, section: Any) -> Self:
-        """Build an output from what `encode` returned.
-
-        Parameters
-        ----------
-        section : wald.codec.header.Section
-
-        Raises
-        ------
-        ValueError, TypeError
-            If something is missing or invalid.
-        """
-        given: dict[str, Any] = {field.name: section.take(field.name) for field in fields(cls)}  # type: ignore[arg-type]
-        section.done()
-        return cls(**given)
-
     # ---- what follows ----------------------------------------------------------------------------------------------
 
     @property
@@ -200,5 +173,5 @@ class Output(ABC):
 
 
 def known_outputs() -> Mapping[str, type[Output]]:
-    """Outputs, by their names in files."""
+    """Classes of outputs, by their names."""
     return dict(_KNOWN)

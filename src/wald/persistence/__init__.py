@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..codec.arrays import Arrays, Stock
-from ..codec.header import FileFormatError, Section
-from ..codec.room import Room, mebibytes
+from ..codec.header import FileFormatError
+from ..codec.reading import BAD_VALUES, Section
+from ..codec.room import NO_END, Room, mebibytes
+from ..codec.writing import Arrays
 from ..early_exit import EarlyExitClassifier
 from ..utils.warn import warn_caller
 from . import container
@@ -224,12 +224,12 @@ def _encode(model: Any, pipeline: str | None) -> tuple[dict[str, Any], Arrays]:
                 f"Got {kind} instead."
             )
         fields |= KINDS[kind].encode(model, arrays)
-    stock = Stock(arrays)
+    room = Room(0, NO_END)
     try:  # a model that `load` would refuse is not saved
-        _decode(Section(fields, "header"), stock)
+        _decode(fields, arrays, room)
     except FileFormatError as error:
         raise ValueError(f"This model cannot be saved: {error}.") from None
-    _warn_of_memory(stock.room, sum(array.nbytes for array in arrays.values()))
+    _warn_of_memory(room, sum(array.nbytes for array in arrays.values()))
     return fields, arrays
 
 
@@ -250,10 +250,10 @@ def _checked_names(trusted: Any) -> tuple[str, ...]:
 
 
 def _loaded(
-    header: Section, arrays: dict[str, NDArray[Any]], room: Room, estimator: Any, where: str, trusted: Sequence[str]
+    fields: dict[str, Any], arrays: Arrays, room: Room, estimator: Any, where: str, trusted: Sequence[str]
 ) -> Any:
     with np.errstate(all="ignore"):  # numbers near the limits of float64 overflow; warnings may be errors
-        found = _decode(header, Stock(arrays, room))
+        found = _decode(fields, arrays, room)
         if isinstance(found, Parts):
             return assemble(found, estimator, where, trusted)
     if estimator is not None:
@@ -261,21 +261,22 @@ def _loaded(
     return found
 
 
-def _decode(header: Section, stock: Stock) -> Any:
+def _decode(fields: dict[str, Any], arrays: Arrays, room: Room) -> Any:
     """Decode a model, or the parts of an `EarlyExitClassifier`."""
-    header.text("library")
-    kind = header.take("kind")
+    header = Section(fields, "header", dict(arrays), room)
+    header.get("library", str)
     try:
-        if kind == EarlyExitClassifier.__name__:
-            return Parts(header, stock)
-        from .kinds import KINDS
+        if fields.get("kind") == EarlyExitClassifier.__name__:
+            header.take("kind")
+            found: Any = Parts(header)
+        else:
+            from .kinds import KINDS
 
-        kind = Section({"kind": kind}, "header").choice("kind", (*KINDS, EarlyExitClassifier.__name__))
-        model = KINDS[kind].decode(header, stock)
-        header.done()
-        stock.done()
-        return model
+            kind = header.choice("kind", (*KINDS, EarlyExitClassifier.__name__))
+            found = KINDS[kind].decode(header)
+        header.end()
+        return found
     except FileFormatError:
         raise
-    except (ValueError, TypeError, ArithmeticError) as error:  # from the classes that the parts belong to
+    except BAD_VALUES as error:  # from the classes that the parts belong to
         raise FileFormatError(str(error)) from None

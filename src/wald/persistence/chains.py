@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from ..codec.arrays import Arrays, Stock, require
-from ..codec.header import FileFormatError, Section
+from ..codec.reading import Section, require
 from ..codec.room import chain_bytes
+from ..codec.writing import Arrays, encode_fields
 from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
 from ..structured.chain_settings import check
-from . import values
-from .estimators import decode_plain, encode_plain
 from .models import decode_labels, encode_labels
+from .parameters import decode_plain, encode_plain
 
 MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
 #: Weights, labels counted in sixteens, of a table of which a file may leave rows out: a small file must not make the
@@ -30,94 +29,69 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
     check_is_fitted(chain, "_chain")
     state: Any = chain._chain.__getstate__()
     n_labels, sizes, own, table = state
-    known = _rows_with_weights(table)
-    if known is not None:
-        arrays["rows"] = known
-        table = table[known]
-    arrays["table"] = table
-    arrays["group_costs"] = np.asarray(chain.group_costs_, dtype=np.float64)
+    rows = _rows_with_weights(table)
+    groups = None if chain.groups is None else chain._groups()
+    for group in groups or ():
+        if group.extract is not None and type(group.extract) is not HOG:
+            raise ValueError(
+                f"Group {group.name!r} cannot be saved: its extractor is code, and a file holds none but wald's own "
+                "HOG. Extract the features beforehand and make the group one without an extractor, or keep this model "
+                "with pickle or joblib, which find functions that a module defines."
+            )
     gap = getattr(chain, "duality_gap_", None)
-    return {
-        "parameters": encode_plain(chain, arrays, ("groups",)),
-        "groups": None if chain.groups is None else [_encode_group(group, arrays) for group in chain._groups()],
-        "labels": encode_labels(chain.classes_, arrays),
+    values = {
+        "groups": groups,
         "n_labels": int(n_labels),
-        "sizes": [int(size) for size in sizes],
+        "sizes": list(sizes),
         "own": bool(own),
-        "all_rows": known is None,
+        "rows": rows,
+        "table": table if rows is None else table[rows],
+        "group_costs": np.asarray(chain.group_costs_, dtype=np.float64),
         "as_lists": bool(chain._as_lists),
         "scale": float(chain._scale),
         "n_iter": int(chain.n_iter_),
         "duality_gap": None if gap is None else float(gap),
+        **encode_labels(chain.classes_),
     }
+    return {"parameters": encode_plain(chain, arrays, ("groups",))} | encode_fields(values, arrays, "")
 
 
-def decode_chain(header: Section, stock: Stock) -> ChainClassifier:
+def decode_chain(header: Section) -> ChainClassifier:
     """Build the chain again."""
-    parameters = decode_plain(header.section("parameters"), stock, ChainClassifier, ("groups",))
-    raw = header.take("groups")
-    require(raw is None or isinstance(raw, list), "header.groups should be null or a list")
-    groups = None if raw is None else [_decode_group(group, stock, f"groups.{g}") for g, group in enumerate(raw)]
+    parameters = decode_plain(header.section("parameters"), ChainClassifier, ("groups",))
+    groups = None
+    if not header.lacks("groups"):
+        raw = header.take("groups")
+        require(isinstance(raw, list), "header.groups should be null or a list")
+        groups = [
+            header.inside(each, f"groups.{g}").made(FeatureGroup, extract=HOG | None) for g, each in enumerate(raw)
+        ]
     chain = ChainClassifier(groups, **parameters)
     check(chain)
     effective_threads(chain.n_jobs)
     checked = chain._groups()
-    chain.classes_ = decode_labels(
-        header.choice("labels", ("array", "object")), stock, header.integer("n_labels", 1, MOST_LABELS)
-    )
-    chain._sizes = _decode_sizes(header.items("sizes"))
+    chain.classes_ = decode_labels(header, header.integer("n_labels", 1, MOST_LABELS))
+    chain._sizes = header.get("sizes", list[int])
+    known = all(0 <= size <= MOST_SIZE for size in chain._sizes)
+    require(known, f"header.sizes should hold whole numbers from 0 to {MOST_SIZE}")
     require(len(chain._sizes) == len(checked), "header.sizes should have one entry for each of the groups")
     for group, size in zip(checked, chain._sizes, strict=True):
         fits = not isinstance(group.extract, HOG) or _n_features(group.extract) == size
         require(fits, f"group {group.name!r} has another number of features than its extractor gives")
-    own = header.flag("own")
-    all_rows = header.flag("all_rows")
-    chain._chain = _decode_weights(stock, len(chain.classes_), chain._sizes, own, all_rows)
-    chain._as_lists = header.flag("as_lists")
+    chain._chain = _decode_weights(header, len(chain.classes_), chain._sizes, header.get("own", bool))
+    chain._as_lists = header.get("as_lists", bool)
     chain.group_names_ = [group.name for group in checked]
-    chain.group_costs_ = stock.floats("group_costs", len(checked), low=0.0)
+    chain.group_costs_ = header.floats("group_costs", len(checked), low=0.0)
     chain._scale = header.number("scale", low=0.0)
     chain.n_iter_ = header.integer("n_iter")
-    if (gap := header.take("duality_gap")) is not None:
-        chain.duality_gap_ = Section({"duality_gap": gap}, "header").number("duality_gap")
+    if not header.lacks("duality_gap"):
+        chain.duality_gap_ = header.number("duality_gap")
     return chain
-
-
-def _encode_group(group: FeatureGroup, arrays: Arrays) -> dict[str, Any]:
-    if group.extract is not None and type(group.extract) is not HOG:
-        raise ValueError(
-            f"Group {group.name!r} cannot be saved: its extractor is code, and a file holds none but wald's own HOG. "
-            "Extract the features beforehand and make the group one without an extractor, or keep this model with "
-            "pickle or joblib, which find functions that a module defines."
-        )
-    return {
-        "name": group.name,
-        "extract": None if group.extract is None else values.encode(group.extract, arrays, f"groups.{group.name}"),
-        "cost": values.encode(group.cost, arrays, f"groups.{group.name}.cost"),
-    }
-
-
-def _decode_group(raw: Any, stock: Stock, where: str) -> FeatureGroup:
-    section = Section(raw, where)
-    group = FeatureGroup(
-        name=section.text("name"),
-        extract=values.decode(section.take("extract"), stock, f"{where}.extract", HOG | None),
-        cost=values.decode(section.take("cost"), stock, f"{where}.cost", float | None),
-    )
-    section.done()
-    return group
 
 
 def _n_features(hog: HOG) -> int:
     down, across = (side // hog.cell - hog.block + 1 for side in hog.shape)
     return down * across * hog.block**2 * hog.orientations
-
-
-def _decode_sizes(raw: list[Any]) -> list[int]:
-    for size in raw:
-        if type(size) is not int or not 0 <= size <= MOST_SIZE:
-            raise FileFormatError(f"header.sizes should hold whole numbers from 0 to {MOST_SIZE}")
-    return raw
 
 
 def _rows_with_weights(table: NDArray[np.float32]) -> NDArray[np.int32] | None:
@@ -132,27 +106,26 @@ def _n_weights(n_rows: int, n_labels: int) -> int:
     return int(n_rows) * (-(-n_labels // 16) * 16)
 
 
-def _decode_weights(stock: Stock, n_labels: int, sizes: list[int], own: bool, all_rows: bool) -> _core.Chain:
+def _decode_weights(header: Section, n_labels: int, sizes: list[int], own: bool) -> _core.Chain:
     """Weights; their number is checked before the engine makes room for them."""
     n_states = 2 ** (len(sizes) - 1)
     # With weights of its own, a state has a block for the first group, and every other group is in half of the states.
     blocks = sizes[0] * n_states + sum(sizes[1:]) * n_states // 2 if own else sum(sizes)
     n_rows = n_states + 2 + n_labels + blocks
     n_blocks = n_states * len(sizes) if own else len(sizes)
-    needed = chain_bytes(n_labels, n_rows, len(sizes), n_blocks) + (0 if all_rows else 4 * n_rows * n_labels)
+    needed = chain_bytes(n_labels, n_rows, len(sizes), n_blocks)
     what = f"{n_rows} rows of weights for {n_labels} labels"
-    if all_rows:
-        table = stock.take("table", ("float32",), n_rows, n_labels)
-        stock.room.reserve(needed, what)
+    if header.lacks("rows"):
+        table = header.array("table", ("float32",), n_rows, n_labels)
+        header.room.reserve(needed, what)
     else:
         require(_n_weights(n_rows, n_labels) <= MOST_LEFT_OUT, "the table has too many rows for some to be left out")
-        stock.room.holds_sparse()
-        stock.room.reserve(needed, what)
-        rows = stock.integers("rows", ("int32",), None, low=0, high=n_rows)
+        header.room.holds_sparse()
+        header.room.reserve(needed + 4 * n_rows * n_labels, what)
+        rows = header.integers("rows", ("int32",), None, low=0, high=n_rows)
         require((np.diff(rows) > 0).all(), "the array 'rows' should ascend")
-        known = stock.take("table", ("float32",), len(rows), n_labels)
         table = np.zeros((n_rows, n_labels), dtype=np.float32)
-        table[rows] = known
+        table[rows] = header.array("table", ("float32",), len(rows), n_labels)
     chain = _core.Chain(n_labels, sizes, own)
     chain.fill(table)
     return chain

@@ -34,7 +34,7 @@ from typing import IO, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codec.header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, Section, parse, render
+from ..codec.header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, parse, plain_text, render, shown
 from ..utils.files import atomic_file
 from .foreign import foreign
 
@@ -103,7 +103,7 @@ def _write(file: IO[bytes], fields: Mapping[str, Any], arrays: Mapping[str, NDAr
     file.write(_PREFIX.pack(MAGIC, FORMAT, len(header), length, sum_))
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]]:
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a file without trusting it.
 
     Nothing is allocated that the file is not large enough for.
@@ -114,7 +114,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
 
     Returns
     -------
-    header : Section
+    header : dict
         Without its ``arrays``.
     arrays : dict from name to ndarray
 
@@ -130,12 +130,12 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
         return _read(file, os.fstat(file.fileno()).st_size)
 
 
-def from_bytes(raw: bytes) -> tuple[Section, dict[str, NDArray[Any]]]:
+def from_bytes(raw: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read the bytes of `to_bytes`, with the checks of `read`."""
     return _read(io.BytesIO(raw), len(raw))
 
 
-def _read(file: IO[bytes], size: int) -> tuple[Section, dict[str, NDArray[Any]]]:
+def _read(file: IO[bytes], size: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     prefix = file.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size or prefix[:8] != MAGIC:
         raise FileFormatError(f"this is no file that wald.save wrote, or its first bytes were altered{foreign(prefix)}")
@@ -169,7 +169,7 @@ def _read(file: IO[bytes], size: int) -> tuple[Section, dict[str, NDArray[Any]]]
         source.skip(size - position)
     if source.sum != expected:
         raise FileFormatError("the file is damaged: its checksum does not agree with its contents")
-    return Section(fields, "header"), arrays
+    return fields, arrays
 
 
 class _Checked:
@@ -228,7 +228,7 @@ def _too_new(version: int, header: bytes) -> FileFormatError:
     import wald
 
     try:
-        writer = Section(parse(header), "header").text("library")
+        writer = plain_text(parse(header).get("library"), "library")
     except FileFormatError:
         writer = "a newer version"
     return FileFormatError(
@@ -239,7 +239,9 @@ def _too_new(version: int, header: bytes) -> FileFormatError:
 
 def _table(fields: dict[str, Any]) -> list[_Entry]:
     """Check the list of arrays against the layout that it must have."""
-    rows = Section({"arrays": fields.pop("arrays", None)}, "header").items("arrays")
+    rows = fields.pop("arrays", None)
+    if not isinstance(rows, list):
+        raise FileFormatError(f"header.arrays should be a list, and is {shown(rows)}")
     if len(rows) > MOST_ARRAYS:
         raise FileFormatError(f"header.arrays has {len(rows)} entries; at most {MOST_ARRAYS} are allowed")
     kinds: list[tuple[str, np.dtype[Any], tuple[int, ...]]] = []
@@ -248,12 +250,12 @@ def _table(fields: dict[str, Any]) -> list[_Entry]:
         if not isinstance(row, list) or len(row) != 4:
             raise FileFormatError("header.arrays: every entry is [name, dtype, shape, offset]")
         name, dtype, shape, offset = row
-        entry = Section({"name": name, "shape": shape}, "header.arrays")
-        name, shape = entry.text("name"), entry.items("shape")
+        plain_text(name, "header.arrays: a name")
         if any(name == known for known, _, _ in kinds):
             raise FileFormatError(f"header.arrays names {name!r} twice")
-        if len(shape) not in (1, 2) or not all(type(n) is int and 0 <= n <= MOST_DIMENSION for n in shape):
-            raise FileFormatError(f"header.arrays: the shape of {name!r} should be one or two whole numbers")
+        whole = isinstance(shape, list) and all(type(n) is int and 0 <= n <= MOST_DIMENSION for n in shape)
+        if not whole or len(shape) > 2:
+            raise FileFormatError(f"header.arrays: the shape of {name!r} should be at most two whole numbers")
         kinds.append((name, _known_dtype(dtype, name), tuple(shape)))
         offsets.append(offset)
     entries = list(_laid_out(iter(kinds)))

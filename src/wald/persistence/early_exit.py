@@ -9,35 +9,34 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..codec.arrays import Arrays, Stock, require
-from ..codec.header import FileFormatError, Section
+from ..codec.header import FileFormatError
+from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.room import NO_END, Room
+from ..codec.writing import Arrays, encode, encode_fields, fields_of, text_array
 from ..early_exit import CompiledPlan, EarlyExitClassifier
 from ..early_exit.certification import Promise
 from ..early_exit.compiled_plan import ValidationRows
 from ..early_exit.parameters import checked_rule
 from ..early_exit.reader import RowReader
-from ..models import AdditiveModel, decompose
+from ..models import AdditiveModel, Schema, decompose
 from ..models.encoding import needs_estimator
-from ..models.protocols import training_rows
-from ..stopping import Certificate
+from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
-from . import archives, trees, values
-from .estimators import decode_schema, encode_schema
+from . import archives
 from .models import decode_model, encode_model
-from .monitors import ROWS, decode_monitor, decode_rows, encode_monitor
+from .monitors import decode_monitor, monitor_fields
 from .parameters import check_parameters, decode_parameters, encode_parameters
-from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan, encode_stage_scores
+from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan
 from .rebuilding import NotRebuildableError, Reader, Writer
 from .saved import SavedModel
+from .trees import CLASS, LIBRARIES, decode_trees, encode_trees
 
 #: Statuses of certificates whose rows were counted for the promise.
 COUNTED = ("certified", "too few rows", "too many disagreements")
-#: The array of a whole pipeline.
-ARCHIVE = "estimator.skops"
 
 # ---- from a classifier to header and arrays --------------------------------------------------------------------------
 
@@ -47,35 +46,37 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     check_is_fitted(owner, "compiled_plan_")
     served = owner.compiled_plan_
     served.require_unchanged()
-    whole = _needs_archive(served.model)
-    own_steps = pipeline is None and served.model.own_steps
-    if own_steps:
-        whole = False
-    elif pipeline is None:
-        require_no_preprocessing(served.model)
+    model, certificate, validation = served.model, owner.certificate_, served.validation
+    own_steps = pipeline is None and model.own_steps
+    if pipeline is None and not own_steps:
+        require_no_preprocessing(model)
     checked_rule(owner)  # raises for parameters that a file cannot hold
     lossless = served.by_proof or served.promise.rule.needs.lossless
     try:
-        check_promise(owner.certificate_, served.plan, served.by_proof, lossless)
+        check_promise(certificate, served.plan, served.by_proof, lossless)
     except FileFormatError as error:
         raise ValueError(f"This classifier cannot be saved: {error}. Call fit again.") from None
-    fields = {
-        "fingerprint": _fingerprint(owner, served.model),
+    whole = _needs_archive(model) and not own_steps
+    rows = validation.one_per_group
+    return {
+        "fingerprint": _fingerprint(owner, model),
         "by_proof": bool(served.by_proof),
         "parameters": encode_parameters(_as_fitted(owner), arrays),
-        "model": encode_model(served.model, arrays),
+        "model": encode_model(model, arrays),
         "plan": encode_plan(served.plan, arrays),
-        "certificate": values.encode(owner.certificate_, arrays, "certificate"),
-        "schema": encode_schema(owner, arrays),
-        "estimator": (_archived if whole else _encode_estimator)(owner, served.model, arrays),
+        "certificate": encode(certificate, arrays, "certificate"),
+        "schema": _encode_schema(owner, arrays),
+        "estimator": (_archived if whole else _encode_estimator)(owner, model, arrays),
         "own_steps": bool(own_steps),
-        "monitor": None if served.monitor is None else encode_monitor(served.monitor, arrays),
-        "one_per_group": served.validation.one_per_group is not None,
+        "monitor": served.monitor and encode_fields(monitor_fields(served.monitor), arrays, "monitor"),
+        "stage_scores": encode_fields(_given(validation.scores), arrays, "stage_scores"),
+        **encode_fields({"one_per_group": None if rows is None else rows.astype(np.int64)}, arrays, ""),
     }
-    encode_stage_scores(served.validation.scores, arrays)
-    if served.validation.one_per_group is not None:
-        arrays[ROWS] = served.validation.one_per_group.astype(np.int64)
-    return fields
+
+
+def _given(scores: StageScores) -> dict[str, Any]:
+    """The fields of stage scores that do not follow from others."""
+    return {name: value for name, value in fields_of(scores).items() if name != "losses"}
 
 
 def _as_fitted(owner: EarlyExitClassifier) -> EarlyExitClassifier:
@@ -86,39 +87,42 @@ def _as_fitted(owner: EarlyExitClassifier) -> EarlyExitClassifier:
     return other
 
 
+def _encode_schema(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
+    """Describe the columns that a classifier reads, and whether the rows of `fit` had their names."""
+    schema = owner.schema_
+    names = None if schema.names is None else text_array(schema.array, "schema_.names")
+    values = {"names": names, "library": schema.library, "of_rows": schema.of_rows}
+    return encode_fields(values | {"seen": hasattr(owner, "feature_names_in_")}, arrays, "schema")
+
+
 def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     """Describe the wrapped estimator, so that a file answers by it; None, with a warning, where that cannot be."""
-    by_proof = owner.compiled_plan_.by_proof
     if isinstance(owner.estimator_, SavedModel):
         return None
-    alone = trees.encode(model, arrays)
+    alone = encode_trees(model, arrays)
     if alone is not None:
         return alone
+    name = type(owner.estimator_).__name__
     if model.own_steps:
         warn_caller(
-            f"The file holds the terms of this {type(owner.estimator_).__name__} and not the codes of its "
-            "categories, which are neither texts, numbers nor booleans: it is loaded by wald.load(path, "
-            "estimator=...) alone.",
+            f"The file holds the terms of this {name} and not the codes of its categories, which are neither texts, "
+            "numbers nor booleans: it is loaded by wald.load(path, estimator=...) alone.",
         )
         return None
     own: Arrays = {}
-    names, vectors = model.feature_names_in, training_rows(model.terms)
     try:
-        node = Writer(own, model.classes, names, vectors).node(owner.estimator_)
-        rebuilt = Reader(Stock(own), model.classes, owner.n_features_in_, names, vectors).node(node)
-        if not _equal(decompose(rebuilt), model):
+        node = Writer(model, owner.n_features_in_, own).node(owner.estimator_)
+        section = Section(node, "header.estimator", dict(own))
+        if not _equal(decompose(Reader(model, owner.n_features_in_).rebuilt(section)), model):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
         without = (
             "It promises the labels of the estimator (risk=0), and is loaded by wald.load(path, estimator=...) alone."
-            if by_proof
+            if owner.compiled_plan_.by_proof
             else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
             "probabilities; wald.load(path, estimator=...) takes it."
         )
-        warn_caller(
-            f"The file holds the terms of this {type(owner.estimator_).__name__} and not the estimator itself: "
-            f"{error}. {without}",
-        )
+        warn_caller(f"The file holds the terms of this {name} and not the estimator itself: {error}. {without}")
         return None
     arrays |= own
     return node
@@ -139,8 +143,8 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
             f"The file holds types that skops does not know to be harmless: {', '.join(unknown)}. It is loaded by "
             f"wald.load(path, trusted={unknown!r}).",
         )
-    arrays[ARCHIVE] = np.frombuffer(raw, dtype=np.uint8)
-    return {"archive": "skops", "n_features_in": getattr(owner, "n_features_in_", None)}
+    values = {"archive": "skops", "n_features_in": getattr(owner, "n_features_in_", None)}
+    return encode_fields(values | {"skops": np.frombuffer(raw, dtype=np.uint8)}, arrays, "estimator")
 
 
 def _read(estimator: Any) -> AdditiveModel:
@@ -158,19 +162,14 @@ def _needs_archive(model: AdditiveModel) -> bool:
     return model.preprocessing is not None or needs_estimator(model.terms)
 
 
-def _require_numbers(model: AdditiveModel) -> None:
-    """Raise ValueError if the terms are no numbers."""
+def require_no_preprocessing(model: AdditiveModel) -> None:
+    """Raise ValueError if terms are no numbers, or rows go through transformers first, which a file cannot hold."""
     if needs_estimator(model.terms):
         raise ValueError(
             f"A {model.terms.description} cannot be saved without its estimators, and a file holds numbers only. "
             "wald.save(model, path, pipeline='skops') puts the estimators beside them, by skops. Or keep this model "
             "with pickle or joblib."
         )
-
-
-def require_no_preprocessing(model: AdditiveModel) -> None:
-    """Raise ValueError if terms are no numbers, or rows go through transformers first, which a file cannot hold."""
-    _require_numbers(model)
     if model.preprocessing is None:
         return
     steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.preprocessing, "steps", []))
@@ -197,32 +196,29 @@ def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
 class Parts:
     """A classifier's parts as read from a file: checked, and not yet compiled."""
 
-    def __init__(self, header: Section, stock: Stock) -> None:
-        self.fingerprint = header.text("fingerprint")
-        self.by_proof = header.flag("by_proof")
-        self.parameters = decode_parameters(header.section("parameters"), stock)
-        raw = header.take("estimator")
-        self.archive, n_features_in = self._archive(raw, stock)
-        self.own_steps = header.flag("own_steps")
-        whole = self.archive is not None
-        self.model, n_features = decode_model(header.section("model"), stock, preprocessing=whole)
-        self.n_features = n_features_in if whole else n_features
+    def __init__(self, header: Section) -> None:
+        self.room = header.room
+        self.fingerprint, self.by_proof = header.get("fingerprint", str), header.get("by_proof", bool)
+        self.parameters = decode_parameters(header.section("parameters"))
+        described = None if header.lacks("estimator") else header.section("estimator")
+        self.archive, n_columns = self._archive(described)
+        whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
+        self.model, n_features = decode_model(header.section("model"), preprocessing=whole)
+        self.n_features = n_columns if whole else n_features
         require(whole or not needs_estimator(self.model.terms), "the file lacks the estimator that its terms belong to")
-        self.plan = decode_plan(header.section("plan"), stock, self.model)
-        self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
-        schema, self.names_seen = decode_schema(header, stock, self.n_features)
-        self.model = replace(self.model, schema=schema)
-        self.stage_scores = decode_stage_scores(stock, self.model, self.plan)
-        self.estimator = None if whole else self._rebuilt(raw, stock)
+        self.plan = decode_plan(header.section("plan"), self.model)
+        self.certificate: Certificate = header.get("certificate", Certificate)
+        self.model, self.names_seen = self._with_schema(header.section("schema"))
+        self.stage_scores = decode_stage_scores(header.section("stage_scores"), self.model, self.plan)
+        self.estimator = None if whole or described is None else self._rebuilt(described)
         agree = self.estimator is None or self.estimator.own_steps == self.own_steps
         require(agree, "header.own_steps does not fit the estimator")
-        self.room = stock.room
-        watched = header.take("monitor")
-        self.monitor = None if watched is None else decode_monitor(Section(watched, "header.monitor"), stock)
-        by_group = header.flag("one_per_group")
-        self.one_per_group = decode_rows(stock, self.stage_scores.n_rows) if by_group else None
-        header.done()
-        stock.done()
+        self.monitor = None if header.lacks("monitor") else decode_monitor(header.section("monitor"))
+        self.one_per_group: NDArray[np.intp] | None = None
+        if not header.lacks("one_per_group"):
+            rows = header.integers("one_per_group", ("int64",), None, low=0, high=self.stage_scores.n_rows)
+            require(np.all(rows[:-1] < rows[1:]), "the array 'one_per_group' does not rise")
+            self.one_per_group = rows.astype(np.intp)
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
         check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.needs.lossless)
         require(self.by_proof == (self.parameters["risk"] == 0), "header.by_proof does not follow from the risk")
@@ -232,16 +228,25 @@ class Parts:
                 require(same, f"header.certificate.{name} is not that of the parameters")
 
     @staticmethod
-    def _archive(raw: Any, stock: Stock) -> tuple[bytes | None, Any]:
+    def _archive(described: Section | None) -> tuple[bytes | None, int | None]:
         """Take the archive of a whole pipeline if the file holds one, and its columns; nothing of it is built yet."""
-        if not (isinstance(raw, dict) and "archive" in raw):
+        if described is None or "archive" not in described:
             return None, None
-        section = Section(raw, "header.estimator")
-        section.choice("archive", ("skops",))
-        n = section.take("n_features_in")
-        require(n is None or (type(n) is int and n > 0), "header.estimator.n_features_in is no number of columns")
+        described.choice("archive", ("skops",))
+        n = described.get("n_features_in", int | None)
+        require(n is None or n > 0, "header.estimator.n_features_in is no number of columns")
+        raw = described.array("skops", ("uint8",), None).tobytes()
+        described.done()
+        return raw, n
+
+    def _with_schema(self, section: Section) -> tuple[AdditiveModel, bool]:
+        """Give the model with the columns of the file, and whether the rows of `fit` had their names."""
+        names = None if section.lacks("names") else tuple(section.labels("names", (), self.n_features).tolist())
+        library, of_rows = section.choice("library", LIBRARIES), section.get("of_rows", bool)
+        seen = section.get("seen", bool)
         section.done()
-        return stock.take(ARCHIVE, ("uint8",), None).tobytes(), n
+        require(names is not None or not (of_rows or seen), "header.schema speaks of names that are not there")
+        return replace(self.model, schema=Schema(self.n_features, names, library, of_rows)), seen
 
     def whole(self, trusted: Sequence[str], where: str) -> AdditiveModel:
         """Build the pipeline, which must have the terms of the file."""
@@ -249,44 +254,40 @@ class Parts:
         read = _read(archives.load(self.archive, trusted, self.room, where))
         n_columns = getattr(read.estimator, "n_features_in_", None)
         fits = _needs_archive(read) and _equal(read, self.model)
-        if not fits or n_columns not in (None, self.n_features):
-            raise FileFormatError("the pipeline inside has other terms than the file")
+        require(fits and n_columns in (None, self.n_features), "the pipeline inside has other terms than the file")
         return read
 
-    def _rebuilt(self, raw: Any, stock: Stock) -> AdditiveModel | None:
+    def _rebuilt(self, described: Section) -> AdditiveModel:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
-        if raw is None:
-            return None
-        alone = trees.decode(raw, self.model, stock)
-        if alone is not None:
-            return _read(alone)
-        vectors = training_rows(self.model.terms)
-        read = _read(Reader(stock, self.model.classes, self.n_features, self.model.schema.array, vectors).node(raw))
-        if read.preprocessing is not None or not _equal(read, self.model):
-            raise FileFormatError("the estimator that the file describes has other terms than the file")
+        if described.says("class", CLASS):
+            return _read(decode_trees(described, self.model))
+        assert self.n_features is not None
+        read = _read(Reader(self.model, self.n_features).rebuilt(described))
+        same = read.preprocessing is None and _equal(read, self.model)
+        require(same, "the estimator that the file describes has other terms than the file")
         # the terms of the file, whose support vectors the estimator shares
         return replace(read, terms=self.model.terms)
 
 
 def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
     """Compile a classifier, around the estimator if it is there; ``where`` names the file in messages."""
+    packed = inner = None
     if parts.archive is not None:
         if estimator is not None:
             raise ValueError(f"{where} holds its whole pipeline: load it without 'estimator'.")
-        model, packed = parts.whole(trusted, where), None
-        inner = model.estimator
+        model = parts.whole(trusted, where)
     elif estimator is not None:
         inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
-        model, packed = _same_model(parts, inner, where), None
+        model = _same_model(parts, inner, where)
     elif parts.own_steps and parts.estimator is None:
         raise ValueError(
             f"{where} holds the terms of a model that codes categories first, and not the codes. Pass the model "
             "itself: wald.load(path, estimator=...)."
         )
     elif parts.estimator is not None:
-        model, inner = parts.estimator, parts.estimator.estimator
+        model = parts.estimator
         # without stages, the classifier's own trees are those of the plan
-        packed = None if len(parts.plan.terms) else getattr(inner, "packed", None)
+        packed = None if len(parts.plan.terms) else getattr(model.estimator, "packed", None)
     elif parts.by_proof:
         raise ValueError(
             f"{where} promises the labels of the estimator itself (risk=0), which decides whatever is not "
@@ -294,17 +295,17 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         )
     else:
         try:
-            inner = SavedModel.of(parts.model, parts.plan, parts.fingerprint, parts.parameters["n_jobs"])
-        except (ValueError, TypeError) as error:  # the engine's own checks
+            saved = SavedModel.of(parts.model, parts.plan, parts.fingerprint, parts.parameters["n_jobs"])
+        except BAD_VALUES as error:  # the engine's own checks
             raise FileFormatError(str(error)) from None
-        model, packed = replace(parts.model, estimator=inner), inner.packed
-    owner = EarlyExitClassifier(FrozenEstimator(inner), **parts.parameters)
-    owner.estimator_ = inner
-    owner.classes_ = model.classes
-    if parts.n_features is not None:
-        owner.n_features_in_ = parts.n_features
+        model, packed = replace(parts.model, estimator=saved), saved.packed
     if model.schema.names is None:  # the estimator alone does not know them
         model = replace(model, schema=parts.model.schema)
+    inner = model.estimator if inner is None else inner
+    owner = EarlyExitClassifier(FrozenEstimator(inner), **parts.parameters)
+    owner.estimator_, owner.classes_ = inner, model.classes
+    if parts.n_features is not None:
+        owner.n_features_in_ = parts.n_features
     if parts.names_seen:
         owner.feature_names_in_ = model.schema.array
     validation = ValidationRows(parts.stage_scores, parts.one_per_group)
@@ -312,7 +313,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     try:
         promise = Promise.of(owner, grouped=False)
         compiled = CompiledPlan(model, parts.plan, parts.certificate, promise, validation, reader, packed)
-    except (ValueError, TypeError) as error:
+    except BAD_VALUES as error:
         raise FileFormatError(str(error)) from None
     owner.compiled_plan_ = compiled.watched(owner.audit_rate, owner.on_broken)
     if owner.compiled_plan_.monitor is not None and parts.monitor is not None:

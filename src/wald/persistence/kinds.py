@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ..codec.arrays import Arrays, Stock
-from ..codec.header import Section
+from ..codec.reading import Section
+from ..codec.writing import Arrays
 from ..online import AttentivePassiveAggressive, AttentivePegasos, AttentivePerceptron
 from ..structured import ChainClassifier, DependencyParser
 from .chains import decode_chain, encode_chain
@@ -25,16 +26,16 @@ class Kind:
     encode : callable
         encode(model, arrays) puts the model's arrays into ``arrays`` and returns the header's fields.
     decode : callable
-        decode(header, stock) returns the model.
+        decode(header) returns the model.
     """
 
     type: type
     encode: Callable[[Any, Arrays], dict[str, Any]]
-    decode: Callable[[Section, Stock], Any]
+    decode: Callable[[Section], Any]
 
 
 def _learner(kind: type) -> Kind:
-    return Kind(kind, encode_learner, lambda header, stock: decode_learner(kind, header, stock))
+    return Kind(kind, encode_learner, partial(decode_learner, kind))
 
 
 KINDS = {

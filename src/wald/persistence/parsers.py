@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from ..codec.arrays import Arrays, Stock, text_array
-from ..codec.header import FileFormatError, Section
+from ..codec.header import FileFormatError
+from ..codec.reading import Section
 from ..codec.room import parser_bytes
+from ..codec.writing import Arrays, encode_fields, text_array
 from ..engine.threads import effective_threads
 from ..structured import DependencyParser
 from ..structured.parser_settings import check, n_groups
-from .estimators import decode_plain, encode_plain
+from .parameters import decode_plain, encode_plain
 
 #: A model's state, in its order: numbers with their types, texts, and how many bits a table has.
 TEXTS, BITS = ("fine", "coarse", "labels"), ("bits", "label_bits", "pruner_bits")
@@ -29,32 +30,32 @@ def encode_parser(parser: DependencyParser, arrays: Arrays) -> dict[str, Any]:
     """Describe a fitted parser, and put its weights into ``arrays``."""
     check_is_fitted(parser, "_model")
     state = dict(zip(STATE, parser._model.state(), strict=True))
-    arrays |= {name: text_array(state[name], name) for name in TEXTS}
-    arrays |= {name: np.asarray(state[name]) for name in NUMBERS}
-    arrays["group_costs"] = np.asarray(parser.group_costs_, dtype=np.float64)
-    return {
-        "parameters": encode_plain(parser, arrays),
+    values = {
+        **{name: text_array(state[name], name) for name in TEXTS},
+        **{name: np.asarray(state[name]) for name in NUMBERS},
         **{name: int(state[name]) for name in BITS},
+        "group_costs": np.asarray(parser.group_costs_, dtype=np.float64),
         "n_passes": int(parser.n_passes_),
         "as_lists": bool(parser._as_lists),
     }
+    return {"parameters": encode_plain(parser, arrays)} | encode_fields(values, arrays, "")
 
 
-def decode_parser(header: Section, stock: Stock) -> DependencyParser:
+def decode_parser(header: Section) -> DependencyParser:
     """Build the parser again; the engine refuses arrays that do not fit each other."""
-    parser = DependencyParser(**decode_plain(header.section("parameters"), stock, DependencyParser))
+    parser = DependencyParser(**decode_plain(header.section("parameters"), DependencyParser))
     check(parser)
     effective_threads(parser.n_jobs)
-    state: dict[str, Any] = {name: stock.labels(name, (), None).tolist() for name in TEXTS}
-    state |= {name: stock.take(name, (dtype,), None) for name, dtype in NUMBERS.items()}
+    state: dict[str, Any] = {name: header.labels(name, (), None).tolist() for name in TEXTS}
+    state |= {name: header.array(name, (dtype,), None) for name, dtype in NUMBERS.items()}
     state |= {name: header.integer(name, 0, 64) for name in BITS}
     n_weights = sum(len(state[name]) for name in ("weights", "label_weights", "pruner"))
-    stock.room.reserve(parser_bytes(n_weights, len(state["fine"])), "weights")
+    header.room.reserve(parser_bytes(n_weights, len(state["fine"])), "weights")
     parser._model = _core.ParserModel(**state)
     if parser.arc_margin is not None and not parser._model.prunes:
         raise FileFormatError("its parameters have an arc_margin, and the parser has no pruner")
     parser.labels_ = parser._model.labels
     parser.n_passes_ = header.integer("n_passes")
-    parser._as_lists = header.flag("as_lists")
-    parser.group_costs_ = stock.floats("group_costs", n_groups(parser), low=0.0)
+    parser._as_lists = header.get("as_lists", bool)
+    parser.group_costs_ = header.floats("group_costs", n_groups(parser), low=0.0)
     return parser
