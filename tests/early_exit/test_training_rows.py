@@ -8,7 +8,9 @@ import lightgbm
 import numpy as np
 import pytest
 from early_exit.models import make, wrap
+from sklearn.datasets import make_blobs
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from wald.early_exit.training_rows import warn_of_leaf_counts
@@ -39,6 +41,16 @@ def test_the_training_rows_of_a_tree_model_are_noticed_and_fresh_rows_are_not(ki
     assert not warned(model, X[2000:])
     assert not warned(model, X[2000:2200])
     assert not warned(model, 1.3 * X[2000:] + 0.2)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_few_leaves_that_fresh_rows_of_a_stratified_split_fill_alike_are_no_evidence(classes):
+    X, y = make_blobs(800, centers=classes, n_features=4, cluster_std=0.3, random_state=0)
+    fresh, trained, _, labels = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+    tree = DecisionTreeClassifier(random_state=0).fit(trained, labels)
+    assert tree.get_n_leaves() == classes
+    assert (np.bincount(tree.apply(fresh)) == np.bincount(tree.apply(trained))).all()
+    assert not warned(tree, fresh)
 
 
 @pytest.mark.filterwarnings("ignore:no early exit", "ignore:The certificate's risk of")

@@ -22,7 +22,8 @@ MOST_TREES, LEVEL = 20, 1e-4
 #: Ensembles whose trees count the training rows of their leaves.
 ENSEMBLES = (RandomForestClassifier, ExtraTreesClassifier, GradientBoostingClassifier)
 
-Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+#: Of a tree: the numbers of given rows and of training rows in its leaves, and of the classes that it tells apart.
+Counts = tuple[NDArray[np.int64], NDArray[np.int64], int]
 
 
 def warn_of_leaf_counts(model: AdditiveModel, X: Any) -> None:
@@ -32,6 +33,9 @@ def warn_of_leaf_counts(model: AdditiveModel, X: Any) -> None:
     distribution, the counts differ by chance: the statistic of the chi-squared test is ``1 + m / N`` per degree of
     freedom. Rows from another distribution give more, m of the training rows give ``1 - m / N``. Only a statistic
     far below that of fresh rows causes the warning. Trees are not independent, so that their mean counts as one.
+
+    In a split that is stratified by class, pure leaves differ less: k classes may take k - 1 degrees of freedom. Trees
+    with so few leaves that fresh rows may fill them as training rows do by chance are left out.
 
     Parameters
     ----------
@@ -45,16 +49,18 @@ def warn_of_leaf_counts(model: AdditiveModel, X: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names that arrays lack
         counts = list(_counts(model.leaf, X))
-    for seen, trained in counts:
-        m, n = int(seen.sum()), int(trained.sum())
-        if len(seen) < 2 or m == 0 or n == 0:
+    for seen, trained, n_classes in counts:
+        m, n, free = int(seen.sum()), int(trained.sum()), len(seen) - n_classes
+        if free < 1 or m == 0 or n == 0:
             continue
         expected = trained * (m / n)
+        if np.exp(-free / 2 * np.log1p(2 * np.pi * expected).mean()) > LEVEL:  # of equal counts, about
+            continue
         per_leaf = (seen - expected) ** 2 / expected
         found.append(float(per_leaf.sum()) / (len(seen) - 1))
         fresh.append(1 + m / n)
-        freedom = (len(seen) - 1) / (1 + float(np.mean(1 / expected)) / 2)  # counts of few rows vary more
-        least.append((1 + m / n) * float(chi2.ppf(LEVEL, freedom)) / freedom)
+        freedom = free / (1 + float(np.mean(1 / expected)) / 2)  # counts of few rows vary more
+        least.append((1 + m / n) * float(chi2.ppf(LEVEL, freedom)) / freedom * free / (len(seen) - 1))
     if found and np.mean(found) < np.mean(least):
         warn_caller(
             "The rows seem to be training rows: they fill the leaves of the model as these did, with "
@@ -71,7 +77,7 @@ def _counts(leaf: Any, X: Any) -> Iterator[Counts]:
         leaves = np.asarray(booster.predict(X, pred_leaf=True, num_iteration=MOST_TREES)).reshape(X.shape[0], -1)
         for line, column in zip(re.findall(r"^leaf_count=(.*)$", text, re.MULTILINE), leaves.T, strict=False):
             trained = np.array(line.split(), dtype=np.int64)
-            yield np.bincount(column, minlength=len(trained)), trained
+            yield np.bincount(column, minlength=len(trained)), trained, 2
         return
     if isinstance(leaf, BaseDecisionTree):
         trees = [leaf]
@@ -82,4 +88,5 @@ def _counts(leaf: Any, X: Any) -> Iterator[Counts]:
         fitted = tree.tree_
         ends = fitted.children_left < 0
         reached = np.bincount(fitted.apply(rows), minlength=fitted.node_count)
-        yield reached[ends], np.asarray(fitted.n_node_samples[ends], dtype=np.int64)
+        n_classes = max(2, fitted.value.shape[2])  # 1 stands for a regression on one class or the others
+        yield reached[ends], np.asarray(fitted.n_node_samples[ends], dtype=np.int64), n_classes
