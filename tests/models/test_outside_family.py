@@ -154,6 +154,10 @@ BROKEN = {
             "surrogates": lambda self, X, scores, n_classes: None,
         },
     ),
+    "stand-ins": (
+        (protocols.Delegating,),
+        {"score_method": None, "with_stand_ins": lambda self, model, stand_in: None},
+    ),
     "file": (
         (protocols.Filed,),
         {

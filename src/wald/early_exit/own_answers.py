@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from ..engine.rows import n_rows_of
 from ..models import AdditiveModel
 from ..models.families import family_of
+from ..models.protocols import Delegating
 from ..models.wrappers import peel
 from ..outputs import Labels
 from .full_model import as_met, keeping_rows
@@ -88,6 +89,10 @@ class Reference:
             return "predict_proba"
         if links.link is not None and links.link.kind != "none":
             return next((name for name in ("predict_proba", "numbers") if hasattr(asked, name)), None)
+        delegating = Delegating.of(model.terms)
+        if delegating is not None and not model.ruled:
+            scored = delegating.score_method
+            return scored if scored is not None and hasattr(asked, scored) else None
         family = family_of(model.leaf)
         decides = family is not None and "decision_function" in family.methods
         if decides and not model.ruled and hasattr(asked, "decision_function"):
@@ -119,7 +124,10 @@ class Reference:
         Returns whether scores or probabilities were among the answers.
         """
         model, (own, numbers) = self._model, answers
-        codes = self._predictor.full_codes(Z)
+        if numbers is None:
+            codes = self._predictor.full_codes(Z)
+        else:
+            codes, *full = self._predictor.full_answers(Z)
         settled = np.flatnonzero(codes >= 0)  # the others are labelled by the wrapped object
         wrong = settled[model.classes.take(codes[settled]) != own[settled]]
         if len(wrong):
@@ -127,7 +135,7 @@ class Reference:
             raise ValueError(_message(model, "predict", name(rows, i), own[i], model.classes[codes[i]]))
         if numbers is None:
             return False
-        compared = self._compared(numbers, *self._predictor.full_scores(Z))
+        compared = self._compared(numbers, *full)
         if compared.own.shape != compared.ours.shape:
             return False
         with np.errstate(invalid="ignore"):
@@ -148,6 +156,8 @@ class Reference:
             return _bounded(model, method, own, scores, errors)
         if method == "predict_proba" and links.predict_proba is not None:
             return _exact(method, own, links.predict_proba(scores))
+        if method == "predict_proba" and links.link is None:  # of a vote, whose scores they are
+            return _bounded(model, method, own, scores, errors)
         if method == "predict_log_proba":
             own = own.astype(np.float64)
             ours = scores if scores.shape[1] > 1 else np.column_stack([np.zeros(len(scores)), scores])
@@ -231,12 +241,13 @@ def shown(rows: Any, i: int) -> str:
 def _message(model: AdditiveModel, method: str, row: str, own: Any, ours: Any) -> str:
     name, library = type(model.leaf).__name__, type(model.leaf).__module__.split(".")[0]
     return (
-        f"wald misreads this {name}: its own {method} for {row} gives {_plain(own)}, and wald {_plain(ours)}, which "
+        f"wald misreads this {name}: its own {method} for {row} gives {plain(own)}, and wald {plain(ours)}, which "
         f"rounding does not explain. Serve the model as it is, and report this with the version of {library}."
     )
 
 
-def _plain(answer: Any) -> str:
+def plain(answer: Any) -> str:
+    """A label or numbers, for messages."""
     if isinstance(answer, np.ndarray):
         return np.array2string(answer, precision=9, threshold=6, separator=", ")
     return str(answer.item() if isinstance(answer, np.generic) else answer)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
-from ..engine import AtEnd, Decisions, Packed
+from ..engine import AtEnd, Decisions, Packed, PythonTerms
+from ..engine.python_engine import decide
 from ..engine.rows import PREPROCESSED_ROWS, by_columns, n_rows_of, take, to_array
 from ..models import AdditiveModel
 from ..models.packing import pack
@@ -177,6 +178,13 @@ class Predictor:
     def full_codes(self, rows: Any) -> Codes:
         """Codes of preprocessed rows by the engine alone, in full; negative where it leaves the label to the model."""
         return self._cascade.predict(rows, 0, "full", 1).codes
+
+    def full_answers(self, rows: Any) -> tuple[Codes, NDArray[np.float64], NDArray[np.float64]]:
+        """What `full_codes` and `full_scores` give, from one evaluation by the engine in Python."""
+        scores, errors = self.full_scores(rows)
+        if isinstance(self._packed, PythonTerms):
+            return decide(self.model.decision, scores, errors + self.model.tie_margin), scores, errors
+        return self.full_codes(rows), scores, errors
 
     # ---- some stages -----------------------------------------------------------------------------------------------
 

@@ -19,13 +19,17 @@ from scipy import sparse
 
 from ..engine.rows import n_rows_of, take
 from ..models import TreeClassifier
+from ..models.protocols import Delegating
 from .made_rows import affordable, made_rows, stacked, with_and_without_nan
-from .own_answers import Reference, shown
+from .own_answers import Reference, plain, shown
 from .predictor import Predictor
 from .rows import preprocessed
+from .stand_ins import inventing, remembering
 
-#: Number of given rows that are compared.
-GIVEN_ROWS = 16
+#: Numbers of rows that are compared: as given, and answered by the members of a vote with what is made up.
+GIVEN_ROWS, INVENTED_ROWS = 16, 48
+#: Size from which made rows are sparse, where the model takes such.
+LARGEST_ARRAY = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def require_own_answers(predictor: Predictor, X: Any = None) -> Agreement:
     predictor : Predictor
     X : rows for the wrapped estimator or None, default=None
         Some of these rows are compared, and rows made from them, near a change of the label. None: only rows at the
-        thresholds of the model, where it has some.
+        thresholds of the model, where it has some, and, for a vote, what it makes of answers that are made up.
 
     Returns
     -------
@@ -73,10 +77,12 @@ def require_own_answers(predictor: Predictor, X: Any = None) -> Agreement:
         warnings.simplefilter("ignore")  # about names that arrays lack
         n = 0 if X is None else n_rows_of(X)
         chosen = np.unique(np.linspace(0, n - 1, min(n, GIVEN_ROWS)).astype(np.intp))
+        given = take(X, chosen) if n else None
+        Z = preprocessed(model, given) if n else None
+        if Delegating.of(model.terms) is not None:
+            return _compare_vote(predictor, given, Z, chosen)
         if not n:
             return _compare(predictor, None, None, chosen)
-        given = take(X, chosen)
-        Z = preprocessed(model, given)
         chosen = chosen[: affordable(predictor, Z)]
         few = np.arange(len(chosen))
         return _compare(predictor, take(given, few), take(Z, few), chosen)
@@ -110,6 +116,36 @@ def _compare(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.intp])
     if n_given and together:
         scores = whole.judge(given, Z, whole.ask(given), name)
     return Agreement(n_given, scores)
+
+
+def _compare_vote(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.intp]) -> Agreement:
+    """Compare given rows, also preprocessed (`Z`), and what the vote and the engine make of answers that are made up.
+
+    The members are the same for both. What can be misread is which rows they get, which given rows show, and what is
+    made of their answers, which needs no calls of them.
+    """
+    n_rows, scores = len(chosen), False
+    if n_rows:
+        whole = Reference(remembering(predictor), True)
+        scores = whole.judge(given, Z, whole.ask(given), lambda rows, i: f"row {chosen[i]} of X")
+    invented = inventing(predictor, INVENTED_ROWS)
+    if invented is None:
+        return Agreement(n_rows, scores)
+    other, members = invented
+    vote, shape = Reference(other, True), (INVENTED_ROWS, other.model.terms.n_features)
+    wide = np.prod(shape) > LARGEST_ARRAY and other.model.terms.accepts.sparse
+    rows = sparse.csr_matrix(shape) if wide else np.zeros(shape)
+    try:
+        answers = vote.ask(rows)
+    except Exception:  # whatever a vote of one's own asks of its members besides
+        return Agreement(n_rows, scores)
+
+    def name(rows: Any, i: int) -> str:
+        said = [plain(answers[i]) for member in members[:8] for answers in member.answers.values()]
+        return f"members that answer {', '.join(said)}{', ...' if len(members) > 8 else ''}"
+
+    scores |= vote.judge(rows, rows, answers, name)
+    return Agreement(n_rows + INVENTED_ROWS, scores)
 
 
 def _are_alike(given: Any, made: Any) -> bool:

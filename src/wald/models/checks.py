@@ -21,6 +21,7 @@ from .protocols import (
     Bounded,
     Columnwise,
     Comparing,
+    Delegating,
     Filed,
     Foldable,
     Owned,
@@ -31,6 +32,7 @@ from .protocols import (
     Summed,
 )
 from .terms import Terms
+from .wrappers import peel
 
 __all__ = ["check_terms"]
 
@@ -315,8 +317,22 @@ def _vectors(terms: Comparing, estimator: Any, X: Any) -> Iterator[str]:
         yield "surrogates must have the columns of mapped rows, and a value for each row and surrogate"
 
 
+def _stand_ins(terms: Delegating, estimator: Any, X: Any) -> Iterator[str]:
+    leaf = peel(estimator).model
+    found = terms.with_stand_ins(leaf, lambda member: member.estimator if member.row_by_row else None)
+    if found is None:
+        yield "with_stand_ins must find the members in the model that the terms were read from"
+    elif not _close(found[1].values(X), terms.values(X)):
+        yield "with_stand_ins must give the same values where the members stand in for themselves"
+    if terms.score_method is not None and not hasattr(leaf, terms.score_method):
+        yield f"score_method is {terms.score_method!r}, which the model has not"
+
+
 #: Protocols by which terms may be asked.
-PROTOCOLS = (Packable, Columnwise, Foldable, Bounded, Priced, Sharing, Owned, Summed, Stepped, Comparing, Filed)
+PROTOCOLS = (
+    *(Packable, Columnwise, Foldable, Bounded, Priced, Sharing, Owned, Summed, Stepped, Comparing, Delegating),
+    Filed,
+)
 #: Checks by their names in messages, each with the protocol whose terms are checked.
 CLAUSES: dict[str, tuple[type[Terms], Clause]] = {
     "shape": (Terms, _shape),
@@ -338,6 +354,7 @@ CLAUSES: dict[str, tuple[type[Terms], Clause]] = {
     "sums": (Summed, _sums),
     "steps": (Stepped, _steps),
     "vectors": (Comparing, _vectors),
+    "stand-ins": (Delegating, _stand_ins),
     "file": (Terms, _file),
 }
 

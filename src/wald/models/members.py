@@ -118,6 +118,13 @@ class Member:
         probabilities[:, np.searchsorted(self.labels, known)] = found
         return probabilities
 
+    def asking(self, other: Any) -> Member:
+        """The same member, whose calls another object answers, row by row."""
+        member = copy.copy(self)
+        object.__setattr__(member, "_called", other)
+        object.__setattr__(member, "row_by_row", True)
+        return member
+
     @property
     def title(self) -> str:
         """Name and type, for messages."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,11 +21,13 @@ from .units import Floats, Ints, Units
 
 if TYPE_CHECKING:
     from .columns import ColumnMap
+    from .members import Member
 
 __all__ = [
     "Bounded",
     "Columnwise",
     "Comparing",
+    "Delegating",
     "Filed",
     "Foldable",
     "Owned",
@@ -346,4 +348,31 @@ class Comparing(TermsProtocol):
         callable or None
             Takes weights of the rows and the best terms, the best first; returns surrogates and their values
             (n_rows, n_surrogates). None if such rows have none.
+        """
+
+
+class Delegating(TermsProtocol):
+    """Terms that are the answers of other fitted estimators, the members of the wrapped model."""
+
+    @property
+    @abstractmethod
+    def score_method(self) -> str | None:
+        """Method of the wrapped model that answers the full scores, up to rounding; None if it has none."""
+
+    @abstractmethod
+    def with_stand_ins(self, model: Any, stand_in: Callable[[Member], Any]) -> tuple[Any, Self] | None:
+        """Copy the wrapped model and the terms, so that both ask other objects in place of the members.
+
+        Parameters
+        ----------
+        model : estimator
+            The wrapped model.
+        stand_in : callable
+            From a member to the object that is asked in its place, whose answers for a row depend on that row alone;
+            or to None: the member itself is asked.
+
+        Returns
+        -------
+        tuple of (estimator, Terms), or None
+            None if the model does not hold the members.
         """

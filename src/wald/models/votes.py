@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..engine import PythonTerms
 from .members import PROBABILITY_ERROR, Member
 from .packing import NO_SURROGATES, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Filed, Owned, Packable, Priced, refuse_prices
+from .protocols import Bounded, Delegating, Filed, Owned, Packable, Priced, refuse_prices
 from .terms import Accepts
 from .units import Floats, Ints, Units
 
@@ -36,7 +37,7 @@ MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class VoteTerms(Packable, Bounded, Priced, Owned, Filed):
+class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
     """Contributions of an ensemble's members as terms.
 
     A member's terms are its probabilities of the classes, or one value per class for the class that it chooses and
@@ -175,6 +176,27 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Filed):
     def owners(self) -> Ints | None:
         """Class of each term."""
         return None if self.single else np.tile(np.arange(self.n_outputs), len(self.members))
+
+    @property
+    def score_method(self) -> str | None:
+        """Method of the ensemble that answers the scores, up to rounding; none answers counts of votes."""
+        if self.counted:
+            return None
+        return "predict_proba" if any(m.method == "predict_proba" for m in self.members) else "decision_function"
+
+    def with_stand_ins(self, model: Any, stand_in: Callable[[Member], Any]) -> tuple[Any, Self] | None:
+        """Copy the ensemble and the terms, so that both ask other objects in place of the members."""
+        held = getattr(model, "estimators_", [])
+        by_id = {id(member.estimator): member for member in self.members}
+        if not by_id.keys() <= set(map(id, held)):
+            return None
+        unread = {id(each): replace(self.members[0], estimator=each) for each in held if id(each) not in by_id}
+        others = {key: stand_in(member) for key, member in (by_id | unread).items()}
+        ensemble = copy.copy(model)
+        ensemble.estimators_ = [each if others[id(each)] is None else others[id(each)] for each in held]
+        asked = [(member, others[id(member.estimator)]) for member in self.members]
+        members = tuple(member if other is None else member.asking(other) for member, other in asked)
+        return ensemble, replace(self, members=members, exact=self.exact or None not in others.values())
 
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
         """Pack for the engine in Python."""
