@@ -23,6 +23,7 @@ SECTIONS = (
         "wald",
         "EarlyExitClassifier CompiledPlan TreeClassifier Certificate CostModel read_model save load report",
     ),
+    ("How rows were answered", "wald.early_exit", ""),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),
     ("A web service", "wald.serving", "create_app Service"),
     ("Clusters", "wald.dask", "predict"),

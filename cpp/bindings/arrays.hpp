@@ -63,6 +63,12 @@ nb::ndarray<nb::numpy, T> new_array(std::vector<std::size_t> shape) {
     return nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner);
 }
 
+// An array in the memory of `owner`.
+template <class T>
+nb::ndarray<nb::numpy, T> array_in(T* data, std::size_t n, const nb::capsule& owner) {
+    return nb::ndarray<nb::numpy, T>(data, {n}, owner);
+}
+
 template <class T>
 nb::ndarray<nb::numpy, T> copied(const T* data, std::size_t n) {
     auto a = new_array<T>({n});

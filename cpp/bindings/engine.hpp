@@ -21,7 +21,8 @@ inline Decision make_decision(Fields f) {
 
 class BoundEngine {
 public:
-    BoundEngine(const Model& model, nb::handle decided, nb::handle described, const Doubles& low, const Doubles& high) {
+    BoundEngine(const Model& model, nb::handle decided, nb::handle described, const Doubles& low, const Doubles& high,
+                const std::optional<Doubles>& costs) {
         const ModelShape& shape = model.packed->shape();
         Fields owner(decided), f(described);
         const Decision d = make_decision(owner.part("decision"));
@@ -36,6 +37,10 @@ public:
         const std::size_t n = stages.terms.size();
         require(readouts.size() == n && low.size() == n && high.size() == n,
                 "every stage needs an entry of readouts, low and high");
+        const std::vector<double> nothing(n + 1);
+        stages.costs = costs ? span_of(*costs) : std::span<const double>(nothing);
+        require(stages.costs.size() == n + 1, "every stage, and full evaluation, needs a cost");
+        for (const double cost : stages.costs) require(std::isfinite(cost), "costs must be finite");
         for (std::size_t t = 0; t < n; ++t) {
             require(stages.terms[t] >= (t == 0 ? 0 : stages.terms[t - 1]) && stages.terms[t] <= shape.n_terms,
                     "terms must not fall, nor pass the last term");
@@ -66,23 +71,25 @@ public:
         }
     }
 
-    nb::tuple predict(BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads,
-                      bool return_skipped) const {
+    nb::tuple predict(BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads) const {
         check_rows(b, engine_->shape());
         const AtEnd end = end_of(at_end);
         check_stages(n_stages, end);
         check_working(working);
         check_columns(b, n_stages, end == AtEnd::full);
         const std::size_t n = static_cast<std::size_t>(b.size());
-        auto codes = new_array<std::int32_t>({n});
-        auto stages = new_array<std::int32_t>({n});
-        auto skipped = new_array<std::int32_t>({return_skipped ? n : 0});
+        // One piece of memory for all arrays: the allocator keeps it for the next call, and several it would give back.
+        auto* const memory = static_cast<double*>(::operator new(n * (sizeof(double) + 9) + 1));
+        const nb::capsule owner(memory, [](void* p) noexcept { ::operator delete(p); });
+        auto* const codes = reinterpret_cast<std::int32_t*>(memory + n);
+        auto* const status = reinterpret_cast<Status*>(codes + 2 * n);
         {
             const Unlocked unlocked;
             engine_->predict(b.view(), b.id_data(), b.size(), n_stages, end, working, n_threads,
-                             {codes.data(), stages.data(), return_skipped ? skipped.data() : nullptr});
+                             {codes, codes + n, status, memory, engine_->costs().data()});
         }
-        return return_skipped ? nb::make_tuple(codes, stages, skipped) : nb::make_tuple(codes, stages);
+        return nb::make_tuple(array_in(codes, n, owner), array_in(codes + n, n, owner), array_in(memory, n, owner),
+                              array_in(reinterpret_cast<std::uint8_t*>(status), n, owner));
     }
 
     nb::tuple predict_one(const Any& x, int n_stages, const std::string& at_end, double working) const {
@@ -100,9 +107,11 @@ public:
         const AtEnd end = end_of(at_end);
         check_stages(n_stages, end);
         check_working(working);
-        std::int32_t code = 0, stage = 0, skipped = 0;
-        engine_->predict_one(rows, 0, n_stages, end, working, {&code, &stage, &skipped});
-        return nb::make_tuple(code, stage, skipped);
+        std::int32_t code = 0, stage = 0;
+        Status status = Status::pending;
+        double paid = 0.0;
+        engine_->predict_one(rows, 0, n_stages, end, working, {&code, &stage, &status, &paid, engine_->costs().data()});
+        return nb::make_tuple(code, stage, paid, static_cast<int>(status));
     }
 
     nb::object trace(BoundRows& b, int n_threads) const {
@@ -111,22 +120,26 @@ public:
         return single() ? trace_in<float>(b, n_threads) : trace_in<double>(b, n_threads);
     }
 
-    // Codes of the wrapped model's own full scores, each known to within `error`; kHandOver where another label is
-    // possible.
+    // Codes and status of the wrapped model's own full scores, each known to within `error`.
     template <class T>
-    nb::object decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores,
-                      double error) const {
+    nb::tuple decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores,
+                     double error) const {
         const Decision& decision = engine_->decision();
         require(scores.shape(1) == static_cast<std::size_t>(decision.n_outputs()), "scores need one column per output");
         require(error >= 0, "error must not be negative");
         auto codes = new_array<std::int32_t>({scores.shape(0)});
-        decision.decide_all(scores.data(), static_cast<std::int64_t>(scores.shape(0)), error + engine_->tie_margin(),
-                            codes.data());
-        return nb::cast(codes);
+        auto status = new_array<std::uint8_t>({scores.shape(0)});
+        std::vector<double> row(scores.shape(1)), work(static_cast<std::size_t>(decision.n_classes));
+        for (std::size_t i = 0; i < scores.shape(0); ++i) {
+            std::copy_n(scores.data() + i * row.size(), row.size(), row.begin());
+            const Answer answer = decision.decide(row.data(), error + engine_->tie_margin(), work.data());
+            codes.data()[i] = answer.code;
+            status.data()[i] = static_cast<std::uint8_t>(answer.status);
+        }
+        return nb::make_tuple(codes, status);
     }
 
     int n_stages() const { return engine_->n_stages(); }
-    bool skips() const { return engine_->skips(); }
     bool single() const { return engine_->shape().f32; }
 
     // The columns that the first n_stages stages read, or full evaluation where there is no number; None: all.
@@ -261,19 +274,22 @@ stages : object
     The attributes of `wald.engine.Stages`. Its `passes`, `race` and `least_variance` are read where there are `sums`.
 low, high : float64 ndarray of shape (n_stages,)
     One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
-    is above `high`.)doc")
-        .def(nb::init<const Model&, nb::handle, nb::handle, const Doubles&, const Doubles&>(), "model"_a, "decided"_a,
-             "stages"_a, "low"_a, "high"_a)
+    is above `high`.
+costs : float64 ndarray of shape (n_stages + 1,), default=None
+    What a row pays that leaves at each stage, and last one that does not; None: nothing.)doc")
+        .def(nb::init<const Model&, nb::handle, nb::handle, const Doubles&, const Doubles&,
+                      const std::optional<Doubles>&>(),
+             "model"_a, "decided"_a, "stages"_a, "low"_a, "high"_a, "costs"_a = nb::none())
         .def(
             "columns_read", &BoundEngine::columns_read, "n_stages"_a.none(),
             nb::sig("def columns_read(self, n_stages: int | None) -> list[int] | None"),
             R"doc(Return the columns that the first stages read, or full evaluation for None; None stands for all columns.)doc")
         .def("predict", &BoundEngine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a,
-             "return_skipped"_a = false,
              nb::sig("def predict(self, rows: Rows, n_stages: int, at_end: typing.Literal['full', 'answer', "
-                     "'pending'], working: float, n_threads: int, return_skipped: bool = False) -> "
-                     "tuple[numpy.typing.NDArray[numpy.int32], ...]"),
-             R"doc(Compute codes and stages.
+                     "'pending'], working: float, n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.uint8]]"),
+             R"doc(Answer rows.
 
 Parameters
 ----------
@@ -282,24 +298,25 @@ n_stages : int
     Early stages that may be used.
 at_end : {"full", "answer", "pending"}
     The answer to rows that no stage decides: the full model's, the last stage's own, or
-    the code `PENDING`.
+    the status `PENDING`.
 working : float
     Unit roundoff of the arithmetic in which the wrapped model computes.
 n_threads : int
-return_skipped : bool, default=False
 
 Returns
 -------
 codes : int32 ndarray of shape (n_rows,)
-    Indices of labels, or `HAND_OVER`, `NOT_FINITE`, `PENDING`.
+    Indices of labels; 0 for rows without one.
 stages : int32 ndarray of shape (n_rows,)
     Where a row left; the number of all early stages when it did not.
-skipped : int32 ndarray of shape (n_rows,)
-    With `return_skipped`: the number of terms of these stages that the row did without; 0 unless `skips`.)doc")
+paid : float64 ndarray of shape (n_rows,)
+    The cost of this stage, less 1 for each of its terms that the row did without.
+status : uint8 ndarray of shape (n_rows,)
+    `EARLY`, `FULL` or `OUT_OF_BUDGET`; or for rows without a label, `HANDED_OVER`, `PENDING` or `NOT_FINITE`.)doc")
         .def("predict_one", &BoundEngine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a,
              nb::sig("def predict_one(self, x: numpy.typing.NDArray[typing.Any], n_stages: int, at_end: "
-                     "typing.Literal['full', 'answer', 'pending'], working: float) -> tuple[int, int, int]"),
-             "Compute code, stage and number of skipped terms of one row, a 1-D array; see `predict`.")
+                     "typing.Literal['full', 'answer', 'pending'], working: float) -> tuple[int, int, float, int]"),
+             "Answer one row, a 1-D array, as `predict` does: code, stage, cost and status.")
         .def("trace", &BoundEngine::trace, "rows"_a, "n_threads"_a,
              nb::sig("def trace(self, rows: Rows, n_threads: int) -> typing.Any"),
              R"doc(Evaluate every row at every early stage; no row leaves.
@@ -311,7 +328,7 @@ ndarray of shape (n_rows, n_stages), or a tuple of two
     `single`, otherwise float64.)doc")
         .def("decide", &BoundEngine::decide<float>, nb::arg("scores").noconvert(), "error"_a,
              nb::sig("def decide(self, scores: numpy.typing.NDArray[numpy.float32], error: float) -> "
-                     "numpy.typing.NDArray[numpy.int32]"),
+                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.uint8]]"),
              R"doc(Turn the wrapped model's own full scores into codes.
 
 Parameters
@@ -322,13 +339,13 @@ error : float
 
 Returns
 -------
-int32 ndarray of shape (n_rows,)
-    `HAND_OVER` where scores within the error, or within the engine's tie margin, give another label.)doc")
+codes : int32 ndarray of shape (n_rows,)
+status : uint8 ndarray of shape (n_rows,)
+    `FULL`; `HANDED_OVER` where scores within the error, or within the engine's tie margin, give another label.)doc")
         .def("decide", &BoundEngine::decide<double>, nb::arg("scores").noconvert(), "error"_a,
              nb::sig("def decide(self, scores: numpy.typing.NDArray[numpy.float64], error: float) -> "
-                     "numpy.typing.NDArray[numpy.int32]"))
+                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.uint8]]"))
         .def_prop_ro("n_stages", &BoundEngine::n_stages, "Number of early stages.")
-        .def_prop_ro("skips", &BoundEngine::skips, "Whether rows may do without terms of the stages that they take.")
         .def_prop_ro("single", &BoundEngine::single, "Whether early stages compute in float32.");
 }
 

@@ -39,9 +39,13 @@ NB_MODULE(_core, m) {
 #endif
     pass_interruptions_on();
     simd_level();  // refuses a wrong WALD_SIMD now, not at the first prediction
-    m.attr("HAND_OVER") = kHandOver;
-    m.attr("NOT_FINITE") = kNotFinite;
-    m.attr("PENDING") = kPending;
+    for (const auto& [name, status] : {std::pair{"EARLY", Status::early},
+                                       {"FULL", Status::full},
+                                       {"OUT_OF_BUDGET", Status::out_of_budget},
+                                       {"HANDED_OVER", Status::handed_over},
+                                       {"PENDING", Status::pending},
+                                       {"NOT_FINITE", Status::not_finite}})
+        m.attr(name) = static_cast<int>(status);
     nb::dict limits;
     limits["classes"] = kMaxClasses;
     limits["race_classes"] = Race::kMaxClasses;

@@ -1,4 +1,4 @@
-// Shared by the whole C++ core: answer codes, row dtypes, memory aligned to cache lines, a test for finite values.
+// Shared by the whole C++ core: row dtypes, memory aligned to cache lines, a test for finite values.
 #pragma once
 
 #include <bit>
@@ -13,11 +13,6 @@
 #include <vector>
 
 namespace wald {
-
-// A code >= 0 is the index of a label. A negative code says why a row has no label.
-inline constexpr std::int32_t kHandOver = -1;   // within rounding of a tie: the wrapped estimator decides
-inline constexpr std::int32_t kNotFinite = -2;  // the row holds NaN or infinity
-inline constexpr std::int32_t kPending = -3;    // the call ended before the row was decided
 
 inline constexpr std::size_t kPanelBytes = 64;  // one cache line, one AVX-512 register
 template <class T>

@@ -43,42 +43,49 @@ inline Sides sides(const double* z, double low, double high) {
 
 // Answers those of eight rows whose bits are set in `leaves`.
 inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::int32_t stage, std::int32_t* codes,
-                         std::int32_t* stages) {
+                         std::int32_t* stages, wald::Status* status) {
+    constexpr auto not_finite = static_cast<char>(wald::Status::not_finite);
 #if defined(__AVX512F__)
-    const __m256i decided = _mm256_maskz_set1_epi32(static_cast<__mmask8>(above), 1);
-    const __m256i code = _mm256_mask_set1_epi32(decided, static_cast<__mmask8>(~finite), wald::kNotFinite);
-    _mm256_mask_storeu_epi32(codes, static_cast<__mmask8>(leaves), code);
-    _mm256_mask_storeu_epi32(stages, static_cast<__mmask8>(leaves), _mm256_set1_epi32(stage));
+    const auto mask = static_cast<__mmask8>(leaves);
+    _mm256_mask_storeu_epi32(codes, mask, _mm256_maskz_set1_epi32(static_cast<__mmask8>(above & finite), 1));
+    _mm256_mask_storeu_epi32(stages, mask, _mm256_set1_epi32(stage));
+    _mm_mask_storeu_epi8(status, mask, _mm_maskz_set1_epi8(static_cast<__mmask16>(~finite), not_finite));
 #else
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     const auto lanes = [&](unsigned mask) {
         return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bit), bit);
     };
-    const __m256i code =
-        _mm256_blendv_epi8(_mm256_set1_epi32(wald::kNotFinite), _mm256_srli_epi32(lanes(above), 31), lanes(finite));
-    _mm256_maskstore_epi32(codes, lanes(leaves), code);
+    const auto bytes = [](unsigned mask) {
+        const __m128i bits = _mm_cvtsi64_si128(static_cast<long long>(0x8040201008040201u));
+        return _mm_cmpeq_epi8(_mm_and_si128(_mm_set1_epi8(static_cast<char>(mask)), bits), bits);
+    };
+    _mm256_maskstore_epi32(codes, lanes(leaves), _mm256_srli_epi32(lanes(above & finite), 31));
     _mm256_maskstore_epi32(stages, lanes(leaves), _mm256_set1_epi32(stage));
+    auto* const to = reinterpret_cast<__m128i*>(status);
+    const __m128i found = _mm_andnot_si128(bytes(finite), _mm_set1_epi8(not_finite));  // Status::early is 0
+    _mm_storel_epi64(to, _mm_blendv_epi8(_mm_loadl_epi64(to), found, bytes(leaves)));
 #endif
 }
 
-inline unsigned pending_eight(const std::int32_t* codes) {
-    const __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)),
-                                            _mm256_set1_epi32(wald::kPending));
-    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(same)));
+inline unsigned pending_eight(const wald::Status* status) {
+    const __m128i same = _mm_cmpeq_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(status)),
+                                        _mm_set1_epi8(static_cast<char>(wald::Status::pending)));
+    return static_cast<unsigned>(_mm_movemask_epi8(same)) & 255u;
 }
 #endif
 
 template <class T>
-int decide(const T* z, int n, T low, T high, std::int32_t stage, std::int32_t* codes, std::int32_t* stages,
-           std::int32_t* left) {
+int decide(const T* z, int n, T low, T high, std::int32_t stage, const wald::Ledger& ledger, std::int32_t* left) {
+    std::int32_t *const codes = ledger.codes, *const stages = ledger.stages;
+    wald::Status* const status = ledger.status;
     int kept = 0, i = 0;
 #if defined(__AVX2__)
     if constexpr (sizeof(T) == 8) {
         for (; i + 8 <= n; i += 8) {
-            const unsigned pending = pending_eight(codes + i);
+            const unsigned pending = pending_eight(status + i);
             const Sides s = sides(z + i, low, high);
             const unsigned leaves = pending & (s.above | s.below | (s.finite ^ 255u));
-            answer_eight(leaves, s.above, s.finite, stage, codes + i, stages + i);
+            answer_eight(leaves, s.above, s.finite, stage, codes + i, stages + i, status + i);
             kept += append_kept(pending & ~leaves, i, left + kept);
         }
     }
@@ -86,19 +93,21 @@ int decide(const T* z, int n, T low, T high, std::int32_t stage, std::int32_t* c
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4) {
         const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        const __m512i one = _mm512_set1_epi32(1), not_finite = _mm512_set1_epi32(wald::kNotFinite);
+        const __m128i waits = _mm_set1_epi8(static_cast<char>(wald::Status::pending));
+        constexpr auto not_finite = static_cast<char>(wald::Status::not_finite);
         for (; i + 16 <= n; i += 16) {
             const __m512 v = _mm512_loadu_ps(z + i);
             const __mmask16 pending =
-                _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(codes + i), _mm512_set1_epi32(wald::kPending));
+                _mm_cmpeq_epi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(status + i)), waits);
             const __mmask16 above = _mm512_cmp_ps_mask(v, _mm512_set1_ps(high), _CMP_GT_OQ);
             const __mmask16 below = _mm512_cmp_ps_mask(v, _mm512_set1_ps(low), _CMP_LT_OQ);
             const __mmask16 finite = _mm512_cmp_ps_mask(_mm512_sub_ps(v, v), _mm512_setzero_ps(), _CMP_EQ_OQ);
             const auto leaves = static_cast<__mmask16>(pending & (above | below | ~finite));
             const auto keeps = static_cast<__mmask16>(pending & ~leaves);
-            _mm512_mask_storeu_epi32(codes + i, leaves,
-                                     _mm512_mask_mov_epi32(not_finite, finite, _mm512_maskz_mov_epi32(above, one)));
+            const auto positive = static_cast<__mmask16>(above & finite);
+            _mm512_mask_storeu_epi32(codes + i, leaves, _mm512_maskz_set1_epi32(positive, 1));
             _mm512_mask_storeu_epi32(stages + i, leaves, _mm512_set1_epi32(stage));
+            _mm_mask_storeu_epi8(status + i, leaves, _mm_maskz_set1_epi8(static_cast<__mmask16>(~finite), not_finite));
             _mm512_storeu_si512(left + kept,
                                 _mm512_maskz_compress_epi32(keeps, _mm512_add_epi32(lanes, _mm512_set1_epi32(i))));
             kept += __builtin_popcount(keeps);
@@ -106,11 +115,12 @@ int decide(const T* z, int n, T low, T high, std::int32_t stage, std::int32_t* c
     }
 #endif
     for (; i < n; ++i) {
-        const bool pending = codes[i] == wald::kPending, finite = z[i] - z[i] == T(0), above = z[i] > high,
+        const bool pending = status[i] == wald::Status::pending, finite = z[i] - z[i] == T(0), above = z[i] > high,
                    below = z[i] < low;
         const bool leaves = pending & (above | below | !finite);
-        codes[i] = leaves ? (finite ? static_cast<std::int32_t>(above) : wald::kNotFinite) : codes[i];
+        codes[i] = leaves ? above & finite : codes[i];
         stages[i] = leaves ? stage : stages[i];
+        status[i] = leaves ? (finite ? wald::Status::early : wald::Status::not_finite) : status[i];
         left[kept] = i;
         kept += pending & !leaves;
     }

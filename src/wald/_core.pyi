@@ -7,11 +7,17 @@ import numpy
 import numpy.typing
 from numpy.typing import NDArray
 
-HAND_OVER: int = -1
+EARLY: int = 0
 
-NOT_FINITE: int = -2
+FULL: int = 1
 
-PENDING: int = -3
+OUT_OF_BUDGET: int = 2
+
+HANDED_OVER: int = 3
+
+PENDING: int = 4
+
+NOT_FINITE: int = 5
 
 LIMITS: dict[str, int]
 
@@ -253,10 +259,18 @@ class Engine:
     low, high : float64 ndarray of shape (n_stages,)
         One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
         is above `high`.
+    costs : float64 ndarray of shape (n_stages + 1,), default=None
+        What a row pays that leaves at each stage, and last one that does not; None: nothing.
     """
 
     def __init__(
-        self, model: Model, decided: object, stages: object, low: NDArray[numpy.float64], high: NDArray[numpy.float64]
+        self,
+        model: Model,
+        decided: object,
+        stages: object,
+        low: NDArray[numpy.float64],
+        high: NDArray[numpy.float64],
+        costs: NDArray[numpy.float64] | None = None,
     ) -> None: ...
     def columns_read(self, n_stages: int | None) -> list[int] | None:
         """
@@ -264,16 +278,10 @@ class Engine:
         """
 
     def predict(
-        self,
-        rows: Rows,
-        n_stages: int,
-        at_end: Literal["full", "answer", "pending"],
-        working: float,
-        n_threads: int,
-        return_skipped: bool = False,
-    ) -> tuple[NDArray[numpy.int32], ...]:
+        self, rows: Rows, n_stages: int, at_end: Literal["full", "answer", "pending"], working: float, n_threads: int
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
         """
-        Compute codes and stages.
+        Answer rows.
 
         Parameters
         ----------
@@ -282,27 +290,28 @@ class Engine:
             Early stages that may be used.
         at_end : {"full", "answer", "pending"}
             The answer to rows that no stage decides: the full model's, the last stage's own, or
-            the code `PENDING`.
+            the status `PENDING`.
         working : float
             Unit roundoff of the arithmetic in which the wrapped model computes.
         n_threads : int
-        return_skipped : bool, default=False
 
         Returns
         -------
         codes : int32 ndarray of shape (n_rows,)
-            Indices of labels, or `HAND_OVER`, `NOT_FINITE`, `PENDING`.
+            Indices of labels; 0 for rows without one.
         stages : int32 ndarray of shape (n_rows,)
             Where a row left; the number of all early stages when it did not.
-        skipped : int32 ndarray of shape (n_rows,)
-            With `return_skipped`: the number of terms of these stages that the row did without; 0 unless `skips`.
+        paid : float64 ndarray of shape (n_rows,)
+            The cost of this stage, less 1 for each of its terms that the row did without.
+        status : uint8 ndarray of shape (n_rows,)
+            `EARLY`, `FULL` or `OUT_OF_BUDGET`; or for rows without a label, `HANDED_OVER`, `PENDING` or `NOT_FINITE`.
         """
 
     def predict_one(
         self, x: NDArray[Any], n_stages: int, at_end: Literal["full", "answer", "pending"], working: float
-    ) -> tuple[int, int, int]:
+    ) -> tuple[int, int, float, int]:
         """
-        Compute code, stage and number of skipped terms of one row, a 1-D array; see `predict`.
+        Answer one row, a 1-D array, as `predict` does: code, stage, cost and status.
         """
 
     def trace(self, rows: Rows, n_threads: int) -> Any:
@@ -317,7 +326,7 @@ class Engine:
         """
 
     @overload
-    def decide(self, scores: NDArray[numpy.float32], error: float) -> NDArray[numpy.int32]:
+    def decide(self, scores: NDArray[numpy.float32], error: float) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint8]]:
         """
         Turn the wrapped model's own full scores into codes.
 
@@ -329,19 +338,18 @@ class Engine:
 
         Returns
         -------
-        int32 ndarray of shape (n_rows,)
-            `HAND_OVER` where scores within the error, or within the engine's tie margin, give another label.
+        codes : int32 ndarray of shape (n_rows,)
+        status : uint8 ndarray of shape (n_rows,)
+            `FULL`; `HANDED_OVER` where scores within the error, or within the engine's tie margin, give another label.
         """
 
     @overload
-    def decide(self, scores: NDArray[numpy.float64], error: float) -> NDArray[numpy.int32]: ...
+    def decide(
+        self, scores: NDArray[numpy.float64], error: float
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint8]]: ...
     @property
     def n_stages(self) -> int:
         """Number of early stages."""
-
-    @property
-    def skips(self) -> bool:
-        """Whether rows may do without terms of the stages that they take."""
 
     @property
     def single(self) -> bool:

@@ -41,8 +41,9 @@ def test_answers_are_those_of_the_estimator(fast, rows):
     labels, costs = fast.predict(X, return_cost=True)
     np.testing.assert_array_equal(answers.labels, labels)
     np.testing.assert_array_equal(answers.costs, costs)
-    np.testing.assert_array_equal(compiled.plan.paid(answers.stages), costs)
-    assert compiled.predict_one(X[0]) == (labels[0], costs[0], answers.stages[0])
+    np.testing.assert_array_equal(compiled.plan.stage_costs[answers.stages], costs)
+    one = compiled.predict_one(X[0])
+    assert (one.labels[0], one.costs[0], one.stages[0]) == (labels[0], costs[0], answers.stages[0])
 
 
 # ---- what was set after fit ------------------------------------------------------------------------------------------

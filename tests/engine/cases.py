@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from engine.reference import HANDED_OVER as HANDED_OVER
+from engine.reference import NOT_FINITE as NOT_FINITE
+from engine.reference import PENDING as PENDING
 from engine.reference import Decision, Linear, Machine, Plan
+from engine.reference import marked as marked
 from hypothesis import strategies as st
 from scipy import sparse
 

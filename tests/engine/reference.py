@@ -12,6 +12,18 @@ import numpy as np
 
 from wald import _core
 
+#: What stands for the label of a row that has none, in answers that are `marked`.
+HANDED_OVER, PENDING, NOT_FINITE = -_core.HANDED_OVER, -_core.PENDING, -_core.NOT_FINITE
+
+
+def marked(found: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
+    """Codes and stages of an engine's answer, with a negative mark instead of a code where there is no label."""
+    codes, stages, _, status = (np.asarray(part) for part in found)
+    without = status >= _core.HANDED_OVER
+    assert (codes >= 0).all()
+    assert not codes[without].any()
+    return np.where(without, -status.astype(np.int32), codes), stages
+
 
 @dataclass(frozen=True, eq=False)
 class Machine:
@@ -224,40 +236,44 @@ class Plan:
             "low": np.asarray(self.low, dtype=np.float64),
             "high": np.asarray(self.high, dtype=np.float64),
             "sums": None,
+            "costs": None,
         }
         named |= changes
         readouts = [SimpleNamespace(weights=w, bias=b) for w, b in zip(named["weights"], named["bias"])]  # noqa: B905
         stages = SimpleNamespace(**({"readouts": readouts} | named))
         decided = SimpleNamespace(decision=SimpleNamespace(**named), tie_margin=named["tie_margin"])
-        return _core.Engine(model, decided, stages, named["low"], named["high"])
+        return _core.Engine(model, decided, stages, named["low"], named["high"], named["costs"])
 
     def estimates(self, values: np.ndarray) -> np.ndarray:
         """Readouts (stages, N, K) of the terms ``values`` (N, n_terms)."""
         rows = [values[:, :m] @ w.T + b for m, w, b in zip(self.terms, self.weights, self.bias, strict=True)]
         return np.array(rows).reshape(len(self.terms), len(values), self.decision.n_outputs)
 
-    def walk(self, seen: Any, full: np.ndarray, n_stages: int, at_end: str) -> tuple[np.ndarray, np.ndarray]:
-        """Codes and stages from ``Engine.trace`` and the codes of the full model."""
+    def walk(self, seen: Any, full: np.ndarray, n_stages: int, at_end: str) -> tuple[np.ndarray, ...]:
+        """Codes, stages and status from ``Engine.trace`` and the `marked` codes of the full model."""
         answers = [self._walk_row(seen, i, full[i], n_stages, at_end) for i in range(len(full))]
-        return tuple(np.array(answers, dtype=np.int32).reshape(-1, 2).T)
+        return tuple(np.array(answers, dtype=np.int32).reshape(-1, 3).T)
 
-    def _walk_row(self, seen: Any, i: int, full: int, n_stages: int, at_end: str) -> tuple[int, int]:
+    def _walk_row(self, seen: Any, i: int, full: int, n_stages: int, at_end: str) -> tuple[int, int, int]:
         one = self.decision.kind == "sign"
         worth = seen[i] if one else seen[1][i]
-        if full == _core.NOT_FINITE:
-            return full, len(self.terms)
+        if full == NOT_FINITE:
+            return full, len(self.terms), _core.NOT_FINITE
         for t in range(n_stages):
             z = worth[t]
             low, high = worth.dtype.type(self.low[t]), worth.dtype.type(self.high[t])
             if not np.isfinite(z):
-                return _core.NOT_FINITE, t
+                return NOT_FINITE, t, _core.NOT_FINITE
             if z > high:
-                return (1 if one else seen[0][i, t]), t
+                return (1 if one else seen[0][i, t]), t, _core.EARLY
             if one and z < low:
-                return 0, t
+                return 0, t, _core.EARLY
             if t == n_stages - 1 and at_end == "answer":
                 if not one:
-                    return seen[0][i, t], t
+                    return seen[0][i, t], t, _core.OUT_OF_BUDGET
                 threshold = worth.dtype.type(self.decision.threshold)
-                return int(z > threshold or (z == threshold and self.decision.tie_positive)), t
-        return (full, len(self.terms)) if at_end == "full" else (_core.PENDING, n_stages)
+                positive = z > threshold or (z == threshold and self.decision.tie_positive)
+                return int(positive), t, _core.OUT_OF_BUDGET
+        if at_end == "full":
+            return full, len(self.terms), _core.FULL if full >= 0 else -full
+        return PENDING, len(self.terms), _core.PENDING

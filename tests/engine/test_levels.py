@@ -28,7 +28,7 @@ def answers(n_rows: int = 200) -> dict[str, np.ndarray]:
             engine = plan.engine(packed)
             name = f"{kind} {decision.kind}"
             found[f"{name} high"] = plan.high
-            found[f"{name} codes"], found[f"{name} stages"] = engine.predict(rows, 4, "full", 2.0**-53, 1)
+            found[f"{name} codes"], found[f"{name} stages"] = cases.marked(engine.predict(rows, 4, "full", 2.0**-53, 1))
             found[f"{name} seen"] = cases.as_tuple(engine.trace(rows, 1))[-1]
             found[f"{name} scores"], found[f"{name} errors"] = packed.scores(rows, 2.0**-53, 1)
     return found

@@ -6,12 +6,14 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from wald.engine import NO_STAGES, PythonTerms, Readout, Stages
+from wald.engine import NO_STAGES, PythonTerms, Readout, Stages, Status
 from wald.engine.rows import n_rows_of
 from wald.models import NO_SURROGATES, decompose
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16
+#: What rows pay that leave at one of four stages, or at none.
+COSTS = np.array([1.0, 2.5, 3.5, 7.0, 11.0])
 MODELS = {
     "binary linear": LogisticRegression(max_iter=300).fit(X[:600], Y[:600] > 4),
     "ten classes": LogisticRegression(max_iter=300).fit(X[:600], Y[:600]),
@@ -35,7 +37,7 @@ def both(request):
     trace = packed[1].cascade(model, stages, -never, never).trace(X[600:900], 1)
     judged = trace.confidence if trace.scores is None else np.abs(trace.scores)
     limits = np.median(judged, axis=0)
-    return model, packed, [p.cascade(model, stages, -limits, limits) for p in packed]
+    return model, packed, [p.cascade(model, stages, -limits, limits, COSTS) for p in packed]
 
 
 @pytest.mark.parametrize("at_end", ["full", "answer", "pending"])
@@ -43,19 +45,23 @@ def both(request):
 def test_codes_and_stages(both, n_stages, at_end):
     _, _, (compiled, plain) = both
     rows = X[600:]
-    expected, stages, _ = compiled.predict(rows, n_stages, at_end, 1)
-    codes, own_stages, _ = plain.predict(rows, n_stages, at_end, 1)
-    differ = (codes != expected) | (own_stages != stages)
+    expected, (stages, paid, status) = compiled.predict(rows, n_stages, at_end, 1)
+    codes, (own_stages, own_paid, own_status) = plain.predict(rows, n_stages, at_end, 1)
+    differ = (codes != expected) | (own_stages != stages) | (own_paid != paid) | (own_status != status)
     assert differ.mean() <= 0.005  # rows within rounding of a threshold
     assert (own_stages < n_stages).mean() > 0.05
+    np.testing.assert_array_equal(paid, COSTS[stages])
+    last = {"full": Status.FULL, "answer": Status.OUT_OF_BUDGET, "pending": Status.PENDING}[at_end]
+    assert set(status.tolist()) - {Status.HANDED_OVER} == {Status.EARLY, last}  # ties, where they are broken
 
 
 def test_everything(both):
     _, packed, (compiled, plain) = both
-    expected, _, _ = compiled.predict(X[600:], 0, "full", 1)
-    codes, stages, _ = plain.predict(X[600:], 0, "full", 1)
+    expected, _ = compiled.predict(X[600:], 0, "full", 1)
+    codes, (stages, paid, status) = plain.predict(X[600:], 0, "full", 1)
     assert np.array_equal(codes, expected)
-    assert set(stages.tolist()) == {4}
+    assert (set(stages.tolist()), set(paid.tolist())) == ({4}, {COSTS[4]})
+    assert set(status.tolist()) - {Status.HANDED_OVER} == {Status.FULL}
     scores, errors = packed[1].scores(X[600:], lambda dtype: 2.0**-53, 1)
     theirs, _ = packed[0].scores(X[600:], lambda dtype: 2.0**-53, 1)
     assert (np.abs(scores - theirs).max(axis=1) <= np.maximum(errors, 1e-9)).all()
@@ -75,9 +81,9 @@ def test_traces(both):
 
 def test_a_row_alone_gets_the_same_bits(both):
     _, _, (_, plain) = both
-    codes, stages, _ = plain.predict(X[600:700], 4, "full", 1)
+    codes, ledger = plain.predict(X[600:700], 4, "full", 1)
     alone = [plain.predict_one(x, 4, "full", 0.0) for x in X[600:700]]
-    assert [one[:2] for one in alone] == list(zip(codes.tolist(), stages.tolist(), strict=True))
+    assert alone == list(zip(*(part.tolist() for part in (codes, *ledger)), strict=True))
 
 
 def test_ties_and_what_is_not_finite(both):
@@ -85,13 +91,15 @@ def test_ties_and_what_is_not_finite(both):
     rows = X[600:603].copy()
     rows[0, :] = np.nan
     for cascade in (compiled, plain):
-        codes, _, _ = cascade.predict(rows, 4, "full", 1)
-        assert codes[0] < 0
-        assert (codes[1:] >= 0).all()
+        codes, ledger = cascade.predict(rows, 4, "full", 1)
+        assert (codes[0], ledger.status[0]) == (0, Status.NOT_FINITE)
+        assert ledger.settled.tolist() == [False, True, True]
         assert n_rows_of(cascade.predict(rows[:0], 4, "full", 1)[0]) == 0
     tied = np.zeros((2, model.decision.n_outputs)) + (model.decision.threshold if model.decision.n_outputs == 1 else 0)
-    assert plain.decide(tied, 0.1).tolist() == compiled.decide(tied, 0.1).tolist() == [-1, -1]
-    assert plain.decide(tied, 0.0).tolist() == compiled.decide(tied, 0.0).tolist()
+    for error in (0.1, 0.0):
+        (codes, status), (own_codes, own_status) = compiled.decide(tied, error), plain.decide(tied, error)
+        assert (own_codes.tolist(), own_status.tolist()) == (codes.tolist(), status.tolist())
+        assert (status == Status.HANDED_OVER).all() == (error > 0)
 
 
 def test_no_stages(both):

@@ -201,7 +201,7 @@ def test_no_rows(kind, decision):
     empty = [_core.Rows.dense(zeros), cases.csr_rows(zeros), *columns]
     for nothing in empty:
         for at_end in ("full", "answer", "pending"):
-            codes, stages = engine.predict(nothing, 2, at_end, 0.0, 2)
+            codes, stages = cases.marked(engine.predict(nothing, 2, at_end, 0.0, 2))
             assert codes.shape == stages.shape == (0,)
         seen = engine.trace(nothing, 2)
         assert all(a.shape == (0, 4) for a in (seen if isinstance(seen, tuple) else (seen,)))

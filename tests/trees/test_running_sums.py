@@ -11,11 +11,13 @@ import pytest
 from kinds.containers import LAYOUTS
 from trees.growing import random_rows, random_terms
 
-from wald.engine import LEAST_VARIANCE, Readout, RunningSums, Stages
+from wald.engine import LEAST_VARIANCE, Readout, RunningSums, Stages, Status
 from wald.models import Decision, TreeTerms
 
 ENDS = [4, 11, 12, 20, 33, 48]  # numbers of trees after which the stages come
 N_SUMS = 3
+#: What rows pay that leave at a stage, or at none.
+COSTS = np.array([*ENDS, 60.0])
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Ensemble:
         model = SimpleNamespace(decision=self.decision, tie_margin=0.0, working_precision=lambda dtype: 0.0)
         never = np.full(len(self.stages), np.inf)
         low, high = (-never if low is None else low), (never if high is None else high)
-        return self.terms.pack(self.order).cascade(model, replace(self.stages, **changes), low, high)
+        stages = replace(self.stages, **changes)
+        return self.terms.pack(self.order).cascade(model, stages, low, high, COSTS[: len(stages) + 1])
 
     def estimates(self) -> np.ndarray:
         """(stages, rows, outputs), in float64."""
@@ -146,9 +149,11 @@ def test_passes_layouts_threads_and_company_do_not_matter(made: Ensemble, race: 
     distance = {"race": np.array([np.inf, 3.0, np.inf, 2.0, 1.5, 1.0])} if race else {}
     one_by_one = made.cascade(low, high, **distance)
     T, X = len(ENDS), made.X
-    expected = one_by_one.predict(X, T, "full", 1)
-    assert 0.3 < (expected.stages < T).mean() < 1
-    assert (expected.skipped is not None) == race
+    codes, (stages, paid, status) = expected = one_by_one.predict(X, T, "full", 1)
+    assert 0.3 < (stages < T).mean() < 1
+    assert (paid < COSTS[stages]).any() == race
+    assert (paid <= COSTS[stages]).all()
+    np.testing.assert_array_equal(status, np.where(stages < T, Status.EARLY, Status.FULL))
     for passes in ([6], [3, 6], [1, 2, 6], [5, 6]):
         cascade = made.cascade(low, high, passes=np.array(passes), **distance)
         for rows in (X, X[:64], X[:7], X[:65], X[33:300]):
@@ -156,12 +161,10 @@ def test_passes_layouts_threads_and_company_do_not_matter(made: Ensemble, race: 
             for layout in LAYOUTS.values():
                 for n_threads in (1, 2):
                     seen = cascade.predict(layout(rows), T, "full", n_threads)
-                    for own, whole in zip(seen, expected, strict=True):
-                        assert own is whole is None or np.array_equal(own, whole[at : at + len(rows)])
+                    for own, whole in zip((seen.codes, *seen.ledger), (codes, *expected.ledger), strict=True):
+                        assert np.array_equal(own, whole[at : at + len(rows)])
         for i in range(0, len(X), 23):
-            skipped = 0 if expected.skipped is None else expected.skipped[i]
-            seen = cascade.predict_one(X[i], T, "full", 0.0)
-            assert seen == (expected.codes[i], expected.stages[i], skipped)
+            assert cascade.predict_one(X[i], T, "full", 0.0) == (codes[i], stages[i], paid[i], status[i])
 
 
 def raced(made: Ensemble, high: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -190,7 +193,8 @@ def test_a_race_equals_the_reference(n_outputs: int, passes: list[int] | None) -
     low, high = thresholds(made)
     distance = np.array([np.inf, 3.0, 2.5, np.inf, 1.5, 1.0])
     cascade = made.cascade(low, high, race=distance, passes=None if passes is None else np.array(passes))
-    codes, stages, skipped = cascade.predict(made.X, len(ENDS), "pending", 1)
+    codes, (stages, paid, _) = cascade.predict(made.X, len(ENDS), "pending", 1)
+    skipped = COSTS[stages] - paid
     own_codes, own_stages, own_skipped = raced(made, high, distance)
     left = own_stages < len(ENDS)
     same = (stages == own_stages) & (skipped == own_skipped) & (~left | (codes == own_codes))
@@ -201,18 +205,20 @@ def test_a_race_equals_the_reference(n_outputs: int, passes: list[int] | None) -
 @pytest.mark.parametrize("passes", [[6], [1, 6], [2, 4, 6]], ids=str)
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_refused_values_are_named_for_every_row(n_outputs: int, passes: list[int]) -> None:
-    from wald import _core
-
     made = ensemble(n_outputs=n_outputs, nan=False)
     low, high = thresholds(made)
     race = {"race": np.full(len(ENDS), 1.0)} if n_outputs > 1 else {}
     cascade = made.cascade(low, high, passes=np.array(passes), **race)
     whole = cascade.predict(made.X, len(ENDS), "full", 1)
-    assert (whole.codes == _core.NOT_FINITE).any()
-    assert (whole.codes != _core.NOT_FINITE).any()
+    status = whole.ledger.status
+    assert (status == Status.NOT_FINITE).any()
+    assert (status != Status.NOT_FINITE).any()
+    assert not whole.codes[status == Status.NOT_FINITE].any()
     for i in range(0, len(made.X), 11):
-        assert cascade.predict_one(made.X[i], len(ENDS), "full", 0.0)[0] == whole.codes[i]
-        assert cascade.predict(made.X[i : i + 9], len(ENDS), "full", 1).codes[0] == whole.codes[i]
+        code, _, _, own = cascade.predict_one(made.X[i], len(ENDS), "full", 0.0)
+        assert (code, own) == (whole.codes[i], status[i])
+        some = cascade.predict(made.X[i : i + 9], len(ENDS), "full", 1)
+        assert (some.codes[0], some.ledger.status[0]) == (whole.codes[i], status[i])
 
 
 BAD = {
@@ -257,23 +263,19 @@ def test_corrections_of_leaves_with_several_values_are_refused_where_most_are_ze
 
 @pytest.mark.parametrize("leaf", [1e39, 3e38], ids=["a leaf", "two leaves"])
 def test_estimates_beyond_float32_are_not_finite_in_every_call(leaf: float) -> None:
-    from wald import _core
-
     made = ensemble(corrected=False)
     trees = made.terms.trees
     terms = replace(made.terms, trees=replace(trees, leaves=np.full_like(trees.leaves, leaf)))
     low, high = np.full(len(ENDS), -1.0), np.full(len(ENDS), 1.0)
     cascade = replace(made, terms=terms).cascade(low, high)
     whole = cascade.predict(made.X, len(ENDS), "full", 1)
-    assert (whole.codes == _core.NOT_FINITE).all()
+    assert (whole.ledger.status == Status.NOT_FINITE).all()
     for i in range(5):
-        assert cascade.predict_one(made.X[i], len(ENDS), "full", 0.0)[0] == _core.NOT_FINITE
+        assert cascade.predict_one(made.X[i], len(ENDS), "full", 0.0)[3] == Status.NOT_FINITE
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_traces_of_refused_rows_do_not_depend_on_their_neighbours(n_outputs: int) -> None:
-    from wald import _core
-
     made = ensemble(n_outputs=n_outputs, nan=False)
     race = {"race": np.full(len(ENDS), 1.0)} if n_outputs > 1 else {}
     cascade = made.cascade(passes=np.array([1, 3, 6]), **race)
@@ -286,4 +288,4 @@ def test_traces_of_refused_rows_do_not_depend_on_their_neighbours(n_outputs: int
         for one, other in zip(astuple(cascade.trace(made.X[begin:end], 1)), astuple(whole), strict=True):
             assert one is other is None or np.array_equal(one, other[begin:end], equal_nan=one.dtype.kind == "f")
     if whole.codes is not None:
-        np.testing.assert_array_equal(whole.codes == _core.NOT_FINITE, refused)
+        assert not whole.codes[refused].any()

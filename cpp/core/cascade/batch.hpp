@@ -94,7 +94,7 @@ public:
     void finish(const Call& call) {
         if (n_ == 0) return;
         if (call.at_end != AtEnd::full) {
-            for (int r = 0; r < n_; ++r) answer(call, positions_[r], kPending, call.n_stages);
+            for (int r = 0; r < n_; ++r) call.ledger.write(positions_[r], kPending, c_.stages_.size());
             return;
         }
         const std::int64_t done = c_.evaluated(call.n_stages);
@@ -109,7 +109,7 @@ public:
                 call.errors[positions_[r]] = e + c_.tie_margin_;
                 continue;
             }
-            answer(call, positions_[r], c_.decision_.decide(full_, e + c_.tie_margin_, votes_), c_.stages_.size());
+            call.ledger.write(positions_[r], c_.decision_.decide(full_, e + c_.tie_margin_, votes_), c_.stages_.size());
         }
     }
 
@@ -136,13 +136,13 @@ private:
             call.errors[position] = HUGE_VAL;
             return;
         }
-        if (!call.tracing()) return answer(call, position, kNotFinite, c_.stages_.size());
+        if (!call.tracing()) return call.ledger.write(position, kNotFinite, c_.stages_.size());
         const int n_stages = c_.stages_.size();
         for (int t = 0; t < n_stages; ++t) {
             const std::int64_t at = position * n_stages + t;
             if (call.traced.scores != nullptr) call.traced.scores[at] = std::numeric_limits<T>::quiet_NaN();
             else {
-                call.traced.codes[at] = kNotFinite;
+                call.traced.codes[at] = 0;
                 call.traced.confidence[at] = std::numeric_limits<T>::quiet_NaN();
             }
         }
@@ -164,14 +164,13 @@ private:
                 keep(r, left++);
                 continue;
             }
-            const std::int32_t code = c_.decided(z, t);
-            if (code != kPending) {
-                answer(call, positions_[r], code, t);
+            const Answer answer = c_.decided(z, t);
+            if (answer.status == Status::early) {
+                call.ledger.write(positions_[r], answer, t);
             } else if (!(z >= -largest && z <= largest)) {
-                answer(call, positions_[r], kNotFinite, t);
+                call.ledger.write(positions_[r], kNotFinite, t);
             } else if (last && call.at_end == AtEnd::answer) {
-                const T threshold = static_cast<T>(c_.decision_.threshold);
-                answer(call, positions_[r], z > threshold || (z == threshold && c_.decision_.tie_positive), t);
+                call.ledger.write(positions_[r], {c_.decision_.positive(z), Status::out_of_budget}, t);
             } else {
                 keep(r, left++);
             }
@@ -192,9 +191,11 @@ private:
                 continue;
             }
             if (!(std::fabs(j.confidence) <= std::numeric_limits<T>::max())) {  // also catches NaN
-                answer(call, positions_[r], kNotFinite, t);
-            } else if (j.confidence > c_.stages_.high[t] || (last && call.at_end == AtEnd::answer)) {
-                answer(call, positions_[r], j.code, t);
+                call.ledger.write(positions_[r], kNotFinite, t);
+            } else if (j.confidence > c_.stages_.high[t]) {
+                call.ledger.write(positions_[r], {j.code, Status::early}, t);
+            } else if (last && call.at_end == AtEnd::answer) {
+                call.ledger.write(positions_[r], {j.code, Status::out_of_budget}, t);
             } else {
                 keep(r, left++);
             }

@@ -39,8 +39,9 @@ public:
     static constexpr int L = kLanes<T>;
 
     Cascade(const ModelShape& shape, std::shared_ptr<const Source> source, std::shared_ptr<const State> accumulator,
-            std::shared_ptr<const Reference> reference, const Decision& decision, Stages<T> stages, double tie_margin)
-        : Engine(shape, decision, tie_margin), source_(std::move(source)), accumulator_(std::move(accumulator)),
+            std::shared_ptr<const Reference> reference, const Decision& decision, Stages<T> stages,
+            std::span<const double> costs, double tie_margin)
+        : Engine(shape, decision, costs, tie_margin), source_(std::move(source)), accumulator_(std::move(accumulator)),
           reference_(std::move(reference)), decision_(decision), stages_(std::move(stages)), tie_margin_(tie_margin),
           padded_outputs_(round_up(source_->n_outputs(), L)) {
         while (n_head_ < stages_.size() && (n_head_ == 0 || stages_.terms[n_head_] <= kHeadPanels * L)) ++n_head_;
@@ -52,19 +53,15 @@ public:
     }
 
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
-                 int n_threads, const Answers& answers) const override {
-        n_threads = threads_for(n, n_threads);
-        const Call call{rows, ids, n_stages, at_end, working, answers.codes, answers.stages};
-        answer_call(call, n, n_threads);
-        if (answers.skipped != nullptr) std::fill_n(answers.skipped, n, 0);
+                 int n_threads, const Ledger& ledger) const override {
+        answer_call({rows, ids, n_stages, at_end, working, ledger}, n, threads_for(n, n_threads));
     }
 
     void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working,
-                     const Answers& answers) const override {
-        const Call call{rows, &r, n_stages, at_end, working, answers.codes, answers.stages};
+                     const Ledger& ledger) const override {
+        const Call call{rows, &r, n_stages, at_end, working, ledger};
         run_range(call, 0, 1, [](std::int64_t i) { return i; });
         redo(call, 0, 1, 1);
-        if (answers.skipped != nullptr) *answers.skipped = 0;
     }
 
     void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
@@ -74,15 +71,14 @@ public:
                         stages_.size(),
                         AtEnd::pending,
                         0.0,
-                        nullptr,
-                        nullptr,
+                        {},
                         {static_cast<T*>(trace.scores), trace.codes, static_cast<T*>(trace.confidence)}};
         run_all(call, n, n_threads);
     }
 
     void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads,
                      double* scores, double* errors) const override {
-        const Call call{rows, ids, 0, AtEnd::full, working, nullptr, nullptr, {}, scores, errors};
+        const Call call{rows, ids, 0, AtEnd::full, working, {}, {}, scores, errors};
         run_all(call, n, n_threads);
     }
 
@@ -90,7 +86,7 @@ public:
                 double* values) const override {
         const std::int64_t n_terms = source_->n_terms();
         const std::int64_t width = std::max(accumulator_->slot_width(n_terms), source_->slot_width(n_terms));
-        const Call call{rows, ids, 0, AtEnd::pending, 0.0, nullptr, nullptr};
+        const Call call{rows, ids, 0, AtEnd::pending, 0.0, {}};
         std::fill_n(values, n * n_terms, std::numeric_limits<double>::quiet_NaN());
         const int n_workers = threads_for(n, n_threads);
         const std::int64_t share = (n + n_workers - 1) / n_workers;
@@ -119,13 +115,12 @@ protected:
         int n_stages;
         AtEnd at_end;
         double working;
-        std::int32_t* codes;
-        std::int32_t* stages;
+        Ledger ledger;
         TraceOutput traced = {};
-        double* scores = nullptr;  // if not null: full scores and their errors are written instead of codes
+        double* scores = nullptr;  // if not null: full scores and their errors are written instead of answers
         double* errors = nullptr;
         std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
-        bool tracing() const { return codes == nullptr && scores == nullptr; }
+        bool tracing() const { return ledger.codes == nullptr && scores == nullptr; }
     };
 
     std::int64_t slot_width(int n_stages) const {
@@ -165,7 +160,7 @@ protected:
             redo(call, base, stop, n_threads);
         }
     }
-    // Answers the rows at positions [begin, end); float32 ties get kHandOver. Fast paths override it.
+    // Answers the rows at positions [begin, end); float32 ties are handed over. Fast paths override it.
     virtual void answer_rows(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
         run_rows(call, end - begin, [&](std::int64_t i) { return begin + i; }, n_threads);
     }
@@ -217,15 +212,11 @@ protected:
         each_piece(n, std::clamp<std::int64_t>((n + shares - 1) / shares, 1, tail_rows()), n_threads,
                    [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
     }
-    static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
-        call.codes[position] = code;
-        call.stages[position] = stage;
-    }
     // The label if the estimate is outside the thresholds of stage t, else kPending.
-    std::int32_t decided(T z, int t) const {
+    Answer decided(T z, int t) const {
         const T largest = std::numeric_limits<T>::max();
-        if (z > stages_.high[t] && z <= largest) return 1;
-        if (z < stages_.low[t] && z >= -largest) return 0;
+        if (z > stages_.high[t] && z <= largest) return {1, Status::early};
+        if (z < stages_.low[t] && z >= -largest) return {0, Status::early};
         return kPending;
     }
     void run_all(const Call& call, std::int64_t n, int n_threads) const {
@@ -249,18 +240,20 @@ protected:
         if constexpr (std::is_same_v<T, float>) {
             std::vector<std::int64_t> again, ids;
             for (std::int64_t i = begin; i < end; ++i) {
-                if (call.codes[i] != kHandOver) continue;
+                if (call.ledger.status[i] != Status::handed_over) continue;
                 again.push_back(i);
                 ids.push_back(call.row(i));
             }
             if (again.empty()) return;
             std::vector<std::int32_t> codes(again.size()), stages(again.size());
+            std::vector<Status> status(again.size());
             const Cascade<Reference, TermValues<Reference>, Reference> all(
                 shape(), reference_, std::make_shared<const TermValues<Reference>>(reference_, Readouts<double>{}),
-                reference_, decision_, {}, tie_margin_);
+                reference_, decision_, {}, {}, tie_margin_);
             all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads,
-                        {codes.data(), stages.data()});
-            for (std::size_t k = 0; k < again.size(); ++k) call.codes[again[k]] = codes[k];
+                        {codes.data(), stages.data(), status.data()});
+            for (std::size_t k = 0; k < again.size(); ++k)
+                call.ledger.write(again[k], {codes[k], status[k]}, stages_.size());
         }
     }
 

@@ -37,13 +37,15 @@ public:
             std::min(columns.n_stages, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
         std::int32_t active[kMaxRows], from[kMaxRows];
         for (int r = 0; r < n_; ++r) active[r] = r;
-        std::fill_n(call_.codes + first_, n_, kPending);
         int left = n_, stage = 0;
         {
+            const Ledger& all = call_.ledger;
+            const Ledger mine{all.codes + first_, all.stages + first_, all.status + first_};
+            std::fill_n(mine.status, n_, Status::pending);
             T scores[kMaxRows];
             for (; stage < most && left * kSparseShare > n_; ++stage) {
                 c_.accumulator_->column_scores(columns, first_, n_, stage, scores);
-                left = decide(stage, scores, n_, call_.codes + first_, call_.stages + first_, active);
+                left = decide(stage, scores, n_, mine, active);
             }
         }
         if (left == 0) return;
@@ -80,8 +82,8 @@ public:
 private:
     static constexpr int kMaxRows = 2048;
 
-    int decide(int stage, const T* z, int n, std::int32_t* codes, std::int32_t* stages, std::int32_t* kept) const {
-        return kernels<T>().decide(z, n, c_.stages_.low[stage], c_.stages_.high[stage], stage, codes, stages, kept);
+    int decide(int stage, const T* z, int n, const Ledger& ledger, std::int32_t* kept) const {
+        return kernels<T>().decide(z, n, c_.stages_.low[stage], c_.stages_.high[stage], stage, ledger, kept);
     }
 
     // x[i] = x[from[i]] for ascending from[i] >= i. Unrolled, because the loop is bound by its instructions.
@@ -95,11 +97,13 @@ private:
     // now at i. Branch-free: rows that stay are written, too, as pending.
     int decide_active(int stage, const T* z, std::int32_t* active, int n, std::int32_t* from) const {
         std::int32_t codes[kMaxRows], stages[kMaxRows];
-        std::fill_n(codes, n, kPending);
-        const int kept = decide(stage, z, n, codes, stages, from);
+        Status status[kMaxRows];
+        std::fill_n(status, n, Status::pending);
+        const int kept = decide(stage, z, n, {codes, stages, status}, from);
         for (int i = 0; i < n; ++i) {
-            call_.codes[first_ + active[i]] = codes[i];
-            call_.stages[first_ + active[i]] = stage;
+            call_.ledger.codes[first_ + active[i]] = codes[i];
+            call_.ledger.stages[first_ + active[i]] = stage;
+            call_.ledger.status[first_ + active[i]] = status[i];
         }
         take_in_place(active, from, kept);
         return kept;
@@ -122,6 +126,7 @@ inline void ColumnCascade::answer_call(const Call& call, std::int64_t n, int n_t
         if (columns.n_stages > 0) {
             each_piece(n, Tile::rows(call.n_stages), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
                 Tile(*this, call, begin, static_cast<int>(end - begin)).run(columns);
+                call.ledger.pay(begin, end);
             });
             return;
         }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
+#include "core/cascade/ledger.hpp"
 #include "core/common.hpp"
 
 namespace wald {
@@ -38,33 +38,29 @@ struct Decision {
         return kind == DecisionKind::argmax ? judge_argmax(z) : judge_votes(z, work);
     }
 
-    // The label of full scores that are known to within `error`; kHandOver if another label is possible. `work` has
+    // One output: whether an estimate z means the second class.
+    template <class T>
+    bool positive(T z) const {
+        return z > static_cast<T>(threshold) || (z == static_cast<T>(threshold) && tie_positive);
+    }
+
+    // The label of full scores that are known to within `error`; kHandedOver if another label is possible. `work` has
     // room for n_classes values.
-    std::int32_t decide(const double* f, double error, double* work) const {
-        if (!(error < HUGE_VAL)) return kHandOver;
+    Answer decide(const double* f, double error, double* work) const {
+        if (!(error < HUGE_VAL)) return kHandedOver;
         if (kind == DecisionKind::sign) {
             const double d = f[0] - threshold;
-            if (std::isnan(d)) return kHandOver;
-            if (std::fabs(d) <= error && error > 0) return kHandOver;
-            return d > 0 || (d == 0 && tie_positive) ? 1 : 0;
+            if (std::isnan(d)) return kHandedOver;
+            if (std::fabs(d) <= error && error > 0) return kHandedOver;
+            return {d > 0 || (d == 0 && tie_positive), Status::full};
         }
         if (kind == DecisionKind::argmax) {
             const Judgement<double> best = judge_argmax(f);
-            if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandOver;
-            if (std::fabs(f[best.code]) > saturation) return kHandOver;
-            return best.code;
+            if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandedOver;
+            if (std::fabs(f[best.code]) > saturation) return kHandedOver;
+            return {best.code, Status::full};
         }
         return decide_votes(f, error, work);
-    }
-
-    // The same for n rows of scores (n, n_outputs).
-    template <class T>
-    void decide_all(const T* scores, std::int64_t n, double error, std::int32_t* codes) const {
-        std::vector<double> row(static_cast<std::size_t>(n_outputs())), work(static_cast<std::size_t>(n_classes));
-        for (std::int64_t i = 0; i < n; ++i) {
-            std::copy_n(scores + i * n_outputs(), n_outputs(), row.begin());
-            codes[i] = decide(row.data(), error, work.data());
-        }
     }
 
 private:
@@ -105,7 +101,7 @@ private:
     // `votes` has room for n_classes values. A decision within `error` may be a vote for either class: the label stands
     // if it wins even though such votes go to all classes but itself. Votes and sums count a decision of 0 for different
     // classes, so that it is open where sums break ties.
-    std::int32_t decide_votes(const double* f, double error, double* votes) const {
+    Answer decide_votes(const double* f, double error, double* votes) const {
         const auto open = [this, error](double decision) {
             return (std::fabs(decision) <= error && error > 0) || (break_ties && decision == 0);
         };
@@ -114,7 +110,7 @@ private:
         const double* at = f;
         for (int i = 0; i < n_classes; ++i) {
             for (int j = i + 1; j < n_classes; ++j, ++at) {
-                if (std::isnan(*at)) return kHandOver;
+                if (std::isnan(*at)) return kHandedOver;
                 if (open(*at)) some_open = true;
                 else votes[*at > 0 ? i : j] += 1;
             }
@@ -125,8 +121,8 @@ private:
             for (int j = i + 1; j < n_classes; ++j, ++f)
                 if (open(*f)) votes[i] += 1, votes[j] += 1;
         for (int k = 0; k < n_classes; ++k)
-            if (k != code && (votes[k] > most || (votes[k] == most && (break_ties || k < code)))) return kHandOver;
-        return code;
+            if (k != code && (votes[k] > most || (votes[k] == most && (break_ties || k < code)))) return kHandedOver;
+        return {code, Status::full};
     }
 };
 

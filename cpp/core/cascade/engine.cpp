@@ -54,7 +54,8 @@ std::shared_ptr<const Engine> build_on_values(const ModelShape& shape, const std
                                               const Decision& decision, const StagesSpec& spec, double tie_margin) {
     using T = typename Source::Scalar;
     auto values = std::make_shared<const TermValues<Source>>(source, padded_readouts<T>(spec, shape.n_outputs));
-    return std::make_shared<const Engine_>(shape, source, values, reference, decision, thresholds<T>(spec), tie_margin);
+    return std::make_shared<const Engine_>(shape, source, values, reference, decision, thresholds<T>(spec), spec.costs,
+                                           tie_margin);
 }
 
 class PackedKernelMachine final : public PackedModel {
@@ -108,7 +109,7 @@ public:
                                                                            tie_margin);
         auto estimates = std::make_shared<const StageEstimates>(model_, spec.terms, spec.weights, spec.bias);
         return std::make_shared<const ColumnCascade>(shape_, model_, estimates, model_, decision,
-                                                     thresholds<double>(spec), tie_margin);
+                                                     thresholds<double>(spec), spec.costs, tie_margin);
     }
     std::shared_ptr<const Engine> without_stages(bool) const override {
         return build_on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, {}, {}, 0.0);

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/cascade/decision.hpp"
+#include "core/cascade/ledger.hpp"
 #include "core/models/rows.hpp"
 
 namespace wald {
@@ -16,7 +17,7 @@ struct LinearModelSpec;
 struct TreesSpec;
 
 // How a call treats rows that are still active after its last stage: evaluate the full model, answer with the last
-// estimate, or return kPending.
+// estimate, or leave it pending.
 enum class AtEnd : std::uint8_t { full, answer, pending };
 
 struct ModelShape {
@@ -42,6 +43,8 @@ struct StagesSpec {
     std::span<const std::int64_t> terms;
     std::vector<std::span<const double>> weights, bias;  // weights of terms, or of sums where there are any
     std::span<const double> low, high;
+    // What a row pays that leaves at each stage, and last one that does not.
+    std::span<const double> costs;
     // A tree ensemble may keep n_sums running sums for each output; estimates are then mixtures of these. Sum s adds up
     // the leaves of the output's own trees, times sums[s * terms of the last stage + place of the tree in the order],
     // plus corrections: leaves[s * corrected leaves + leaf], for the leaves of the first trees; there may be none.
@@ -60,36 +63,28 @@ struct StagesSpec {
     std::span<const double> race = {};
 };
 
-// Output arrays of a prediction. `skipped`, which may be null, receives the number of terms of the stages up to a row's
-// last one that were not evaluated for it; rows that are evaluated in full skip none.
-struct Answers {
-    std::int32_t* codes;
-    std::int32_t* stages;
-    std::int32_t* skipped = nullptr;
-};
-
 class Engine {
 public:
-    Engine(const ModelShape& shape, const Decision& decision, double tie_margin)
-        : shape_(shape), decision_(decision), tie_margin_(tie_margin) {}
+    Engine(const ModelShape& shape, const Decision& decision, std::span<const double> costs, double tie_margin)
+        : shape_(shape), decision_(decision), costs_(costs.begin(), costs.end()), tie_margin_(tie_margin) {}
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
     const ModelShape& shape() const { return shape_; }
     const Decision& decision() const { return decision_; }
+    // What a row pays that leaves at each stage, and last one that does not.
+    const std::vector<double>& costs() const { return costs_; }
     // Largest difference between a full score and the wrapped model's own, besides rounding.
     double tie_margin() const { return tie_margin_; }
 
-    // Writes codes and stages of rows ids[0..n), or of rows 0..n if `ids` is null. `working` is the unit roundoff of
-    // the wrapped model's precision.
+    // Answers rows ids[0..n), or rows 0..n if `ids` is null. `working` is the unit roundoff of the wrapped model's
+    // precision.
     virtual void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end,
-                         double working, int n_threads, const Answers& answers) const = 0;
+                         double working, int n_threads, const Ledger& ledger) const = 0;
     // Predicts one row on the calling thread.
     virtual void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working,
-                             const Answers& answers) const = 0;
-    // Whether rows may skip terms of the stages that they take.
-    virtual bool skips() const { return false; }
+                             const Ledger& ledger) const = 0;
     // Writes the estimates of every stage for every row; no row leaves.
     virtual void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
                        const Trace& trace) const = 0;
@@ -109,6 +104,7 @@ public:
 private:
     ModelShape shape_;
     Decision decision_;
+    std::vector<double> costs_;
     double tie_margin_;
 };
 

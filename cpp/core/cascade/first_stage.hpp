@@ -62,9 +62,9 @@ private:
                                         c_.accumulator_->bias(0), scratch_, slot_, z);
             const std::ptrdiff_t before = std::ssize(undecided);
             for (int i = 0; i < n; ++i) {
-                const std::int32_t code = c_.decided(z[i], 0);  // NaN marks rows unfit for this path: never decided
-                if (code == kPending) undecided.push_back(first + i);
-                else FirstStageCascade::answer(call, first + i, code, 0);
+                const Answer answer = c_.decided(z[i], 0);  // NaN marks rows unfit for this path: never decided
+                if (answer.status == Status::pending) undecided.push_back(first + i);
+                else call.ledger.write(first + i, answer, 0);
             }
             return n - static_cast<int>(std::ssize(undecided) - before);
         }

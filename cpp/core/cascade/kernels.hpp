@@ -6,6 +6,7 @@
 // contiguous segment of features; its zeros may be skipped, since fma(0, s, acc) = acc.
 #pragma once
 
+#include "core/cascade/ledger.hpp"
 #include "core/common.hpp"
 
 namespace wald {
@@ -126,11 +127,10 @@ struct Kernels {
     // of rows.
     void (*add_columns)(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step,
                         int n_stages, T* sums);
-    // Decides rows whose code is kPending: an estimate above `high` gives the code 1, below `low` the code 0, a
-    // non-finite one kNotFinite; `stage` is stored for all of them. Writes the indices of the rows that stay pending to
-    // `left`, ascending, and returns their number.
-    int (*decide)(const T* z, int n, T low, T high, std::int32_t stage, std::int32_t* codes, std::int32_t* stages,
-                  std::int32_t* left);
+    // Decides the pending ones of n rows: an estimate above `high` gives the code 1, below `low` the code 0, and one
+    // that is not finite gives none. Writes the indices of the rows that stay pending to `left`, ascending, and returns
+    // their number.
+    int (*decide)(const T* z, int n, T low, T high, std::int32_t stage, const Ledger& ledger, std::int32_t* left);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs], in the order of j
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs,
                      T* const* out);

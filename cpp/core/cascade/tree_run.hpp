@@ -80,12 +80,10 @@ private:
 
     float* sum(int s) const { return sums_ + s * capacity_; }  // output * n_sums + sum, of all rows
     std::int64_t position(int i) const { return begin_ + positions_[i]; }
-    void answer(int i, std::int32_t code, int stage) const {
-        const std::int64_t at = position(i);
-        call_.answers.codes[at] = code;
-        call_.answers.stages[at] = stage;
-        if (call_.answers.skipped != nullptr)
-            call_.answers.skipped[at] = c_.racing() && stage < c_.n_stages() ? race_.skipped(i, c_.n_seen(stage)) : 0;
+    // Rows that are evaluated in full skip no terms.
+    void write(int i, const Answer& answer, int stage) const {
+        const bool skips = c_.racing() && stage < c_.n_stages() && call_.ledger.paid != nullptr;
+        call_.ledger.write(position(i), answer, stage, skips ? race_.skipped(i, c_.n_seen(stage)) : 0);
     }
 
     // ---- many rows -------------------------------------------------------------------------------------------------
@@ -97,7 +95,7 @@ private:
             const int n = std::min(tiles_.n_rows(), n_ - first);
             const RowIds some{ids_ + first, n, n_ - first, pass.first == 0 && first == 0};
             const Tile tile = tiles_.read(some, pass.trees.trees());
-            start_codes(first, n, pass.first);
+            start(first, n, pass.first);
             int kept = n;
             for (int t = pass.first; t < std::min(pass.last, call_.n_stages) && kept > 0; ++t) {
                 if (pass.by_class) race(pass, t, tile, first);
@@ -124,7 +122,7 @@ private:
     // its rows; what they add to the sums of other rows is never read.
     void race(const TreePass& pass, int t, const Tile& tile, int first) {
         std::uint64_t running = 0;
-        for (int i = 0; i < tile.n; ++i) running |= codes_[i] == kPending ? race_.candidates(first + i) : 0;
+        for (int i = 0; i < tile.n; ++i) running |= status_[i] == Status::pending ? race_.candidates(first + i) : 0;
         for (; running != 0; running &= running - 1) {
             const int k = std::countr_zero(running);
             add(pass.trees, (t - pass.first) * outputs_ + k, tile, first);
@@ -186,43 +184,47 @@ private:
     }
     float threshold() const { return static_cast<float>(c_.decision().threshold); }
 
-    // Codes of the rows of a tile before stage t: those with a refused value have one.
-    void start_codes(int first, int n, int t) {
-        std::fill_n(codes_, n, kPending);
+    // The rows of a tile before stage t: those with a refused value are answered.
+    void start(int first, int n, int t) {
+        std::fill_n(status_, n, Status::pending);
         for (int i = 0; i < n && tiles_.any_refused(); ++i)
-            if (tiles_.is_refused(i)) codes_[i] = kNotFinite, stages_[i] = t;
+            if (tiles_.is_refused(i)) codes_[i] = 0, stages_[i] = t, status_[i] = Status::not_finite;
         if (call_.traced == nullptr) return;
         for (int i = 0; i < n; ++i) {  // rows stay, whatever they hold
-            refused_[first + i] |= codes_[i] == kNotFinite;
-            if (refused_[first + i] != 0) codes_[i] = kNotFinite;
+            refused_[first + i] |= status_[i] == Status::not_finite;
+            if (refused_[first + i] != 0) status_[i] = Status::not_finite;
         }
     }
     // Answers the rows of a tile that stage t decides; returns how many are left, whose places are in kept_.
     int decide(int t, int n) {
-        const bool last = t + 1 == call_.n_stages && call_.at_end == AtEnd::answer;
         int kept = 0;
         if (outputs_ == 1) {
-            kept = kernels<float>().decide(estimates_, n, c_.low_[t], c_.high_[t], t, codes_, stages_, kept_);
-            for (int i = 0; i < kept && last; ++i) {
-                codes_[kept_[i]] = last_code(estimates_[kept_[i]]);
-                stages_[kept_[i]] = t;
-            }
+            kept =
+                kernels<float>().decide(estimates_, n, c_.low_[t], c_.high_[t], t, {codes_, stages_, status_}, kept_);
         } else {
             for (int i = 0; i < n; ++i) {
-                const bool pending = codes_[i] == kPending, leaves = pending & ((gaps_[i] > c_.high_[t]) | last);
+                const bool pending = status_[i] == Status::pending, leaves = pending & (gaps_[i] > c_.high_[t]);
                 codes_[i] = leaves ? best_[i] : codes_[i];
                 stages_[i] = leaves ? t : stages_[i];
+                status_[i] = leaves ? Status::early : status_[i];
                 kept_[kept] = i;
                 kept += pending & !leaves;
             }
         }
-        return last ? 0 : kept;
+        if (t + 1 < call_.n_stages || call_.at_end != AtEnd::answer) return kept;
+        for (int j = 0; j < kept; ++j) {
+            const int i = kept_[j];
+            codes_[i] = outputs_ == 1 ? c_.decision().positive(estimates_[i]) : best_[i];
+            stages_[i] = t;
+            status_[i] = Status::out_of_budget;
+        }
+        return 0;
     }
     // Answers the decided rows of a tile, and moves the others to the places from `left` on. Returns the place after
     // them.
     int pack(int first, int n, int kept, int left) {
         for (int i = 0; i < n; ++i)
-            if (codes_[i] != kPending) answer(first + i, codes_[i], stages_[i]);
+            if (status_[i] != Status::pending) write(first + i, {codes_[i], status_[i]}, stages_[i]);
         for (int i = 0; i < kept; ++i) {
             ids_[left + i] = ids_[first + kept_[i]];
             positions_[left + i] = positions_[first + kept_[i]];
@@ -254,11 +256,12 @@ private:
         for (int i = 0; i < n; ++i) {
             const std::int64_t at = position(first + i) * call_.n_stages + t;
             constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+            const bool refused = status_[i] == Status::not_finite;
             if (outputs_ == 1) {
-                static_cast<float*>(call_.traced->scores)[at] = codes_[i] == kNotFinite ? nan : estimates_[i];
+                static_cast<float*>(call_.traced->scores)[at] = refused ? nan : estimates_[i];
             } else {
-                call_.traced->codes[at] = codes_[i] == kNotFinite ? kNotFinite : best_[i];
-                static_cast<float*>(call_.traced->confidence)[at] = codes_[i] == kNotFinite ? nan : gaps_[i];
+                call_.traced->codes[at] = refused ? 0 : best_[i];
+                static_cast<float*>(call_.traced->confidence)[at] = refused ? nan : gaps_[i];
             }
         }
     }
@@ -268,23 +271,23 @@ private:
     // Evaluates row i from pass p to its end, without panels.
     void walk(int i, std::size_t p) {
         for (int s = 0; s < outputs_ * c_.n_sums_; ++s) row_sums_[s] = sum(s)[i];
-        std::int32_t code = kPending;
+        Answer answer = kPending;
         int t = c_.n_stages();
-        for (; p < c_.passes_.size() && c_.passes_[p].first < call_.n_stages && code == kPending; ++p)
-            code = f64_ ? walk_pass(i, c_.passes_[p], x_, t)
-                        : walk_pass(i, c_.passes_[p], reinterpret_cast<float*>(x_), t);
-        if (code == kPending) {
+        for (; p < c_.passes_.size() && c_.passes_[p].first < call_.n_stages && answer.status == Status::pending; ++p)
+            answer = f64_ ? walk_pass(i, c_.passes_[p], x_, t)
+                          : walk_pass(i, c_.passes_[p], reinterpret_cast<float*>(x_), t);
+        if (answer.status == Status::pending) {
             t = c_.n_stages();
             if (call_.at_end == AtEnd::full) {
                 c_.trees_->full_row(call_.rows, ids_[i], f64_, x_, scores_);
-                code = c_.full_code(scores_, work_.data());
+                answer = c_.full_answer(scores_, work_.data());
             }
         }
-        answer(i, code, t);
+        write(i, answer, t);
     }
     // The label that a pass gives row i, or kPending, and the stage that decides it.
     template <class X>
-    std::int32_t walk_pass(int i, const TreePass& pass, X* copy, int& t) {
+    Answer walk_pass(int i, const TreePass& pass, X* copy, int& t) {
         const BinReader& reader = c_.trees_->reader();
         const X* x = copy;
         if (reader.in_place<X>(call_.rows)) x = reinterpret_cast<const X*>(call_.rows.row(ids_[i]));
@@ -294,8 +297,8 @@ private:
             if (finite && !pass.by_class) add_row(pass.trees, t - pass.first, x);
             for (int k = 0; k < outputs_ && finite && pass.by_class; ++k)
                 if (race_.runs(i, k)) add_row(pass.trees, (t - pass.first) * outputs_ + k, x);
-            const std::int32_t code = finite ? row_code(i, t) : kNotFinite;
-            if (code != kPending) return code;
+            const Answer answer = finite ? row_answer(i, t) : kNotFinite;
+            if (answer.status != Status::pending) return answer;
         }
         return kPending;
     }
@@ -307,7 +310,7 @@ private:
         trees.add_row(g, x, pointers_.data());
     }
     // The label that the estimates of stage t give row i, or kPending.
-    std::int32_t row_code(int i, int t) {
+    Answer row_answer(int i, int t) {
         for (int k = 0; k < outputs_; ++k) {
             if (c_.racing() && !race_.runs(i, k)) continue;
             estimate(t, k, 1, estimates_, [&](int s) { return row_sums_ + s; });
@@ -318,18 +321,16 @@ private:
         if (outputs_ == 1) {
             const float z = z_[0];
             if (!std::isfinite(z)) return kNotFinite;
-            if (z > c_.high_[t]) return 1;
-            if (z < c_.low_[t]) return 0;
-            return last ? last_code(z) : kPending;
+            if (z > c_.high_[t]) return {1, Status::early};
+            if (z < c_.low_[t]) return {0, Status::early};
+            return last ? Answer{c_.decision().positive(z), Status::out_of_budget} : kPending;
         }
         for (int k = 0; k < outputs_ && c_.racing(); ++k) z_[k] = race_.estimates(k)[i];
         const Judgement<float> j = c_.decision().judge(z_.data(), float_work_.data());
-        if (j.confidence > c_.high_[t] || last) return j.code;
+        if (j.confidence > c_.high_[t]) return {j.code, Status::early};
+        if (last) return {j.code, Status::out_of_budget};
         if (c_.drops(t)) race_.drop(i, j.code, c_.race_[t], c_.n_seen(t));
         return kPending;
-    }
-    std::int32_t last_code(float z) const {
-        return z > threshold() || (z == threshold() && c_.decision().tie_positive);
     }
 
     // ---- the full model --------------------------------------------------------------------------------------------
@@ -340,20 +341,20 @@ private:
             const int n = std::min(full_.n_rows(), n_ - first);
             if (call_.at_end == AtEnd::full) full(first, n);
             else
-                for (int i = 0; i < n; ++i) answer(first + i, kPending, c_.n_stages());
+                for (int i = 0; i < n; ++i) write(first + i, kPending, c_.n_stages());
         }
     }
     void full(int first, int n) {
         if (n < kFewRows) {
             for (int i = 0; i < n; ++i) {
                 c_.trees_->full_row(call_.rows, ids_[first + i], f64_, x_, scores_);
-                answer(first + i, c_.full_code(scores_, work_.data()), c_.n_stages());
+                write(first + i, c_.full_answer(scores_, work_.data()), c_.n_stages());
             }
             return;
         }
         c_.trees_->full(full_, {ids_ + first, n, n_ - first, false}, full_sums_, scores_);
         for (int i = 0; i < n; ++i)
-            answer(first + i, c_.full_code(scores_ + std::int64_t{i} * outputs_, work_.data()), c_.n_stages());
+            write(first + i, c_.full_answer(scores_ + std::int64_t{i} * outputs_, work_.data()), c_.n_stages());
     }
 
     const TreeCascade& c_;
@@ -371,6 +372,7 @@ private:
     double *scores_, *full_sums_, *x_;
     float *estimates_, *row_sums_;
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
+    Status status_[kTileRows];
     alignas(64) std::int32_t best_[kTileRows];  // of the rows of a tile, with several outputs: labels of estimates
     alignas(64) float gaps_[kTileRows];         // and their confidence
     std::vector<std::uint8_t> refused_;         // of a trace: whether a pass has read a refused value of a row
@@ -388,8 +390,8 @@ inline void TreeCascade::run(const Call& call, std::int64_t n, int n_threads) co
 }
 
 inline void TreeCascade::predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double,
-                                     const Answers& answers) const {
-    const Call call{rows, &r, n_stages, at_end, answers};
+                                     const Ledger& ledger) const {
+    const Call call{rows, &r, n_stages, at_end, ledger};
     Run(*this, call, 1).run(0, 1);
 }
 

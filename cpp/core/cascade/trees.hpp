@@ -44,7 +44,7 @@ class TreeCascade final : public Engine {
 public:
     TreeCascade(const ModelShape& shape, std::shared_ptr<const TreeEnsemble> trees, std::span<const std::int64_t> order,
                 const Decision& decision, const StagesSpec& spec, double tie_margin)
-        : Engine(shape, decision, tie_margin), trees_(std::move(trees)), order_(order.begin(), order.end()),
+        : Engine(shape, decision, spec.costs, tie_margin), trees_(std::move(trees)), order_(order.begin(), order.end()),
           n_stages_(static_cast<int>(spec.terms.size())), low_(spec.low.begin(), spec.low.end()),
           high_(spec.high.begin(), spec.high.end()), race_(spec.race.begin(), spec.race.end()),
           least_variance_(static_cast<float>(spec.least_variance)) {
@@ -81,30 +81,27 @@ public:
     std::optional<std::span<const std::int32_t>> columns_read_in_full() const override {
         return trees_->reader().features();
     }
-    bool skips() const override { return racing(); }
 
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double,
-                 int n_threads, const Answers& answers) const override {
+                 int n_threads, const Ledger& ledger) const override {
         if (n_stages > 0 || at_end != AtEnd::full) {
-            run({rows, ids, n_stages, at_end, answers}, n, n_threads);
+            run({rows, ids, n_stages, at_end, ledger}, n, n_threads);
             return;
         }
-        std::fill_n(answers.stages, n, n_stages_);
-        if (answers.skipped != nullptr) std::fill_n(answers.skipped, n, 0);
         each_full(rows, ids, n, n_threads, [&](std::int64_t at, int m, const double* scores) {
             std::vector<double> work(static_cast<std::size_t>(decision().n_classes));
             for (int i = 0; i < m; ++i)
-                answers.codes[at + i] = full_code(scores + i * trees_->n_outputs(), work.data());
+                ledger.write(at + i, full_answer(scores + i * trees_->n_outputs(), work.data()), n_stages_);
         });
     }
 
     void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double,
-                     const Answers& answers) const override;
+                     const Ledger& ledger) const override;
 
     void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
                const Trace& trace) const override {
         if (n_stages_ == 0) return;
-        run({rows, ids, n_stages_, AtEnd::pending, {nullptr, nullptr}, &trace}, n, n_threads);
+        run({rows, ids, n_stages_, AtEnd::pending, {}, &trace}, n, n_threads);
     }
 
     void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double, int n_threads, double* scores,
@@ -140,7 +137,7 @@ private:
         const std::int64_t* ids;
         int n_stages;
         AtEnd at_end;
-        Answers answers;
+        Ledger ledger;
         const Trace* traced = nullptr;
         std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
     };
@@ -233,7 +230,7 @@ private:
     }
 
     // The label of full scores. Rows with a refused value have NaN.
-    std::int32_t full_code(const double* scores, double* work) const {
+    Answer full_answer(const double* scores, double* work) const {
         return std::isnan(scores[0]) ? kNotFinite : decision().decide(scores, tie_margin(), work);
     }
     bool racing() const { return !race_.empty(); }

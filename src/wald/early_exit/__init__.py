@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..engine import Status
 from .answers import Answers
 from .classifier import EarlyExitClassifier
 from .compiled_plan import CompiledPlan
 from .predictor import Trace
 
-__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Trace"]
+__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Status", "Trace"]

@@ -1,4 +1,4 @@
-"""Labels of rows, with what was paid for them."""
+"""Labels of rows, with the ledger of what was paid for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .predictor import Predictor
 
 #: Decisions about no rows.
-NOTHING = Decisions(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
+NOTHING = Decisions.of(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0, np.uint8))
 
 
 class Answers:
@@ -23,26 +23,37 @@ class Answers:
     ----------
     predictor : Predictor
     decided : Decisions
+
+    Attributes
+    ----------
+    costs : float64 ndarray of shape (n_rows,)
+        What each row cost, in the plan's unit.
+    stages : int32 ndarray of shape (n_rows,)
+        The stage at which each row left; the number of early stages stands for full evaluation.
+    status : uint8 ndarray of shape (n_rows,)
+        Who answered each row: a number of `Status`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from wald import EarlyExitClassifier
+    >>> from wald.early_exit import Status
+    >>> X, y = make_classification(3000, random_state=0)
+    >>> linear = LogisticRegression().fit(X[:500], y[:500])
+    >>> fast = EarlyExitClassifier(FrozenEstimator(linear), risk=0.05, cost="units", random_state=0).fit(X[500:])
+    >>> answers = fast.predict(X, details=True)
+    >>> early = answers.status == Status.EARLY
+    >>> bool((answers.costs[early] < fast.plan_.full_cost).all())
+    True
     """
 
     def __init__(self, predictor: Predictor, decided: Decisions) -> None:
-        self._predictor, self._decided = predictor, decided
+        self._predictor, self._codes = predictor, decided.codes
+        self.stages, self.costs, self.status = decided.ledger
 
     @property
     def labels(self) -> NDArray[Any]:
         """Labels of the rows."""
-        return self._predictor.labels(self._decided.codes)
-
-    @property
-    def costs(self) -> NDArray[np.float64]:
-        """What the rows cost, in the plan's unit."""
-        return self._predictor.plan.paid(self._decided.stages, self._decided.skipped)
-
-    @property
-    def stages(self) -> NDArray[np.int32]:
-        """Stages at which the rows left; the number of early stages stands for full evaluation."""
-        return self._decided.stages
-
-    def labels_or_both(self, return_cost: bool) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
-        """Labels, and with ``return_cost`` a tuple of labels and costs."""
-        return (self.labels, self.costs) if return_cost else self.labels
+        return self._predictor.labels(self._codes)

@@ -94,7 +94,7 @@ def audited(
     if monitor.answers_in_full:
         return predictor.predict(X, n_threads, None, full=True)
     decided = predictor.predict(X, n_threads, None)
-    codes, stages, n_stages = decided.codes, decided.stages, predictor.plan.n_stages + 1
+    codes, stages, n_stages = decided.codes, decided.ledger.stages, predictor.plan.n_stages + 1
     one_per_group = monitor.grouped and groups is not None
     if monitor.grouped and groups is None:
         monitor.record(np.bincount(stages, minlength=n_stages))
@@ -119,22 +119,23 @@ def audited_one(
     budget: float | None,
     group: Any = None,
     named: Callable[[], Any] | None = None,
-) -> tuple[int, int, int]:
-    """Code, stage and skipped terms of one row, which is counted and perhaps audited; `named` as for `predict_one`."""
+) -> tuple[int, int, float, int]:
+    """Code, stage, cost and status of one row, which is counted and perhaps audited; `named` as for `predict_one`."""
     if group is not None:
         _require_groups(monitor)
     if monitor is None or budget is not None:
         return predictor.predict_one(x, budget, named=named)
     if monitor.answers_in_full:
         return predictor.predict_one(x, None, full=True, named=named)
-    code, stage, skipped = predictor.predict_one(x, None, named=named)
+    answer = predictor.predict_one(x, None, named=named)
+    code, stage = answer[:2]
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
-        return code, stage, skipped
+        return answer
     if monitor.record_one(stage, one_per_group=group is not None):
         own = predictor.predict_one(x, None, full=True, named=named)[0]
         loss = predictor.model.decision.losses(np.array([code]), np.array([own]))
         monitor.record_audit(float(loss[0]), own)
-    return code, stage, skipped
+    return answer
 
 
 def _require_groups(monitor: Monitor | None) -> None:

@@ -18,6 +18,7 @@ from ..models import Schema, fitted_for_good
 from ..monitoring import Monitor
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
+from .answers import Answers
 from .compiled_plan import CompiledPlan
 from .parameters import Parameters
 from .predictor import Trace
@@ -37,9 +38,10 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         *,
         budget: float | None = None,
         return_cost: bool = False,
+        details: bool = False,
         check_input: bool = True,
         groups: ArrayLike | None = None,
-    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
+    ) -> Any:
         """Predict labels, with early exits.
 
         Parameters
@@ -50,6 +52,8 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             stage within the budget. The certificate does not cover such calls.
         return_cost : bool, default=False
             Whether to return the cost of each row.
+        details : bool, default=False
+            Whether to return `Answers`: labels, costs, stages, and who answered.
         check_input : bool, default=True
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
@@ -60,6 +64,8 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         labels : ndarray of shape (n_rows,)
         cost : float64 ndarray of shape (n_rows,)
             Only with ``return_cost``: units evaluated, or the user's feature costs.
+        answers : Answers
+            Instead, with ``details``.
 
         Raises
         ------
@@ -70,9 +76,17 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs)
         answers = compiled.predict(X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups)
-        return answers.labels_or_both(return_cost)
+        return _wanted(answers, return_cost, details)
 
-    def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False, group: Any = None) -> Any:
+    def predict_one(
+        self,
+        x: Any,
+        *,
+        budget: float | None = None,
+        return_cost: bool = False,
+        details: bool = False,
+        group: Any = None,
+    ) -> Any:
         """Label of one row, in microseconds.
 
         Parameters
@@ -82,14 +96,14 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             only where it is read, or compared with ``Lossless(low=, high=)``. Other numbers are converted to float64.
             If the wrapped model or the rows of ``fit`` have feature names, a dict, a named tuple or a Series with these
             names is read by name.
-        budget, return_cost
+        budget, return_cost, details
             As in `predict`.
         group : object, default=None
             Group of the row, as ``groups`` of `predict`.
 
         Returns
         -------
-        label, or (label, cost)
+        label, or (label, cost), or with ``details`` the `Answers` of one row
 
         Raises
         ------
@@ -112,16 +126,18 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         True
         """
         compiled = self._compiled()
-        if compiled.monitor is None and group is None:
+        if compiled.monitor is None and group is None and not details:
             try:  # an array of the right shape and dtype needs no validation
-                code, stage, skipped = compiled.decide_one(x, budget)
+                code, _, cost, _ = compiled.decide_one(x, budget)
             except (AttributeError, TypeError, ValueError, KeyError, IndexError):
                 pass  # the row is read below, or the error raised again
             else:
                 label = compiled.model.classes[code]
-                return (label, float(compiled.plan.paid(stage, skipped))) if return_cost else label
-        label, cost, _ = compiled.predict_one(x, budget=budget, group=group)
-        return (label, cost) if return_cost else label
+                return (label, cost) if return_cost else label
+        answers = compiled.predict_one(x, budget=budget, group=group)
+        if details:
+            return answers
+        return (answers.labels[0], float(answers.costs[0])) if return_cost else answers.labels[0]
 
     def predict_records(
         self,
@@ -129,8 +145,9 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         *,
         budget: float | None = None,
         return_cost: bool = False,
+        details: bool = False,
         groups: ArrayLike | None = None,
-    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
+    ) -> Any:
         """Predict labels of rows that are given as dicts.
 
         Parameters
@@ -139,7 +156,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             From feature name to value, in any order. Values must be numbers, unless the model is a pipeline that begins
             with a ColumnTransformer; it receives a data frame of the library that ``fit`` received. Features that no
             transformer reads may be left out.
-        budget, return_cost, groups
+        budget, return_cost, details, groups
             As in `predict`.
 
         Returns
@@ -147,6 +164,8 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         labels : ndarray of shape (n_records,)
         cost : float64 ndarray of shape (n_records,)
             Only with ``return_cost``.
+        answers : Answers
+            Instead, with ``details``.
 
         Raises
         ------
@@ -171,7 +190,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs)
         answers = compiled.predict_records(records, budget=budget, n_threads=n_threads, groups=groups)
-        return answers.labels_or_both(return_cost)
+        return _wanted(answers, return_cost, details)
 
     # ---- what was fitted -------------------------------------------------------------------------------------------
 
@@ -339,3 +358,10 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.string = inner.input_tags.string
         return tags
+
+
+def _wanted(answers: Answers, return_cost: bool, details: bool) -> Any:
+    """What a caller of `predict` gets."""
+    if details:
+        return answers
+    return (answers.labels, answers.costs) if return_cost else answers.labels

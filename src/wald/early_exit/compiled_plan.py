@@ -71,8 +71,8 @@ class CompiledPlan:
     monitor : Monitor or None
         Counts the rows that are answered without a budget, after `watched`.
     decide_one : callable
-        Code, stage and number of skipped terms of one row, an array of the model's columns: what `predict_one` calls
-        for an array, without a monitor.
+        Code, stage, cost and status of one row, an array of the model's columns: what `predict_one` calls for an
+        array, without a monitor.
     agreement : Agreement or None
         What `require_own_answers` found; None before, and in copies and files.
 
@@ -187,8 +187,8 @@ class CompiledPlan:
         with located(rows, self.model):
             return self._answers(rows, budget, n_threads, groups)
 
-    def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> tuple[Any, float, int]:
-        """Label, cost and stage of one row in any form.
+    def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> Answers:
+        """Answer one row in any form.
 
         Parameters
         ----------
@@ -198,11 +198,11 @@ class CompiledPlan:
             Group of the row, for the monitor.
         """
         try:  # an array of the right shape and dtype needs no validation
-            code, stage, skipped = audited_one(self._predictor, self.monitor, x, budget, group)
+            answer = audited_one(self._predictor, self.monitor, x, budget, group)
         except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
             failed = error
         else:
-            return self.model.classes[code], float(self.plan.paid(stage, skipped)), stage
+            return Answers(self._predictor, Decisions.of_one(*answer))
         self.require_unchanged()
         model = self.model
         row, is_table = self.reader.row(x)
@@ -213,10 +213,9 @@ class CompiledPlan:
             if not is_table:
                 # undecided rows go to the wrapped model, which expects its feature names
                 named = partial(self.reader.frame, row[None]) if self.by_proof else None
-                code, stage, skipped = audited_one(self._predictor, self.monitor, row, budget, group, named)
-                return model.classes[code], float(self.plan.paid(stage, skipped)), stage
-            answers = self._answers(row, budget, 1, None if group is None else [group])
-        return answers.labels[0], float(answers.costs[0]), int(answers.stages[0])
+                answer = audited_one(self._predictor, self.monitor, row, budget, group, named)
+                return Answers(self._predictor, Decisions.of_one(*answer))
+            return self._answers(row, budget, 1, None if group is None else [group])
 
     def predict_records(
         self,
@@ -241,17 +240,13 @@ class CompiledPlan:
             return Answers(self._predictor, NOTHING)
         return Answers(self._predictor, audited(self._predictor, self.monitor, X, n_threads, budget, groups))
 
-    def answers_of(self, decided: Decisions) -> Answers:
-        """Answers of rows from `first_stages`; the labels of those that were not decided have no meaning."""
-        return Answers(self._predictor, Decisions(np.maximum(decided.codes, 0), decided.stages, decided.skipped))
-
     def columns_by_stage(self) -> list[NDArray[np.intp]] | None:
         """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole."""
         return self._predictor.columns_by_stage()
 
-    def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Decisions:
-        """Decide rows by the first stages; the code of a row that they do not decide is negative."""
-        return self._predictor.first_stages(X, n_stages, n_threads)
+    def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Answers:
+        """Answer rows by the first stages; those that they do not decide are `PENDING` or `NOT_FINITE`."""
+        return Answers(self._predictor, self._predictor.first_stages(X, n_stages, n_threads))
 
     # ---- full scores -----------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine import Cascade
+from ..engine import Cascade, Status
 from ..engine.frames import numbers_of
 from ..engine.rows import n_rows_of, pieces, take
 from ..models import AdditiveModel
@@ -33,6 +33,7 @@ COPIES = 8
 COPIED_BYTES = 4 << 20
 
 Codes = NDArray[np.int32]
+Statuses = NDArray[np.uint8]
 
 
 class FullModel:
@@ -71,8 +72,8 @@ class FullModel:
             codes = model.decision.answers(self._products(rows).astype(np.float64))
         return codes[inverse]
 
-    def evaluated(self, preprocessed: Any, raw: Any, n_threads: int) -> Codes:
-        """Codes of rows that the engine evaluates in full.
+    def evaluated(self, preprocessed: Any, raw: Any, n_threads: int) -> tuple[Codes, Statuses]:
+        """Codes and status of rows that the engine evaluates in full.
 
         Parameters
         ----------
@@ -80,16 +81,16 @@ class FullModel:
         raw : the same rows before preprocessing
         n_threads : int
         """
-        codes = self._cascade.predict(preprocessed, 0, "full", n_threads).codes
-        unlabelled = np.flatnonzero(codes < 0)
-        if len(unlabelled):
-            codes[unlabelled] = self.at_ties(take(raw, unlabelled))
-        return codes
+        codes, ledger = self._cascade.predict(preprocessed, 0, "full", n_threads)
+        left = np.flatnonzero(~ledger.settled)
+        if len(left):
+            codes[left], ledger.status[left] = self.at_ties(take(raw, left)), Status.HANDED_OVER
+        return codes, ledger.status
 
     # ---- many rows of a linear model, by one matrix product --------------------------------------------------------
 
-    def by_products(self, X: Any, n_threads: int) -> Codes | None:
-        """Codes of all rows from one matrix product of the wrapped model; tied rows are labelled one by one.
+    def by_products(self, X: Any, n_threads: int) -> tuple[Codes, Statuses] | None:
+        """Codes and status of all rows from one matrix product of the wrapped model; ties are labelled one by one.
 
         None if the model does not score by a matrix product, or if a value is not finite.
         """
@@ -109,15 +110,15 @@ class FullModel:
         exact, bounded = sparse.issparse(Z), Bounded.of(model.terms)
         error = 0.0 if exact else math.inf if bounded is None else bounded.score_error(most, working)
         table = scores if scores.ndim == 2 else scores[:, np.newaxis]
-        codes = self._cascade.decide(np.ascontiguousarray(table), 2 * error)
-        unsure = np.flatnonzero(codes < 0)
+        codes, status = self._cascade.decide(np.ascontiguousarray(table), 2 * error)
+        unsure = np.flatnonzero(status == Status.HANDED_OVER)
         if len(unsure):
             rows = take(X, unsure)
             if sparse.issparse(Z):
                 codes[unsure] = self.at_ties(rows)
             else:
-                codes[unsure] = self.evaluated(take(Z, unsure), rows, n_threads)
-        return codes
+                codes[unsure], status[unsure] = self.evaluated(take(Z, unsure), rows, n_threads)
+        return codes, status
 
 
 def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:

@@ -61,17 +61,17 @@ def affordable(predictor: Predictor, Z: Any) -> int:
     spent = np.inf
     for _ in range(2):  # the first call may be slow
         start = time.perf_counter()
-        predictor.full_codes(few)
+        predictor.by_engine(few)
         spent = min(spent, time.perf_counter() - start)
     return n if spent * n <= ENGINE_SECONDS * FEWEST else max(min(n, FEWEST), int(FEWEST * ENGINE_SECONDS / spent))
 
 
 def _near_a_change(predictor: Predictor, ends: Any) -> Any:
     """Rows on both sides of a change of the engine's label, on segments between rows; None if all labels are equal."""
-    codes = predictor.full_codes(ends)
-    first = np.flatnonzero(codes == codes[0])
-    second = np.flatnonzero((codes != codes[0]) & (codes >= 0))
-    if codes[0] < 0 or not len(second):
+    codes, settled = predictor.by_engine(ends)
+    first = np.flatnonzero(settled & (codes == codes[0]))
+    second = np.flatnonzero(settled & (codes != codes[0]))
+    if not settled[0] or not len(second):
         return None
     n = min(SEGMENTS, max(len(first), len(second)))
     a, b = ends[first[np.arange(n) % len(first)]], ends[second[np.arange(n) % len(second)]]
@@ -80,7 +80,8 @@ def _near_a_change(predictor: Predictor, ends: Any) -> Any:
     deadline = time.perf_counter() + SECONDS
     for k in range(HALVINGS):
         middle = (low + high) / 2
-        same = predictor.full_codes(_between(a, b, middle)) == codes[0]
+        found, settled = predictor.by_engine(_between(a, b, middle))
+        same = settled & (found == codes[0])
         low, high = np.where(same, middle, low), np.where(same, high, middle)
         if k == HALVINGS // 2:
             kept += [_between(a, b, low), _between(a, b, high)]

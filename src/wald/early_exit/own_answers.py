@@ -125,10 +125,10 @@ class Reference:
         """
         model, (own, numbers) = self._model, answers
         if numbers is None:
-            codes = self._predictor.full_codes(Z)
+            codes, sure = self._predictor.by_engine(Z)
         else:
-            codes, *full = self._predictor.full_answers(Z)
-        settled = np.flatnonzero(codes >= 0)  # the others are labelled by the wrapped object
+            codes, sure, *full = self._predictor.in_full(Z)
+        settled = np.flatnonzero(sure)  # the others are labelled by the wrapped object
         wrong = settled[model.classes.take(codes[settled]) != own[settled]]
         if len(wrong):
             i = int(wrong[0])

@@ -144,7 +144,9 @@ def _standardized_errors(early: Stages, traced: Callable[[Stages], StageTable], 
 
 def full_codes(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int) -> NDArray[np.int32]:
     """Reference labels as codes: the wrapped model's own."""
-    return FullModel(model, without_exits(model, packed, NO_STAGES)).evaluated(rows.preprocessed, rows.raw, n_threads)
+    return FullModel(model, without_exits(model, packed, NO_STAGES)).evaluated(rows.preprocessed, rows.raw, n_threads)[
+        0
+    ]
 
 
 def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool:

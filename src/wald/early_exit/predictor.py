@@ -1,4 +1,4 @@
-"""A model and its plan, compiled: rows in, codes and stages out. It is immutable, so threads may share it."""
+"""A model and its plan, compiled: rows in, codes and a ledger out. It is immutable, so threads may share it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .. import _core
-from ..engine import AtEnd, Decisions, Packed, PythonTerms
-from ..engine.python_engine import decide
+from ..engine import AtEnd, Decisions, Ledger, Packed, PythonTerms, Status
 from ..engine.rows import PREPROCESSED_ROWS, by_columns, n_rows_of, take, to_array
 from ..models import AdditiveModel
 from ..models.packing import pack
@@ -85,7 +83,7 @@ class Predictor:
         if packed is None:
             packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
         self._packed = packed
-        self._cascade = self._packed.cascade(model, plan.early, *plan.thresholds())
+        self._cascade = self._packed.cascade(model, plan.early, *plan.thresholds(), plan.stage_costs)
         self._full = FullModel(model, self._cascade)
         self._rest = model.terms.planning.rest
         self._at_end: AtEnd = "pending" if by_proof and self._rest is Rest.MODEL else "full"
@@ -113,26 +111,34 @@ class Predictor:
             refuse_half_precision(self.model, X)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if n_stages == 0 or (sparse.issparse(X) and self.model.centres):
-            codes = self._everything(X, n_threads)
-            if codes is not None:
-                return Decisions(codes, np.full(len(codes), self.plan.n_stages, dtype=np.int32))
+            everything = self._everything(X, n_threads)
+            if everything is not None:
+                return everything
         decided = Decisions.concatenated(list(self._answers(X, n_stages, at_end, n_threads)))
-        codes, stages = decided.codes, decided.stages
         if n_stages > 0 and at_end != "answer":
-            self._undo_unsafe_exits(X, codes, stages, n_threads)
-        if codes.size and codes.min() < 0:
-            self._hand_over(X, codes, n_threads)
-        return decided if n_stages > 0 else Decisions(codes, np.full_like(stages, self.plan.n_stages))
+            self._undo_unsafe_exits(X, decided.ledger, n_threads)
+        if not decided.ledger.settled.all():
+            self._hand_over(X, decided, n_threads)
+        return decided
 
-    def _everything(self, X: Any, n_threads: int) -> Codes | None:
-        """Codes of fully evaluated rows from the wrapped model; None if the engine should evaluate them."""
+    def _everything(self, X: Any, n_threads: int) -> Decisions | None:
+        """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
         if sparse.issparse(X) and self.model.centres and self.model.preprocessing is None:
-            return self._full.predict(X)  # its steps leave sparse rows uncentred, or refuse them
+            return self._in_full(self._full.predict(X), Status.HANDED_OVER)  # its steps do not centre sparse rows
         if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
-        if self._at_end == "pending" or (self.by_proof and self._rest is Rest.ENGINE_OR_ONE_CALL):
-            return self._full.predict(X)
-        return self._full.by_products(X, n_threads)
+        if self._at_end == "pending":
+            return self._in_full(self._full.predict(X), Status.HANDED_OVER)
+        if self.by_proof and self._rest is Rest.ENGINE_OR_ONE_CALL:
+            return self._in_full(self._full.predict(X), Status.FULL)
+        found = self._full.by_products(X, n_threads)
+        return None if found is None else self._in_full(*found)
+
+    def _in_full(self, codes: Codes, status: NDArray[np.uint8] | Status) -> Decisions:
+        """The decisions about rows that the wrapped model has evaluated."""
+        paid, stages = np.full(len(codes), self.plan.full_cost), np.full(len(codes), self.plan.n_stages, dtype=np.int32)
+        status = np.full(len(codes), status, dtype=np.uint8)
+        return Decisions(codes, Ledger(stages, paid, status))
 
     def labels(self, codes: Codes) -> NDArray[Any]:
         """Labels of codes."""
@@ -175,16 +181,17 @@ class Predictor:
         """Full scores of preprocessed rows, and bounds of their distance to the wrapped model's own."""
         return self._packed.scores(rows, self.model.working_precision, 1)
 
-    def full_codes(self, rows: Any) -> Codes:
-        """Codes of preprocessed rows by the engine alone, in full; negative where it leaves the label to the model."""
-        return self._cascade.predict(rows, 0, "full", 1).codes
+    def by_engine(self, rows: Any) -> tuple[Codes, NDArray[np.bool_]]:
+        """Codes of preprocessed rows by the engine alone, in full, and whether it does not leave them to the model."""
+        codes, ledger = self._cascade.predict(rows, 0, "full", 1)
+        return codes, ledger.settled
 
-    def full_answers(self, rows: Any) -> tuple[Codes, NDArray[np.float64], NDArray[np.float64]]:
-        """What `full_codes` and `full_scores` give, from one evaluation by the engine in Python."""
+    def in_full(self, rows: Any) -> tuple[Codes, NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+        """What `by_engine` and `full_scores` give, from one evaluation by the engine in Python."""
         scores, errors = self.full_scores(rows)
         if isinstance(self._packed, PythonTerms):
-            return decide(self.model.decision, scores, errors + self.model.tie_margin), scores, errors
-        return self.full_codes(rows), scores, errors
+            return *self.model.decision.settled(scores, errors + self.model.tie_margin), scores, errors
+        return *self.by_engine(rows), scores, errors
 
     # ---- some stages -----------------------------------------------------------------------------------------------
 
@@ -204,41 +211,44 @@ class Predictor:
         return [np.unique(np.array(columns, dtype=np.intp)) for columns in found]
 
     def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Decisions:
-        """Decide rows by the first stages; the code of a row that they do not decide is negative."""
+        """Decide rows by the first stages; the status of a row that they do not decide is `PENDING` or `NOT_FINITE`."""
         if self._ranges is not None:
             raise ValueError("The exits of this plan rely on the ranges of all columns: its rows are read whole.")
         return self._cascade.predict(X, n_stages, "pending", n_threads)
 
-    def _undo_unsafe_exits(self, X: Any, codes: Codes, stages: Codes, n_threads: int) -> None:
+    def _undo_unsafe_exits(self, X: Any, ledger: Ledger, n_threads: int) -> None:
         """Undo the exits of rows with a value outside of the ranges, in columns that were read or in others."""
         if self._ranges is None:
             return
-        exited = np.flatnonzero((codes >= 0) & (stages < self.plan.n_stages))
+        exited = np.flatnonzero(ledger.status == Status.EARLY)
         if len(exited):
             unsafe = exited[self._ranges.violated_by(X, exited, n_threads)]
-            codes[unsafe], stages[unsafe] = _core.PENDING, self.plan.n_stages
+            ledger.status[unsafe], ledger.stages[unsafe] = Status.PENDING, self.plan.n_stages
+            ledger.paid[unsafe] = self.plan.full_cost
 
-    def _hand_over(self, X: Any, codes: Codes, n_threads: int) -> None:
-        """Label the rows without a code by the wrapped model; raise if one of them is not finite."""
-        bad = np.flatnonzero((codes == _core.NOT_FINITE) | (codes == _core.HAND_OVER))
+    def _hand_over(self, X: Any, decided: Decisions, n_threads: int) -> None:
+        """Label the rows without a label by the wrapped model; raise if one of them is not finite."""
+        codes, (_, _, status) = decided
+        bad = np.flatnonzero((status == Status.NOT_FINITE) | (status == Status.HANDED_OVER))
         if len(bad) and self.model.preprocessing is None:
             check_finite(self.model, take(X, bad))
         if self._rest is not Rest.MODEL and self.model.preprocessing is None:
-            pending = np.flatnonzero(codes == _core.PENDING)
+            pending = np.flatnonzero(status == Status.PENDING)
             if len(pending):
                 rows = take(X, pending)
                 check_finite(self.model, rows)
-                codes[pending] = self._full.evaluated(rows, rows, n_threads)
-        unlabelled = np.flatnonzero(codes < 0)
-        if len(unlabelled):
-            codes[unlabelled] = self._full.at_ties(take(X, unlabelled))
+                codes[pending], status[pending] = self._full.evaluated(rows, rows, n_threads)
+        else:
+            bad = np.flatnonzero(~decided.ledger.settled)
+        if len(bad):
+            codes[bad], status[bad] = self._full.at_ties(take(X, bad)), Status.HANDED_OVER
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 
     def predict_one(
         self, x: NDArray[Any], budget: float | None, *, full: bool = False, named: Callable[[], Any] | None = None
-    ) -> tuple[int, int, int]:
-        """Code, stage and number of skipped terms of one row; with `full`, without early exits.
+    ) -> tuple[int, int, float, int]:
+        """Code, stage, cost and status of one row; with `full`, without early exits.
 
         `named` makes the row with the names of its columns, for the wrapped model.
         """
@@ -246,23 +256,19 @@ class Predictor:
         if self.model.preprocessing is not None:
             if not isinstance(x, np.ndarray):  # x[None] would add a key to a defaultdict
                 raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
-            decided = self.predict(x[None], 1, budget, full=full)
-            skipped = 0 if decided.skipped is None else int(decided.skipped[0])
-            return int(decided.codes[0]), int(decided.stages[0]), skipped
+            return self.predict(x[None], 1, budget, full=full).first
         working = self._precision.get(x.dtype)
         if working is None:
             raise TypeError(f"x must be a float32, float64 or uint8 array. Got {x.dtype}.")
-        code, stage, skipped = self._cascade.predict_one(x, n_stages, at_end, working)
-        if n_stages == 0:  # the engine counts the stages that it was asked for
-            stage = self.plan.n_stages
-        if code >= 0 and self._ranges is None:
-            return code, stage, skipped
-        codes, stages = np.array([code], dtype=np.int32), np.array([stage], dtype=np.int32)
+        answer = self._cascade.predict_one(x, n_stages, at_end, working)
+        if answer[3] < Status.HANDED_OVER and self._ranges is None:
+            return answer
+        decided = Decisions.of_one(*answer)
         if n_stages > 0 and at_end != "answer":
-            self._undo_unsafe_exits(x[None], codes, stages, 1)
-        if codes[0] < 0:
-            self._hand_over(x[None] if named is None else named(), codes, 1)
-        return int(codes[0]), int(stages[0]), skipped
+            self._undo_unsafe_exits(x[None], decided.ledger, 1)
+        if not decided.ledger.settled[0]:
+            self._hand_over(x[None] if named is None else named(), decided, 1)
+        return decided.first
 
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
@@ -273,8 +279,6 @@ class Predictor:
         early = self._cascade.trace(Z, n_threads).margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = self.model.decision.judged(full)[1]
-        codes, stages, _ = self._cascade.predict(Z, *self._reach(None), n_threads)
-        self._undo_unsafe_exits(Z, codes, stages, n_threads)
-        if self.plan.evaluate_all:
-            stages = np.full_like(stages, self.plan.n_stages)
-        return np.column_stack([early.astype(np.float64), last]), stages
+        ledger = self._cascade.predict(Z, *self._reach(None), n_threads).ledger
+        self._undo_unsafe_exits(Z, ledger, n_threads)
+        return np.column_stack([early.astype(np.float64), last]), ledger.stages

@@ -108,7 +108,7 @@ def _compare(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.intp])
         rows = stacked([given, some]) if together else some
         try:
             answers = inner.ask(rows)
-            predictor.full_codes(some[:1])
+            predictor.by_engine(some[:1])
         except Exception:  # whatever a library raises for made values that it refuses
             continue
         scores |= inner.judge(rows, rows, answers, name if together else lambda rows, i: f"the row {shown(rows, i)}")

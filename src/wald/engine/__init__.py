@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..outputs import Labels as Decision
 from .compiled import CompiledTerms
-from .interface import AtEnd, Cascade, Decided, Decisions, Packed
+from .interface import AtEnd, Cascade, Decided, Packed
+from .ledger import Decisions, Ledger, Status
 from .python_engine import PythonTerms
 from .stages import LEAST_VARIANCE, NO_STAGES, Readout, RunningSums, Stages
 
@@ -17,9 +18,11 @@ __all__ = [
     "Decided",
     "Decision",
     "Decisions",
+    "Ledger",
     "Packed",
     "PythonTerms",
     "Readout",
     "RunningSums",
     "Stages",
+    "Status",
 ]

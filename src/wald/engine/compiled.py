@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .. import _core
 from ..utils.stage_table import StageTable
 from .frames import is_frame, whole_block
-from .interface import AtEnd, Decided, Decisions, Floats, Working
+from .interface import AtEnd, Decided, Floats, Working
+from .ledger import Decisions, Status
 from .rows import PLAIN, Columns, Conversion, Piece, pieces, reads_columns_faster
 from .stages import Stages
 
@@ -50,9 +51,11 @@ class CompiledTerms:
         """The leaf of each tree of an ensemble, in the packed order."""
         return np.concatenate([self.core.leaves(p.rows, n_threads) for p in pieces(X, self.conversion)])
 
-    def cascade(self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any]) -> CompiledCascade:
+    def cascade(
+        self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any], costs: Floats | None = None
+    ) -> CompiledCascade:
         """Put stages on the terms."""
-        engine = _core.Engine(self.core, model, stages, low, high)
+        engine = _core.Engine(self.core, model, stages, low, high, costs)
         return CompiledCascade(engine, model, self.core.n_features, self.conversion)
 
 
@@ -69,7 +72,7 @@ class CompiledCascade:
 
     def __init__(self, engine: _core.Engine, model: Decided, n_features: int, conversion: Conversion = PLAIN) -> None:
         self._engine, self._model, self._n_features, self._conversion = engine, model, n_features, conversion
-        self._in_full, self._skips = engine.columns_read(None), engine.skips
+        self._in_full = engine.columns_read(None)
         self._known: dict[np.dtype[Any], float] = {}
         self.predict_one = engine.predict_one
         self.decide = engine.decide
@@ -102,7 +105,7 @@ class CompiledCascade:
         return self._decided(piece.rows, n_stages, at_end, working, n_threads)
 
     def _decided(self, rows: _core.Rows, n_stages: int, at_end: AtEnd, working: float, n_threads: int) -> Decisions:
-        return Decisions(*self._engine.predict(rows, n_stages, at_end, working, n_threads, self._skips))
+        return Decisions.of(*self._engine.predict(rows, n_stages, at_end, working, n_threads))
 
     def _working(self, *dtypes: np.dtype[Any]) -> float:
         """Largest unit roundoff of the wrapped model for rows of these dtypes; that of float64 if there are none."""
@@ -120,11 +123,11 @@ class CompiledCascade:
         at_once = at_end != "full" or len(read) == len(everything)
         now: AtEnd = at_end if at_once else "pending"
         decided = self._decided(rows, n_stages, now, self._working(*columns.dtypes), n_threads)
-        undecided = np.flatnonzero(decided.codes == _core.PENDING)
+        undecided = np.flatnonzero(decided.ledger.status == Status.PENDING)
         if not at_once and len(undecided):
             rows = columns.rows(everything)
             rows.take(undecided)
             working = self._working(*columns.dtypes)
             later = self._decided(rows, 0, at_end, working, n_threads)
-            decided.codes[undecided], decided.stages[undecided] = later.codes, later.stages
+            decided.put(undecided, later)
         return decided

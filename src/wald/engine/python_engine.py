@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..utils.exits import exits
 from ..utils.stage_table import StageTable
-from .interface import AtEnd, Codes, Decided, Decisions, Floats, Working
+from .interface import AtEnd, Decided, Floats, Working
+from .ledger import Codes, Decisions, Ledger, Status, Statuses
 from .rows import PLAIN, Conversion, n_rows_of, take, to_array
 from .stages import Stages
 
@@ -103,37 +103,46 @@ class PythonTerms:
             values[:, rest] = self.terms.values(X, rest)
         return values
 
-    def cascade(self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any]) -> PythonCascade:
+    def cascade(
+        self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any], costs: Floats | None = None
+    ) -> PythonCascade:
         """Put stages on the terms."""
-        return PythonCascade(self, model, stages, low, high)
+        return PythonCascade(self, model, stages, low, high, costs)
 
 
 class PythonCascade:
     """Stages on terms whose values a Python function computes."""
 
     def __init__(
-        self, packed: PythonTerms, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any]
+        self,
+        packed: PythonTerms,
+        model: Decided,
+        stages: Stages,
+        low: NDArray[Any],
+        high: NDArray[Any],
+        costs: Floats | None = None,
     ) -> None:
         self._packed, self._model, self._stage_terms, self._readouts = packed, model, stages.terms, stages.readouts
         self._low, self._high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        self._costs = np.zeros(len(stages) + 1) if costs is None else costs
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
         X = to_array(X, self._packed.conversion)
         n = n_rows_of(X)
-        codes = np.full(n, _core.PENDING, dtype=np.int32)
+        codes = np.zeros(n, dtype=np.int32)
         stages = np.full(n, len(self._stage_terms), dtype=np.int32)
+        status = np.full(n, Status.PENDING, dtype=np.uint8)
         for start in range(0, n, ROWS):
             some = slice(start, min(n, start + ROWS))
-            self._answer(X[some], n_stages, at_end, codes[some], stages[some])
-        return Decisions(codes, stages)
+            self._answer(X[some], n_stages, at_end, codes[some], stages[some], status[some])
+        return Decisions(codes, Ledger(stages, self._costs.take(stages), status))
 
-    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, int]:
-        """Code and stage of one row, which skips no terms."""
+    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, float, int]:
+        """Code, stage, cost and status of one row."""
         if not isinstance(x, np.ndarray):  # a Series has names, which are not for the engine
             raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
-        decided = self.predict(x[None], n_stages, at_end, 1)
-        return int(decided.codes[0]), int(decided.stages[0]), 0
+        return self.predict(x[None], n_stages, at_end, 1).first
 
     def columns_read(self, n_stages: int | None) -> list[int] | None:
         """Columns that rows need for the first stages: all, for all that is known of a Python function."""
@@ -152,16 +161,16 @@ class PythonCascade:
         if output.two_sided:
             return StageTable(margins=margins)
         answers = np.column_stack([np.empty((n, 0), np.int32), *(a for a, _ in judged)]).astype(np.int32)
-        answers[~finite] = _core.NOT_FINITE
+        answers[~finite] = 0
         return StageTable(margins=margins, answers=answers)
 
-    def decide(self, scores: NDArray[Any], error: float) -> Codes:
-        """Codes of full scores with error at most `error`."""
+    def decide(self, scores: NDArray[Any], error: float) -> tuple[Codes, Statuses]:
+        """Codes of full scores with error at most `error`, and their status."""
         full = np.asarray(scores, dtype=np.float64)
         return self._settled(full, np.full(len(full), error))
 
-    def _answer(self, X: Any, n_stages: int, at_end: AtEnd, codes: Codes, stages: Codes) -> None:
-        """Write the codes and stages of some rows."""
+    def _answer(self, X: Any, n_stages: int, at_end: AtEnd, codes: Codes, stages: Codes, status: Statuses) -> None:
+        """Write the codes, stages and status of some pending rows."""
         output, order = self._model.decision, self._packed.order
         active = np.arange(len(codes))
         values = np.empty((len(codes), int(self._stage_terms[n_stages - 1]) if n_stages else 0))
@@ -174,19 +183,21 @@ class PythonCascade:
             z = self._estimate(values[active], t)
             finite = np.isfinite(z).all(axis=1)
             label, leaves = self._leaving(z, t)
+            found = np.where(leaves, Status.EARLY, Status.PENDING)
             if at_end == "answer" and t == n_stages - 1:
-                leaves, label = np.ones(len(z), dtype=bool), output.answers(z) if output.two_sided else label
-            label = np.where(finite, label, _core.NOT_FINITE)
-            decided = leaves | ~finite
-            codes[active[decided]], stages[active[decided]] = label[decided], t
+                found[~leaves] = Status.OUT_OF_BUDGET
+                label = output.answers(z) if output.two_sided else label
+            found[~finite], label = Status.NOT_FINITE, np.where(finite, label, 0)
+            decided = found != Status.PENDING
+            rows = active[decided]
+            codes[rows], stages[rows], status[rows] = label[decided], t, found[decided]
             active = active[~decided]
         if at_end == "full" and len(active):
             complete = self._packed.completed(take(X, active), values[active, :evaluated])
             scores, errors = self._packed.totals(complete, self._model.working_precision(X.dtype))
             finite = np.isfinite(scores).all(axis=1)
-            codes[active] = np.where(finite, self._settled(scores, errors), _core.NOT_FINITE)
-        if at_end == "pending":
-            stages[active] = n_stages
+            codes[active], found = self._settled(scores, errors)
+            status[active] = np.where(finite, found, Status.NOT_FINITE)
 
     def _estimate(self, values: Floats, stage: int) -> Floats:
         readout = self._readouts[stage]
@@ -202,10 +213,11 @@ class PythonCascade:
             return above.astype(np.int32), leaves
         return label, exits(margins, None, high)[0]
 
-    def _settled(self, scores: Floats, errors: Floats) -> Codes:
-        """Answers of full scores; `HAND_OVER` where the error may change them."""
+    def _settled(self, scores: Floats, errors: Floats) -> tuple[Codes, Statuses]:
+        """Answers of full scores, and their status: handed over where the error may change them."""
         answers, sure = self._model.decision.settled(scores, errors + self._model.tie_margin)
-        return np.where(sure, answers, _core.HAND_OVER).astype(np.int32)
+        status = np.where(sure, Status.FULL, Status.HANDED_OVER).astype(np.uint8)
+        return np.where(sure, answers, 0).astype(np.int32), status
 
 
 def _sums(values: Floats, weights: Floats, bias: Floats) -> Floats:

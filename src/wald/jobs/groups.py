@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit import EarlyExitClassifier, Status
 from ..engine.some_columns import SomeColumns
 from ..engine.threads import effective_threads
 from .errors import JobError
@@ -153,9 +153,8 @@ class RowGroups:
 
     def _decided(self, rows: SomeColumns, depth: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
         """Labels and costs after the first stages, of no meaning for the rows that these leave open; and those rows."""
-        decided = self._compiled.first_stages(rows, depth, self._threads)
-        answers = self._compiled.answers_of(decided)
-        return answers.labels, answers.costs, np.flatnonzero(decided.codes < 0)
+        answers = self._compiled.first_stages(rows, depth, self._threads)
+        return answers.labels, answers.costs, np.flatnonzero(answers.status >= Status.PENDING)
 
     def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         return self.predict(named(rows.array(), self._wanted.names), where)

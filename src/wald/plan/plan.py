@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,6 @@ from .cost import CostModel
 from .moments import Floats
 from .order import Ints
 from .passes import PassTimes
-
-#: A whole number, or an array of them.
-Whole = int | NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,19 +104,6 @@ class Plan(Recipe):
     def full_cost(self) -> float:
         """Cost of a row that is evaluated in full."""
         return float(self.stage_costs[-1])
-
-    def paid(self, stages: Whole, skipped: Whole | None = None) -> Floats:
-        """What rows cost that left at these stages, the number of early stages standing for full evaluation.
-
-        Parameters
-        ----------
-        stages : int or int ndarray of shape (n_rows,)
-        skipped : int or int ndarray of shape (n_rows,), default=None
-            Terms up to these stages that the rows did without, since their classes were out of the race. Each of them
-            has a cost of 1, because only units of one term that buy nothing race.
-        """
-        costs: Floats = self.stage_costs.take(stages)
-        return costs if skipped is None else costs - skipped
 
     def thresholds(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Low and high thresholds of the early stages, in the plan's precision."""

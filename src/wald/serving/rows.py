@@ -50,9 +50,10 @@ class Rows:
     def one(self, row: Any) -> tuple[Any, float, int]:
         """Label, cost and stage of a row."""
         try:
-            return self._compiled.predict_one(row)
+            found = self._compiled.predict_one(row)
         except (ValueError, TypeError) as error:
             raise _about("row", error) from None
+        return found.labels[0], float(found.costs[0]), int(found.stages[0])
 
     def many(self, rows: list[Any]) -> list[tuple[Any, float, int]]:
         """Labels, costs and stages of rows from `read`."""
@@ -98,10 +99,10 @@ class Rows:
                 raise RequestError(400, "rows", '"record" must be an object from feature name to value.')
             given = self.read(rows) if body.kind == "row" else rows
             try:
-                label, cost, stage = self._compiled.predict_one(given, budget=budget)
+                found = self._compiled.predict_one(given, budget=budget)
             except (ValueError, TypeError) as error:
                 raise _about(body.kind, error) from None
-            return np.asarray([label]), np.array([cost]), np.array([stage], dtype=np.int32)
+            return found.labels, found.costs, found.stages
         if body.kind == "records":
             found = self._compiled.predict_records(rows, budget=budget, n_threads=self._threads)
             return found.labels, found.costs, found.stages
@@ -125,9 +126,9 @@ class Rows:
                 answers.append(self._compiled.predict_one(row, budget=budget))
             except (ValueError, TypeError) as error:
                 raise _about(f"row {r}", error, f"row {r}: ") from None
-        labels = np.array([label for label, _, _ in answers], dtype=self._model.classes_.dtype)
-        costs = np.array([cost for _, cost, _ in answers], dtype=np.float64)
-        return labels, costs, np.array([stage for _, _, stage in answers], dtype=np.int32)
+        labels = np.concatenate([self._model.classes_[:0], *(found.labels for found in answers)])
+        costs = np.concatenate([np.empty(0), *(found.costs for found in answers)])
+        return labels, costs, np.concatenate([np.empty(0, dtype=np.int32), *(found.stages for found in answers)])
 
     def _read_table(self, table: Any) -> Any:
         """The columns of an Arrow table that the model reads; as an array of numbers if it needs no more."""

@@ -1,0 +1,48 @@
+// How rows were answered.
+#pragma once
+
+#include <cstdint>
+
+namespace wald {
+
+// How a row was answered, or from `handed_over` on, why it has no label yet. `wald.engine.Status` has the same numbers.
+enum class Status : std::uint8_t {
+    early,          // by an early stage, beyond its thresholds
+    full,           // by the full model
+    out_of_budget,  // by the last stage of the call, between its thresholds
+    handed_over,    // within rounding of a tie: the wrapped estimator decides
+    pending,        // the call ended before the row was decided
+    not_finite,     // the row, or its estimate, holds NaN or infinity
+};
+
+// The index of a label, which is 0 where the status says that there is none.
+struct Answer {
+    std::int32_t code;
+    Status status;
+};
+inline constexpr Answer kHandedOver{0, Status::handed_over}, kPending{0, Status::pending},
+    kNotFinite{0, Status::not_finite};
+
+// Arrays with an entry for each row: its label; its stage, or the number of stages where it left at none; its status;
+// and what it paid, which nobody asks for if `paid` is null.
+struct Ledger {
+    std::int32_t* codes = nullptr;
+    std::int32_t* stages = nullptr;
+    Status* status = nullptr;
+    double* paid = nullptr;
+    const double* costs = nullptr;  // of stages
+
+    // `skipped` is the number of terms of the stages up to the row's that were not evaluated for it. Each costs 1.
+    void write(std::int64_t at, const Answer& answer, int stage, std::int32_t skipped = 0) const {
+        codes[at] = answer.code;
+        stages[at] = stage;
+        status[at] = answer.status;
+        if (paid != nullptr) paid[at] = costs[stage] - skipped;
+    }
+    // What rows [begin, end) pay whose stages are written, and who skip nothing.
+    void pay(std::int64_t begin, std::int64_t end) const {
+        for (std::int64_t at = begin; at < end && paid != nullptr; ++at) paid[at] = costs[stages[at]];
+    }
+};
+
+}  // namespace wald

@@ -1,0 +1,114 @@
+"""How rows were answered: at which stage, for what, and by whom. Engines write it; nothing is computed from it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+
+Codes = NDArray[np.int32]
+Statuses = NDArray[np.uint8]
+
+
+class Status(IntEnum):
+    """How a row was answered.
+
+    Attributes
+    ----------
+    EARLY
+        By an early stage, beyond its thresholds.
+    FULL
+        By the full model.
+    OUT_OF_BUDGET
+        By the last stage within the budget, between its thresholds.
+    HANDED_OVER
+        By the wrapped object, because the engine left the row to it: the plan says so, or the row lies within rounding
+        of a tie. In the engine's own ledger such a row has no label yet.
+    PENDING
+        Not yet: no stage of the call has decided the row.
+    NOT_FINITE
+        Not yet: the row, or its estimate, is not finite.
+    """
+
+    EARLY = _core.EARLY
+    FULL = _core.FULL
+    OUT_OF_BUDGET = _core.OUT_OF_BUDGET
+    HANDED_OVER = _core.HANDED_OVER
+    PENDING = _core.PENDING
+    NOT_FINITE = _core.NOT_FINITE
+
+
+#: Comparisons of arrays with members of an enumeration are slow.
+HANDED_OVER = int(Status.HANDED_OVER)
+
+
+class Ledger(NamedTuple):
+    """How rows were answered.
+
+    Attributes
+    ----------
+    stages : int32 ndarray of shape (n_rows,)
+        Where each row left; the number of early stages stands for the full model.
+    paid : float64 ndarray of shape (n_rows,)
+        What it cost, in the unit of the plan.
+    status : uint8 ndarray of shape (n_rows,)
+        Numbers of `Status`.
+    """
+
+    stages: Codes
+    paid: NDArray[np.float64]
+    status: Statuses
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """Whether the engine has given each row a label."""
+        return self.status < HANDED_OVER
+
+
+class Decisions(NamedTuple):
+    """Labels of rows, with the ledger.
+
+    Attributes
+    ----------
+    codes : int32 ndarray of shape (n_rows,)
+        Indices of labels; 0 for rows that have none.
+    ledger : Ledger
+    """
+
+    codes: Codes
+    ledger: Ledger
+
+    @classmethod
+    def of(cls, codes: Codes, stages: Codes, paid: NDArray[np.float64], status: Statuses) -> Decisions:
+        """Put the arrays of an engine together."""
+        return cls(codes, Ledger(stages, paid, status))
+
+    @classmethod
+    def of_one(cls, code: int, stage: int, paid: float, status: int) -> Decisions:
+        """The decision about one row."""
+        return cls.of(
+            np.array([code], np.int32), np.array([stage], np.int32), np.array([paid]), np.array([status], np.uint8)
+        )
+
+    def put(self, rows: NDArray[np.intp], found: Decisions) -> None:
+        """Write the decisions about some rows in place of what is there."""
+        (stages, paid, status), new = self.ledger, found.ledger
+        self.codes[rows], stages[rows], paid[rows], status[rows] = found.codes, new.stages, new.paid, new.status
+
+    @property
+    def first(self) -> tuple[int, int, float, int]:
+        """Code, stage, cost and status of the first row."""
+        stages, paid, status = self.ledger
+        return int(self.codes[0]), int(stages[0]), float(paid[0]), int(status[0])
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Decisions]) -> Decisions:
+        """The decisions of all rows, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls.of(*(np.concatenate(arrays) for arrays in zip(*((p.codes, *p.ledger) for p in parts), strict=True)))
