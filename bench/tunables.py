@@ -75,7 +75,7 @@ TUNABLES = {
     "engine/stages.py": {"LEAST_VARIANCE": "trees-wide trees-flights"},
     "engine/compiled.py": {"INLINE_ROWS": "never-slower trees-calls"},
     "engine/python_engine.py": {"ROWS": "never-slower"},
-    "engine/rows.py": {"PIECE_BYTES": "frames memory", "PREPROCESSED_ROWS": "never-slower memory"},
+
     "models/tree_work.py": dict.fromkeys(
         (
             *("LINE", "TURN", "PASS", "SCATTERED_LINE", "COLUMN", "SEARCH_STEP", "GATHERED_STEP", "SPLIT", "LEAF"),

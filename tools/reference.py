@@ -93,6 +93,7 @@ SECTIONS = (
         "wald.models",
         "Terms Surrogates Units Family Reading check_terms check_units register families decompose AdditiveModel",
     ),
+    ("Rows of your own", "wald.sources", "Source Block Conversion Schema check_source source_of"),
     ("What is asked of a model", "wald.outputs", "Output Labels check_output"),
     ("Pictures", "wald.displays", ""),
     ("Data", "wald.datasets", ""),
@@ -100,7 +101,7 @@ SECTIONS = (
     ("What a fitted classifier holds", "wald.plan", "Plan"),
 )
 #: Modules whose names must all be listed; other modules list only the names for users.
-COMPLETE = {module for _, module, _ in SECTIONS} - {"wald.models", "wald.persistence", "wald.plan"}
+COMPLETE = {module for _, module, _ in SECTIONS} - {"wald.models", "wald.persistence", "wald.plan", "wald.sources"}
 
 
 def page() -> str:

@@ -53,6 +53,7 @@ _PARTS = (
     "plan",
     "ray",
     "serving",
+    "sources",
     "spark",
     "stopping",
     "structured",

@@ -10,6 +10,7 @@ from wald.early_exit.predictor import Predictor
 from wald.early_exit.self_check import require_own_answers
 from wald.models import Family, decompose, register
 from wald.models.families import family_of
+from wald.sources import source_of
 
 #: Bound of the processor time of a comparison in seconds: twice the most that was measured, on a busy machine.
 BOUND = 0.03
@@ -44,7 +45,7 @@ def agree(model, X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         predictor = predictor_of(model)
-        require_own_answers(predictor, X)
+        require_own_answers(predictor, source_of(X))
         require_own_answers(predictor)
 
 
@@ -53,7 +54,7 @@ def cost_of_agreeing(model, X):
     predictor, spent = predictor_of(model), []
     for _ in range(7):
         start = time.process_time()  # which other processes do not lengthen
-        n = require_own_answers(predictor, X).n_rows
+        n = require_own_answers(predictor, source_of(X)).n_rows
         spent.append(time.process_time() - start)
     return n, min(spent)
 

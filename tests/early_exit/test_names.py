@@ -21,7 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier, load, save
-from wald.models import Schema, read_model
+from wald.models import read_model
+from wald.sources import Schema
 
 pd = pytest.importorskip("pandas")
 

@@ -160,7 +160,7 @@ def test_rules_used_as_published_are_not_timed(costs, ratios):
 def test_rows_race_in_the_order_of_their_memory(order, costs, monkeypatch):
     costs(full={"C": 20.0, "F": 5.0}[order])  # single features, where they lie in columns, take fewer
     raced = []
-    monkeypatch.setattr(racing, "_ratio", lambda served, X, n: raced.append(X) or 0.1)
+    monkeypatch.setattr(racing, "_ratio", lambda served, X, n: raced.append(X.rows) or 0.1)
     model, X = MODELS["logistic"]
     X = np.asarray(X[1000:], order=order)
     wrap(model, X, risk=0.05, cost="time", n_splits=1, n_jobs=1)

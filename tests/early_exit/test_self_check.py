@@ -34,6 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from wald import EarlyExitClassifier, load, save
 from wald.early_exit.self_check import require_own_answers
+from wald.sources import source_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:no early exit", "ignore:The certificate's risk of", "ignore:X does not have valid feature names"
@@ -410,7 +411,7 @@ def test_few_calls_of_the_wrapped_object_answer_all_rows(name, monkeypatch):
     model = make().fit(X3[:800], y3[:800])
     X = {"array": X3, "float32": X3.astype(np.float32), "frame": pd.DataFrame(X3).add_prefix("c")}[form][800:]
     predictor = predictor_of(model)
-    assert n_calls(monkeypatch, owner, method, lambda: require_own_answers(predictor, X)) == most
+    assert n_calls(monkeypatch, owner, method, lambda: require_own_answers(predictor, source_of(X))) == most
 
 
 def test_a_predict_that_is_not_the_argmax_of_probabilities_is_asked_itself():
@@ -422,7 +423,7 @@ def test_a_predict_that_is_not_the_argmax_of_probabilities_is_asked_itself():
 
     model = RandomForestClassifier(30, random_state=0).fit(X3[:800], y3[:800])
     predictor = predictor_of(model)
-    assert require_own_answers(predictor, X3[800:]).scores
+    assert require_own_answers(predictor, source_of(X3[800:])).scores
     model.__class__ = Shifted
     with pytest.raises(ValueError, match="its own predict for row 0 of X"):
-        require_own_answers(predictor, X3[800:])
+        require_own_answers(predictor, source_of(X3[800:]))

@@ -20,6 +20,7 @@ import wald
 from wald import _core
 from wald.early_exit.lossless import FeatureRanges
 from wald.plan import CostModel
+from wald.sources import source_of
 from wald.stopping import Lossless
 
 polars = pytest.importorskip("polars")
@@ -306,7 +307,7 @@ def test_the_comparison_of_all_layouts(nameless, n_columns, allow_nan):
         expected = outside(values, low, high, allow_nan)
         for ids in (every, every[::7].copy(), np.flatnonzero(rng.uniform(size=9000) < 0.7), every[:0], every[-1:]):
             for n_threads in (1, 3):
-                np.testing.assert_array_equal(ranges.violated_by(rows, ids, n_threads), expected[ids])
+                np.testing.assert_array_equal(ranges.violated_by(source_of(rows), ids, n_threads), expected[ids])
 
 
 def test_bounds_are_compared_exactly():

@@ -28,6 +28,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from wald.early_exit.self_check import require_own_answers
+from wald.sources import source_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:no early exit", "ignore:The certificate's risk of", "ignore:X does not have valid feature names"
@@ -162,7 +163,7 @@ def test_votes_of_every_kind_agree(name, form, n_classes):
         model.estimators_[1] = model.estimators_[0]
     inner = FrozenEstimator(make_pipeline(FrozenEstimator(model)))
     for around in (model, FrozenEstimator(model), make_pipeline(scaler, model), make_pipeline(scaler, inner)):
-        found = require_own_answers(predictor_of(around), X[800:900])
+        found = require_own_answers(predictor_of(around), source_of(X[800:900]))
         assert (found.n_rows, found.scores) == (16 + 48, name not in ("hard", "weighted"))
 
 
@@ -206,5 +207,5 @@ def test_each_member_is_asked_once(name, monkeypatch):
     kind, most = CALLS[name]
     X = pd.DataFrame(X3).add_prefix("c") if "frame" in name else X3
     predictor = predictor_of(clone(kind).fit(X[:800], y3[:800]))
-    compare = lambda: require_own_answers(predictor, X[800:])  # noqa: E731
+    compare = lambda: require_own_answers(predictor, source_of(X[800:]))  # noqa: E731
     assert n_calls(monkeypatch, DecisionTreeClassifier, "predict_proba", compare) == most

@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from wald.engine import NO_STAGES, PythonTerms, Readout, Stages, Status
-from wald.engine.rows import n_rows_of
 from wald.models import NO_SURROGATES, decompose
 
 X, Y = load_digits(return_X_y=True)
@@ -35,8 +34,7 @@ def both(request):
     stages = Stages(stage_terms, readouts)
     never = np.full(len(stage_terms), np.inf)
     trace = packed[1].cascade(model, stages, -never, never).trace(X[600:900], 1)
-    judged = trace.confidence if trace.scores is None else np.abs(trace.scores)
-    limits = np.median(judged, axis=0)
+    limits = np.median(np.abs(trace.margins), axis=0)
     return model, packed, [p.cascade(model, stages, -limits, limits, COSTS) for p in packed]
 
 
@@ -70,13 +68,10 @@ def test_everything(both):
 def test_traces(both):
     _, _, (compiled, plain) = both
     one, other = compiled.trace(X[600:700], 1), plain.trace(X[600:700], 1)
-    for name in ("scores", "confidence"):
-        seen = getattr(one, name)
-        assert (seen is None) == (getattr(other, name) is None)
-        if seen is not None:
-            np.testing.assert_allclose(getattr(other, name), seen, rtol=1e-9, atol=1e-9)
-    if one.codes is not None:
-        assert np.array_equal(other.codes, one.codes)
+    assert one.two_sided == other.two_sided
+    np.testing.assert_allclose(other.margins, one.margins, rtol=1e-9, atol=1e-9)
+    if not one.two_sided:
+        assert np.array_equal(other.answers, one.answers)
 
 
 def test_a_row_alone_gets_the_same_bits(both):
@@ -94,7 +89,7 @@ def test_ties_and_what_is_not_finite(both):
         codes, ledger = cascade.predict(rows, 4, "full", 1)
         assert (codes[0], ledger.status[0]) == (0, Status.NOT_FINITE)
         assert ledger.settled.tolist() == [False, True, True]
-        assert n_rows_of(cascade.predict(rows[:0], 4, "full", 1)[0]) == 0
+        assert len(cascade.predict(rows[:0], 4, "full", 1)[0]) == 0
     tied = np.zeros((2, model.decision.n_outputs)) + (model.decision.threshold if model.decision.n_outputs == 1 else 0)
     for error in (0.1, 0.0):
         (codes, status), (own_codes, own_status) = compiled.decide(tied, error), plain.decide(tied, error)
@@ -106,4 +101,4 @@ def test_no_stages(both):
     model, packed, _ = both
     none = packed[1].cascade(model, NO_STAGES, np.empty(0), np.empty(0))
     trace = none.trace(X[:5], 1)
-    assert (trace.scores if trace.scores is not None else trace.confidence).shape == (5, 0)
+    assert trace.margins.shape == (5, 0)

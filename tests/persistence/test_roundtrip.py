@@ -20,6 +20,7 @@ from sklearn.svm import SVC
 import wald
 from wald.early_exit.predictor import Predictor
 from wald.persistence import SavedModel
+from wald.sources import source_of
 
 terms_only = pytest.mark.filterwarnings("ignore:The file holds the terms")  # of trees, which files hold exactly
 
@@ -119,7 +120,7 @@ def test_ties_are_decided_in_float64_unless_the_estimator_is_there(path):
     wald.save(fast, path)
     without_estimator(path)
     loaded = wald.load(path)
-    codes, stages, _ = twin(fast).predict(X, 1, None)
+    codes, stages, _ = twin(fast).predict(source_of(X), 1, None)
     labels, cost = loaded.predict(X, return_cost=True)
     np.testing.assert_array_equal(labels, fast.classes_[codes])
     np.testing.assert_array_equal(cost, fast.plan_.stage_costs[stages])

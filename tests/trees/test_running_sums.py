@@ -124,21 +124,21 @@ def judged(estimates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def test_estimates_equal_the_reference(made: Ensemble) -> None:
     expected, trace = made.estimates(), made.cascade().trace(made.X, 1)
-    if trace.scores is not None:
-        np.testing.assert_allclose(trace.scores, expected[:, :, 0].T, rtol=2e-4, atol=2e-4)
+    if trace.two_sided:
+        np.testing.assert_allclose(trace.margins, expected[:, :, 0].T, rtol=2e-4, atol=2e-4)
         return
     best, lead = judged(expected)
-    np.testing.assert_allclose(trace.confidence, lead, rtol=2e-4, atol=5e-4)
-    assert (trace.codes == best)[lead > 1e-3].all()
+    np.testing.assert_allclose(trace.margins, lead, rtol=2e-4, atol=5e-4)
+    assert (trace.answers == best)[lead > 1e-3].all()
 
 
 def thresholds(made: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     """Thresholds that a quarter of the rows of each stage passes."""
     trace = made.cascade().trace(made.X, 1)
-    if trace.scores is not None:
-        low, high = np.nanquantile(trace.scores, [0.12, 0.88], axis=0)
+    if trace.two_sided:
+        low, high = np.nanquantile(trace.margins, [0.12, 0.88], axis=0)
         return low, high
-    return np.full(len(ENDS), -np.inf), np.nanquantile(trace.confidence, 0.75, axis=0)
+    return np.full(len(ENDS), -np.inf), np.nanquantile(trace.margins, 0.75, axis=0)
 
 
 @pytest.mark.parametrize("race", [False, True], ids=["everybody", "race"])
@@ -280,7 +280,7 @@ def test_traces_of_refused_rows_do_not_depend_on_their_neighbours(n_outputs: int
     race = {"race": np.full(len(ENDS), 1.0)} if n_outputs > 1 else {}
     cascade = made.cascade(passes=np.array([1, 3, 6]), **race)
     whole = cascade.trace(made.X, 1)
-    judged = whole.scores if n_outputs == 1 else whole.confidence
+    judged = whole.margins
     refused = np.isnan(judged)
     assert refused.any()
     assert (np.diff(refused.astype(int), axis=1) >= 0).all()  # a row that is refused once stays refused

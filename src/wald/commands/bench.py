@@ -162,19 +162,19 @@ def _timed(rival: _Rival, fast: Any, rows: Any, repeats: int, report: Callable[[
     import numpy as np
     from scipy import sparse
 
-    from ..engine.rows import take, to_array
+    from ..sources import source_of
 
-    n = rows.shape[0]
-    ones = [take(rows, np.array([i])) for i in range(min(SINGLE, n))]
+    source, n = source_of(rows), rows.shape[0]
+    ones = [source.take(np.array([i])).rows for i in range(min(SINGLE, n))]
     runs = [
         ("one (predict)", ones, fast.predict, ones),
         ("all", [rows], fast.predict, [rows]),
     ]
     if not sparse.issparse(rows):  # predict_one takes no sparse rows
-        plain = [np.ascontiguousarray(to_array(one)[0]) for one in ones]
+        plain = [np.ascontiguousarray(source_of(one).array()[0]) for one in ones]
         runs.insert(1, ("one (predict_one)", ones, fast.predict_one, plain))
     if n > HUNDRED:
-        some = [take(rows, np.arange(HUNDRED))]
+        some = [source.take(np.arange(HUNDRED)).rows]
         runs.insert(-1, (str(HUNDRED), some, fast.predict, some))
     cases = []
     for i, (name, batches, predict, same_batches) in enumerate(runs):

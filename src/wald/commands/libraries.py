@@ -35,9 +35,9 @@ class LibraryModel:
         """Convert rows to the form that the library takes without looking at names: an array, or a CSR matrix."""
         from scipy import sparse
 
-        from ..engine.rows import to_array
+        from ..sources import source_of
 
-        return sparse.csr_matrix(rows) if sparse.issparse(rows) else to_array(rows)
+        return sparse.csr_matrix(rows) if sparse.issparse(rows) else source_of(rows).array()
 
 
 def library_model(path: Path, classes: NDArray[Any], threads: int) -> LibraryModel | None:

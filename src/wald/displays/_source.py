@@ -11,9 +11,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
-from ..engine.rows import n_rows_of
 from ..models import AdditiveModel
 from ..persistence import SavedModel
+from ..sources import source_of
 from ..utils.install import install
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ def require_fitted(estimator: Any, caller: str) -> EarlyExitClassifier:
 
 def require_rows(X: Any, caller: str) -> int:
     """Return the number of rows, which must not be 0."""
-    n_rows = n_rows_of(X)
+    n_rows = source_of(X).n_rows
     if n_rows == 0:
         raise ValueError(f"{caller} needs at least one row. X has none.")
     return n_rows

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ..early_exit import EarlyExitClassifier
-from ..engine.rows import take, to_array
+from ..sources import source_of
 from ..stopping.core.validation import require_option
 from ..utils.labels import codes_of_labels
 from ._display import Display
@@ -141,7 +141,7 @@ class AttentionMapDisplay(Display):
         names = [""]
         if rows is not None:
             chosen = require_chosen(rows, n_rows, caller)
-            X = take(X, chosen)
+            X = source_of(X).take(chosen)
             names *= len(chosen)
         _, stages = fast.stage_scores(X)
         answers = np.asarray(fast.predict(X))
@@ -152,8 +152,8 @@ class AttentionMapDisplay(Display):
             if not allowed.any():
                 raise ValueError(f"The 'label' parameter of {caller} is {label!r}, the answer of none of the rows.")
             pair = np.array(easy_and_hard(stages, allowed, plan.n_stages))
-            X, stages, answers, names = take(X, pair), stages[pair], answers[pair], ["easy: ", "hard: "]
-        images = to_array(X)
+            X, stages, answers, names = source_of(X).take(pair), stages[pair], answers[pair], ["easy: ", "hard: "]
+        images = source_of(X).array()
         images = np.asarray(images.toarray() if sparse.issparse(images) else images)
         where = [int(stage) for stage in stages]
         if colour_by == "order":

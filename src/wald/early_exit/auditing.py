@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Decisions
-from ..engine.rows import take
 from ..monitoring import Monitor
 from ..plan import Plan, shares_reached
+from ..sources import Source
 from ..stopping import Certificate, StageScores
 from ..stopping.core.class_risks import Line, lines
 from .certification import Promise
@@ -81,7 +80,7 @@ def _strata(promise: Promise, classes: NDArray[Any]) -> list[Line]:
 def audited(
     predictor: Predictor,
     monitor: Monitor | None,
-    X: Any,
+    source: Source,
     n_threads: int,
     budget: float | None,
     groups: ArrayLike | None,
@@ -90,10 +89,10 @@ def audited(
     if groups is not None:
         _require_groups(monitor)
     if monitor is None or budget is not None:  # the certificate does not speak of rows with a budget
-        return predictor.predict(X, n_threads, budget)
+        return predictor.predict(source, n_threads, budget)
     if monitor.answers_in_full:
-        return predictor.predict(X, n_threads, None, full=True)
-    decided = predictor.predict(X, n_threads, None)
+        return predictor.predict(source, n_threads, None, full=True)
+    decided = predictor.predict(source, n_threads, None)
     codes, stages, n_stages = decided.codes, decided.ledger.stages, predictor.plan.n_stages + 1
     one_per_group = monitor.grouped and groups is not None
     if monitor.grouped and groups is None:
@@ -105,7 +104,7 @@ def audited(
     audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
     lost: NDArray[Any] = np.zeros(n_answers)
     if len(chosen):
-        own = predictor.predict(take(X, chosen), n_threads, None, full=True).codes
+        own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
         audits = np.bincount(own, minlength=n_answers)
         lost = np.bincount(own, weights=output.losses(codes[chosen], own), minlength=n_answers)
     monitor.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
@@ -118,21 +117,21 @@ def audited_one(
     x: NDArray[Any],
     budget: float | None,
     group: Any = None,
-    named: Callable[[], Any] | None = None,
+    source: Source | None = None,
 ) -> tuple[int, int, float, int]:
-    """Code, stage, cost and status of one row, which is counted and perhaps audited; `named` as for `predict_one`."""
+    """Code, stage, cost and status of one row, which is counted and perhaps audited; `source` as for `predict_one`."""
     if group is not None:
         _require_groups(monitor)
     if monitor is None or budget is not None:
-        return predictor.predict_one(x, budget, named=named)
+        return predictor.predict_one(x, budget, source=source)
     if monitor.answers_in_full:
-        return predictor.predict_one(x, None, full=True, named=named)
-    answer = predictor.predict_one(x, None, named=named)
+        return predictor.predict_one(x, None, full=True, source=source)
+    answer = predictor.predict_one(x, None, source=source)
     code, stage = answer[:2]
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
-        own = predictor.predict_one(x, None, full=True, named=named)[0]
+        own = predictor.predict_one(x, None, full=True, source=source)[0]
         loss = predictor.model.decision.losses(np.array([code]), np.array([own]))
         monitor.record_audit(float(loss[0]), own)
     return answer

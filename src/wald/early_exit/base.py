@@ -14,9 +14,10 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from ..engine.threads import effective_threads
-from ..models import Schema, fitted_for_good
+from ..models import fitted_for_good
 from ..monitoring import Monitor
 from ..plan import Plan
+from ..sources import Schema
 from ..stopping import Certificate, StageScores
 from .answers import Answers
 from .compiled_plan import CompiledPlan

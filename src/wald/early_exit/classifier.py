@@ -10,15 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_random_state
 
-from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
 from ..models import decompose, fitted_for_good
+from ..sources import Source
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.class_risks import by_code
 from ..stopping.core.row_groups import group_numbers
@@ -31,7 +30,7 @@ from .data_split import fitted_estimator, split_rows, warn_of_training_rows
 from .locating import locate, located
 from .lossless import FeatureRanges
 from .parameters import checked_rule, require_counted, require_estimator
-from .reader import RowReader, library_of
+from .reader import RowReader
 from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
@@ -133,7 +132,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Names of the columns, if the rows given to ``fit`` have names.
-    schema_ : wald.models.Schema
+    schema_ : wald.sources.Schema
         The columns that `predict` reads: their names as the wrapped model knows them, or else as ``fit`` saw them, and
         how given names are matched with them.
 
@@ -211,46 +210,46 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
             return self
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         try:
-            X = validate_fit_rows(self, X)
+            source = validate_fit_rows(self, X)
         except (ValueError, TypeError) as error:
             if not hasattr(self.estimator, "steps"):  # the transformers of a pipeline may accept such values
                 locate(error, X, None, getattr(self, "feature_names_in_", None))
             raise
-        groups = None if groups is None else group_numbers(groups, n_rows_of(X))
-        inner, rows = fitted_estimator(self, X, y, groups, params, rng)
+        groups = None if groups is None else group_numbers(groups, source.n_rows)
+        inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         model = decompose(inner)
-        if sparse.issparse(X) and model.centres:  # such steps transform sparse rows differently, or refuse them
+        if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = decompose(inner, fold=False)
-        model = replace(model, schema=model.schema.seen(X))
-        table = model.schema.table(X)
-        if table is not X:  # its columns were found by name
-            X = table
-            self._set_columns(table.shape[1], model.schema.array)
+        model = replace(model, schema=model.schema.seen(source))
+        matched = model.schema.matched(source)
+        if matched is not source:  # its columns were found by name
+            source = matched
+            self._set_columns(source.n_columns, model.schema.array)
         if not model.decision.two_sided and self.protect in ("positive", "negative"):
             raise ValueError(
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_answers}: use 'all' or 'each'."
             )
         protect = by_code(self.protect, model.classes)  # raises for labels that are no classes
-        with located(X, model):
-            require_accepted(model, X)
-            given = Rows.of(model, X, groups)
+        with located(source, model):
+            require_accepted(model, source)
+            rows = Rows.of(model, source, groups)
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
-            ranges.require(given.preprocessed)
-        warn_of_training_rows(model, given.preprocessed[rows])
+            ranges.require(rows.preprocessed)
+        warn_of_training_rows(model, rows.preprocessed[untrained])
         if not rule.needs.lossless:  # a proof does not depend on the rows
-            warn_of_leaf_counts(model, given.preprocessed[rows])
+            warn_of_leaf_counts(model, rows.preprocessed[untrained])
         promise = Promise.of(self, groups is not None)
-        request = Request.of(self, model, X, rule, protect, effective_threads(self.n_jobs), rng)
-        draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
+        request = Request.of(self, model, source, rule, protect, effective_threads(self.n_jobs), rng)
+        draw = partial(split_rows, untrained, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as progress:
-            outcome = plan_and_certify(model, given, draw, self.n_splits, request, promise, progress)
+            outcome = plan_and_certify(model, rows, draw, self.n_splits, request, promise, progress)
         one_each = None if groups is None else one_row_per_group(np.asarray(groups)[outcome.split.validation], rng)
         seen, n_columns = (getattr(self, name, None) for name in ("feature_names_in_", "n_features_in_"))
-        reader = RowReader(model, seen, n_columns, library_of(X), type(self).__name__)
+        reader = RowReader(model, seen, n_columns, source.library, type(self).__name__)
         validation = ValidationRows(outcome.validation, one_each)
         compiled = CompiledPlan(model, outcome.plan, outcome.certificate, promise, validation, reader)
-        self._install(compiled, inner, outcome.split.use_of(n_rows_of(X)), X)
+        self._install(compiled, inner, outcome.split.use_of(source.n_rows), source)
         return self
 
     def _set_columns(self, n_columns: int | None, names: NDArray[Any] | None) -> None:
@@ -299,12 +298,14 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         if not promise.rule.needs.lossless:
             warn_of_leaf_counts(compiled.model, rows.preprocessed)
         certified = compiled.recertified(rows, groups, promise, effective_threads(self.n_jobs))
-        other._install(certified, self.estimator_, given=rows.raw)
+        other._install(certified, self.estimator_, source=rows.raw)
         return other
 
-    def _install(self, compiled: CompiledPlan, estimator: Any, use_of_rows: str = "", given: Any = None) -> None:
+    def _install(
+        self, compiled: CompiledPlan, estimator: Any, use_of_rows: str = "", source: Source | None = None
+    ) -> None:
         """Compare answers with the model's own, take the plan, and warn if no row may leave."""
-        compiled.require_own_answers(given)
+        compiled.require_own_answers(source)
         self.estimator_, self.classes_ = estimator, compiled.model.classes
         self.compiled_plan_ = compiled.watched(self.audit_rate, self.on_broken)
         certificate = compiled.certificate

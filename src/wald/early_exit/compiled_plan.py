@@ -5,18 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Decisions, Packed
-from ..engine.rows import n_rows_of
-from ..models import AdditiveModel, Schema
+from ..models import AdditiveModel
 from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
 from ..plan import CertificateSize, Plan
+from ..sources import Schema, Source, source_of
+from ..sources.records import require_records
 from ..stopping import Certificate, StageScores
 from ..stopping.core.class_risks import by_code
 from ..utils.warn import warn_caller
@@ -28,7 +28,6 @@ from .locating import located
 from .lossless import FeatureRanges
 from .predictor import Predictor, Trace
 from .reader import RowReader
-from .records import require_records
 from .rows import Rows, refuse_half_precision
 from .self_check import Agreement, require_own_answers
 
@@ -139,7 +138,7 @@ class CompiledPlan:
                 f"The wrapped model is not the one that was planned and certified: {changed} Call fit again."
             )
 
-    def require_own_answers(self, X: Any = None) -> None:
+    def require_own_answers(self, source: Source | None = None) -> None:
         """Compare some answers with the wrapped object's own, on given rows or, for None, on rows at its thresholds.
 
         Raises
@@ -147,7 +146,7 @@ class CompiledPlan:
         ValueError
             If they differ by more than rounding explains.
         """
-        self.agreement = require_own_answers(self._predictor, X)
+        self.agreement = require_own_answers(self._predictor, source)
 
     # ---- labels ----------------------------------------------------------------------------------------------------
 
@@ -183,9 +182,9 @@ class CompiledPlan:
             See `EarlyExitClassifier.predict`.
         """
         self.require_unchanged()
-        rows = self._table(X) if check_input else X
-        with located(rows, self.model):
-            return self._answers(rows, budget, n_threads, groups)
+        source = self._source(X) if check_input else source_of(X)
+        with located(source, self.model):
+            return Answers(self._predictor, audited(self._predictor, self.monitor, source, n_threads, budget, groups))
 
     def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> Answers:
         """Answer one row in any form.
@@ -204,18 +203,15 @@ class CompiledPlan:
         else:
             return Answers(self._predictor, Decisions.of_one(*answer))
         self.require_unchanged()
-        model = self.model
-        row, is_table = self.reader.row(x)
-        if row is x:  # conversion does not change it
-            with located(np.asarray(x)[None], model):
+        row, source = self.reader.row(x)
+        with located(source, self.model):
+            if row is not None and row is x:  # conversion does not change it
                 raise failed
-        with located(row if is_table else row[None], model):
-            if not is_table:
-                # undecided rows go to the wrapped model, which expects its feature names
-                named = partial(self.reader.frame, row[None]) if self.by_proof else None
-                answer = audited_one(self._predictor, self.monitor, row, budget, group, named)
+            if row is not None:
+                answer = audited_one(self._predictor, self.monitor, row, budget, group, source)
                 return Answers(self._predictor, Decisions.of_one(*answer))
-            return self._answers(row, budget, 1, None if group is None else [group])
+            decided = audited(self._predictor, self.monitor, source, 1, budget, None if group is None else [group])
+        return Answers(self._predictor, decided)
 
     def predict_records(
         self,
@@ -230,23 +226,17 @@ class CompiledPlan:
         require_records(records, "predict_one", "predict")
         if len(records) == 0:
             return Answers(self._predictor, NOTHING)
-        rows = self.reader.frame(self.reader.records(records, "records[{}]".format))
-        with located(rows, self.model, "record"):
-            return self._answers(rows, budget, n_threads, groups)
-
-    def _answers(self, X: Any, budget: float | None, n_threads: int, groups: ArrayLike | None) -> Answers:
-        """Answer rows that were read."""
-        if self.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
-            return Answers(self._predictor, NOTHING)
-        return Answers(self._predictor, audited(self._predictor, self.monitor, X, n_threads, budget, groups))
+        source = self.reader.records(records, "records[{}]".format)
+        with located(source, self.model, "record"):
+            return Answers(self._predictor, audited(self._predictor, self.monitor, source, n_threads, budget, groups))
 
     def columns_by_stage(self) -> list[NDArray[np.intp]] | None:
         """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole."""
         return self._predictor.columns_by_stage()
 
-    def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Answers:
+    def first_stages(self, source: Source, n_stages: int, n_threads: int) -> Answers:
         """Answer rows by the first stages; those that they do not decide are `PENDING` or `NOT_FINITE`."""
-        return Answers(self._predictor, self._predictor.first_stages(X, n_stages, n_threads))
+        return Answers(self._predictor, self._predictor.first_stages(source, n_stages, n_threads))
 
     # ---- full scores -----------------------------------------------------------------------------------------------
 
@@ -260,22 +250,20 @@ class CompiledPlan:
         n_threads : int, default=1
         """
         self.require_unchanged()
-        X = self.reader.table(X)
-        refuse_half_precision(self.model, X)
-        found = self._by_engine(method, X, n_threads)
-        return self._by_estimator(method, X) if found is None else found
+        source = self.reader.source(X)
+        refuse_half_precision(self.model, source)
+        found = self._by_engine(method, source, n_threads)
+        return self._by_estimator(method, source) if found is None else found
 
     def proba_of_one(self, x: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities of one row in any form."""
         self.require_unchanged()
-        if self.model.links.predict_proba is not None:
-            row, is_table = self.reader.row(x)
-            table = row if is_table else row[None]
-            with located(table, self.model):
-                found = self._by_engine("predict_proba", table, 1)
-            if found is not None:
-                return np.asarray(found[0])
-        return np.asarray(self._by_estimator("predict_proba", self.reader.one(x))[0])
+        if self.model.links.predict_proba is None:
+            return np.asarray(self._by_estimator("predict_proba", self.reader.one(x))[0])
+        source = self.reader.row(x)[1]
+        with located(source, self.model):
+            found = self._by_engine("predict_proba", source, 1)
+        return np.asarray((self._by_estimator("predict_proba", source) if found is None else found)[0])
 
     def proba_of_records(self, records: Sequence[Mapping[str, Any]], n_threads: int = 1) -> NDArray[Any]:
         """The wrapped estimator's own probabilities of rows that are given as dicts."""
@@ -283,40 +271,39 @@ class CompiledPlan:
         require_records(records, "predict_proba_one", "predict_proba")
         if len(records) == 0:
             return np.empty((0, len(self.model.classes)))
-        rows = self.reader.records(records, "records[{}]".format)
-        with located(rows, self.model, "record"):
-            found = self._by_engine("predict_proba", rows, n_threads)
-            return self._by_estimator("predict_proba", self.reader.frame(rows)) if found is None else found
+        source = self.reader.records(records, "records[{}]".format)
+        with located(source, self.model, "record"):
+            found = self._by_engine("predict_proba", source, n_threads)
+            return self._by_estimator("predict_proba", source) if found is None else found
 
-    def _by_engine(self, method: str, X: Any, n_threads: int) -> NDArray[Any] | None:
+    def _by_engine(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
         """Scores by the engine; None where it has none of the same bits, or meets values that the estimator refuses."""
         link = getattr(self.model.links, method, None)
         if link is None:
             return None
-        scores = self._predictor.scores(X, n_threads)
+        scores = self._predictor.scores(source, n_threads)
         return None if np.isnan(scores).any() else np.asarray(link(scores))
 
-    def _by_estimator(self, method: str, X: Any) -> NDArray[Any]:
-        return np.asarray(getattr(self.model.estimator, method)(as_met(self.model, X)))
+    def _by_estimator(self, method: str, source: Source) -> NDArray[Any]:
+        return np.asarray(getattr(self.model.estimator, method)(as_met(self.model, source)))
 
     # ---- study -----------------------------------------------------------------------------------------------------
 
     def stage_scores(self, X: Any, n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Estimates at every stage and full scores, (n, T + 1), and the stage at which each row exits, (n,)."""
         self.require_unchanged()
-        rows = self._table(X)
-        with located(rows, self.model):
-            return self._predictor.trace(rows, n_threads)
+        source = self._source(X)
+        with located(source, self.model):
+            return self._predictor.trace(source, n_threads)
 
     def trace(self, x: Any, n_threads: int = 1) -> Trace:
         """Trace one row: score, thresholds and cost at every stage."""
         self.require_unchanged()
-        row = self.reader.one(x)
-        with located(row, self.model):
-            row = self.reader.table(row) if row is x else row  # a converted row was checked, and lost its names
-            scores, stage = self._predictor.trace(row, n_threads)
+        source = self.reader.one(x)
+        with located(source, self.model):
+            scores, stage = self._predictor.trace(source, n_threads)
             in_full = self.monitor is not None and self.monitor.answers_in_full
-            decided = self._predictor.predict(row, n_threads, None, full=in_full)
+            decided = self._predictor.predict(source, n_threads, None, full=in_full)
         low, high = self.plan.thresholds()
         answers = Answers(self._predictor, decided)
         costs, cost = self.plan.stage_costs, float(answers.costs[0])
@@ -329,14 +316,14 @@ class CompiledPlan:
     def read(self, X: Any) -> Rows:
         """Read and preprocess rows; all values must be finite."""
         self.require_unchanged()
-        rows = self._table(X)
-        with located(rows, self.model):
-            return Rows.of(self.model, rows)
+        source = self._source(X)
+        with located(source, self.model):
+            return Rows.of(self.model, source)
 
-    def _table(self, X: Any) -> Any:
-        """Give columns in the model's order."""
+    def _source(self, X: Any) -> Source:
+        """Read rows, with columns in the model's order."""
         with located(X, self.model):
-            return self.reader.table(X)
+            return self.reader.source(X)
 
     # ---- other promises --------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from ..models.planning import Precision
 from ..models.protocols import Columnwise, Summed
 from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
+from ..sources import Source, source_of
 from ..stopping import Walk
 from .full_model import as_met, predict_wrapped
 from .lossless import FeatureRanges
@@ -118,7 +119,7 @@ class Costs:
         ranges = FeatureRanges.of(self._model, self._request.rule)
         if ranges is None:
             return 0.0
-        rows, every = self._as_served(), np.arange(len(self._rows))
+        rows, every = source_of(self._as_served()), np.arange(len(self._rows))
         return seconds(lambda: ranges.violated_by(rows, every, 1))
 
     def _everything(self, packed: Packed, rows: Any) -> Callable[[], object]:
@@ -132,32 +133,32 @@ class Costs:
         return (*model, rows.dtype.str, self._request.columnar, density)
 
 
-def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
+def predict_time(model: AdditiveModel, source: Source, n_threads: int) -> float:
     """Seconds of a prediction by the wrapped model."""
     with threadpool_limits(n_threads):
-        return seconds(lambda: predict_wrapped(model, X), model.terms.planning.timed_repeats)
+        return seconds(lambda: predict_wrapped(model, source), model.terms.planning.timed_repeats)
 
 
-def full_time(model: AdditiveModel, X: Any, n_threads: int, at_least: float = 0.0) -> float:
+def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: float = 0.0) -> float:
     """Seconds of evaluating everything: by the wrapped model, or by the engine if that serves the full model.
 
     The engine runs for `at_least` seconds or longer.
     """
-    seconds_of_model = predict_time(model, X, n_threads)
+    seconds_of_model = predict_time(model, source, n_threads)
     if not model.terms.planning.rest.serves_full:
         return seconds_of_model
     whole = without_exits(model, pack(model.terms), NO_STAGES)
     repeats = model.terms.planning.timed_repeats
-    rows = preprocessed(model, X)
+    rows = preprocessed(model, source)
     by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, at_least)
-    return min(seconds_of_model, by_engine + _preprocessing_time(model, X))
+    return min(seconds_of_model, by_engine + _preprocessing_time(model, source))
 
 
-def _preprocessing_time(model: AdditiveModel, X: Any) -> float:
+def _preprocessing_time(model: AdditiveModel, source: Source) -> float:
     """Seconds of preprocessing."""
     if model.preprocessing is None:
         return 0.0
-    rows = as_met(model, X)
+    rows = as_met(model, source)
     return seconds(lambda: model.preprocessing.transform(rows))
 
 

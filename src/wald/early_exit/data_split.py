@@ -17,9 +17,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel, fitted_for_good
 from ..models.protocols import Comparing
+from ..sources import RawSource, Source
 from ..utils.figures import thousands
 from ..utils.label_types import require_one_type
 from ..utils.warn import warn_caller
@@ -50,14 +50,14 @@ class Split:
 
 def fitted_estimator(
     wrapper: BaseEstimator,
-    X: Any,
+    source: Source,
     y: Any,
     groups: ArrayLike | None,
     params: Mapping[str, Any],
     rng: np.random.Generator,
 ) -> tuple[Any, Indices]:
     """Return the fitted estimator whose labels are promised, and the rows it was not trained on."""
-    n = n_rows_of(X)
+    n = source.n_rows
     everything = np.arange(n)
     estimator = wrapper.estimator
     ready = fitted_for_good(estimator)
@@ -66,8 +66,8 @@ def fitted_estimator(
             raise ValueError(
                 f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
             )
-        if y is not None and n_rows_of(y) != n:
-            raise ValueError(f"y must have one label for each of the {n} rows of X. Got {n_rows_of(y)}.")
+        if y is not None and RawSource(y).n_rows != n:
+            raise ValueError(f"y must have one label for each of the {n} rows of X. Got {RawSource(y).n_rows}.")
         inner = estimator.estimator if ready is None else ready
         check_is_fitted(inner)
         return inner, everything
@@ -84,10 +84,8 @@ def fitted_estimator(
     require_one_type(y)
     if not hasattr(y, "shape"):
         y = np.asarray(y)
-    if n_rows_of(y) != n:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_rows_of(y)}."
-        )
+    if (n_labels := RawSource(y).n_rows) != n:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_labels}.")
     if _is_fitted(estimator):
         warn_caller(
             f"{type(estimator).__name__} is fitted already, and with y, a new one is trained on a random half of the "
@@ -96,17 +94,18 @@ def fitted_estimator(
         )
     train, rest = _halves(n, y, groups, rng)
     routed = process_routing(wrapper, "fit", **params).estimator.fit if _routing() else dict(params)
-    sliced = {name: take(v, train) if _per_row(v, n) else v for name, v in routed.items()}
+    sliced = {name: RawSource(v).take(train).rows if _per_row(v, n) else v for name, v in routed.items()}
+    labels = RawSource(y).take(train).rows
     weight = sliced.get("sample_weight")
-    if weight is not None and len(np.unique(np.asarray(take(y, train))[np.asarray(weight) != 0])) == 1:
+    if weight is not None and len(np.unique(np.asarray(labels)[np.asarray(weight) != 0])) == 1:
         raise ValueError(
             "sample_weight leaves one class in the random half of the rows that trains the estimator; it needs two."
         )
     try:
-        return clone(estimator).fit(take(X, train), take(y, train), **sliced), rest
+        return clone(estimator).fit(source.take(train).rows, labels, **sliced), rest
     except (ValueError, TypeError) as error:
         if not hasattr(estimator, "steps"):  # the transformers of a pipeline may accept such values
-            locate(error, X, None, getattr(wrapper, "feature_names_in_", None))
+            locate(error, source, None, getattr(wrapper, "feature_names_in_", None))
         raise
 
 
@@ -187,7 +186,7 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any) -> None:
     Z : array or CSR
         Preprocessed rows.
     """
-    comparing, n = Comparing.of(model.terms), n_rows_of(Z)
+    comparing, n = Comparing.of(model.terms), Z.shape[0]
     if comparing is None or n == 0:
         return
     training = comparing.training_rows()

@@ -13,17 +13,14 @@ import math
 from collections.abc import Callable, Collection
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..engine import Cascade, Status
-from ..engine.frames import numbers_of
-from ..engine.rows import n_rows_of, pieces, take
 from ..models import AdditiveModel
 from ..models.protocols import Bounded
+from ..sources import Source, source_of
 from ..utils.labels import codes_of_labels
 
 #: Number of copies of a tied row in a call of the wrapped model. The kernels of common BLAS libraries process so many
@@ -50,74 +47,75 @@ class FullModel:
         self.model, self._cascade = model, cascade
         self._products = _products(model)
 
-    def predict(self, X: Any) -> Codes:
+    def predict(self, source: Source) -> Codes:
         """Codes of the labels that the wrapped estimator predicts in one call for these rows."""
-        return codes_of(self.model, predict_wrapped(self.model, X))
+        return codes_of(self.model, predict_wrapped(self.model, source))
 
-    def at_ties(self, X: Any) -> Codes:
+    def at_ties(self, source: Source) -> Codes:
         """Codes of the own labels of rows that lie within rounding of a tie."""
         model = self.model
-        X = as_met(model, X)
         # a model loaded from a file has no leaf and predicts by the engine
-        alone = model.row_by_row == "always" or (model.row_by_row == "sparse" and sparse.issparse(X))
+        alone = model.row_by_row == "always" or (model.row_by_row == "sparse" and source.is_sparse)
         if model.leaf is None or (alone and model.preprocessing is None) or model.row_by_row == "always":
-            return self.predict(X)
-        if model.preprocessing is not None or sparse.issparse(X):
-            copies = (take(X, np.full(COPIES, i)) for i in range(n_rows_of(X)))
+            return self.predict(source)
+        if model.preprocessing is not None or source.is_sparse:
+            copies = (source.take(np.full(COPIES, i)) for i in range(source.n_rows))
             return np.array([self.predict(rows)[0] for rows in copies], dtype=np.int32)
-        rows, inverse = _distinct(_values(X))
+        rows, inverse = _distinct(_values(as_met(model, source)))
         if self._products is None:
-            codes = np.array([self.predict(np.repeat(row[None], COPIES, axis=0))[0] for row in rows], dtype=np.int32)
+            copies = (source_of(np.repeat(row[None], COPIES, axis=0)) for row in rows)
+            codes = np.array([self.predict(same)[0] for same in copies], dtype=np.int32)
         else:
             codes = model.decision.answers(self._products(rows).astype(np.float64))
         return codes[inverse]
 
-    def evaluated(self, preprocessed: Any, raw: Any, n_threads: int) -> tuple[Codes, Statuses]:
+    def evaluated(self, preprocessed: Any, raw: Source, n_threads: int) -> tuple[Codes, Statuses]:
         """Codes and status of rows that the engine evaluates in full.
 
         Parameters
         ----------
-        preprocessed : rows
-        raw : the same rows before preprocessing
+        preprocessed : Source, array or CSR matrix
+        raw : Source
+            The same rows before preprocessing.
         n_threads : int
         """
         codes, ledger = self._cascade.predict(preprocessed, 0, "full", n_threads)
         left = np.flatnonzero(~ledger.settled)
         if len(left):
-            codes[left], ledger.status[left] = self.at_ties(take(raw, left)), Status.HANDED_OVER
+            codes[left], ledger.status[left] = self.at_ties(raw.take(left)), Status.HANDED_OVER
         return codes, ledger.status
 
     # ---- many rows of a linear model, by one matrix product --------------------------------------------------------
 
-    def by_products(self, X: Any, n_threads: int) -> tuple[Codes, Statuses] | None:
+    def by_products(self, source: Source, n_threads: int) -> tuple[Codes, Statuses] | None:
         """Codes and status of all rows from one matrix product of the wrapped model; ties are labelled one by one.
 
         None if the model does not score by a matrix product, or if a value is not finite.
         """
         if not self.model.by_product or self.model.leaf is None:
             return None
-        X, model = as_met(self.model, X), self.model
-        Z = X if model.preprocessing is None else model.preprocessing.transform(X)
+        X, model = as_met(self.model, source), self.model
+        Z = source_of(X if model.preprocessing is None else model.preprocessing.transform(X))
         most, working = 0.0, 0.0
-        if not sparse.issparse(Z):  # products with sparse rows add up in a fixed order
-            for piece in pieces(Z):
-                largest = piece.rows.largest_magnitude(n_threads)
+        if not Z.is_sparse:  # products with sparse rows add up in a fixed order
+            for block in Z.blocks():
+                largest = block.rows.largest_magnitude(n_threads)
                 if not np.isfinite(largest):
                     return None
-                most, working = max(most, largest), max(working, model.working_precision(piece.dtype))
-        with sklearn.config_context(assume_finite=not sparse.issparse(Z)):  # dense rows were checked above
-            scores = _own_scores(model, Z)
-        exact, bounded = sparse.issparse(Z), Bounded.of(model.terms)
+                most, working = max(most, largest), max(working, model.working_precision(block.dtype))
+        with sklearn.config_context(assume_finite=not Z.is_sparse):  # dense rows were checked above
+            scores = _own_scores(model, Z.rows)
+        exact, bounded = Z.is_sparse, Bounded.of(model.terms)
         error = 0.0 if exact else math.inf if bounded is None else bounded.score_error(most, working)
         table = scores if scores.ndim == 2 else scores[:, np.newaxis]
         codes, status = self._cascade.decide(np.ascontiguousarray(table), 2 * error)
         unsure = np.flatnonzero(status == Status.HANDED_OVER)
         if len(unsure):
-            rows = take(X, unsure)
-            if sparse.issparse(Z):
+            rows = source.take(unsure)
+            if exact:
                 codes[unsure] = self.at_ties(rows)
             else:
-                codes[unsure], status[unsure] = self.evaluated(take(Z, unsure), rows, n_threads)
+                codes[unsure], status[unsure] = self.evaluated(Z.take(unsure), rows, n_threads)
         return codes, status
 
 
@@ -126,7 +124,7 @@ def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
     return codes_of_labels(model.classes, labels).astype(np.int32)
 
 
-def as_met(model: AdditiveModel, X: Any) -> Any:
+def as_met(model: AdditiveModel, source: Source) -> Any:
     """Rows as the wrapped model receives them.
 
     Transformers receive what the user gave. Other models receive float64 in place of float16, of extended precision, of
@@ -134,20 +132,8 @@ def as_met(model: AdditiveModel, X: Any) -> Any:
     in place of Arrow's. Models that convert other floats to float32 by themselves do so.
     """
     if model.preprocessing is not None and not model.own_steps:
-        return X
-    single = model.terms.accepts.conversion.integers.type is np.float32
-    if isinstance(X, np.ndarray) or sparse.issparse(X):
-        if X.dtype.kind == "O":
-            return numbers_of(X)
-        return X.astype(np.float64) if _becomes_float64(X.dtype) and not single else X
-    if nw.dependencies.is_pandas_dataframe(X):
-        coded = _columns_of_categories(model)
-        odd = [c for c, dtype in enumerate(X.dtypes) if c not in coded and _is_odd(X, c, dtype, single)]
-        if odd:
-            X = X.copy(deep=False)
-            for c in odd:
-                X.isetitem(c, _as_numpy(X.iloc[:, c].to_numpy()))
-    return X
+        return source.rows
+    return source.plain(model.terms.accepts.conversion.integers.type is np.float32, _columns_of_categories(model))
 
 
 def _columns_of_categories(model: AdditiveModel) -> Collection[int]:
@@ -158,37 +144,17 @@ def _columns_of_categories(model: AdditiveModel) -> Collection[int]:
     return step.places or range(step.n_features_in_)  # all, where the model does not say which
 
 
-def _is_odd(X: Any, c: int, dtype: Any, single: bool) -> bool:
-    """Whether column c of a pandas frame must become an array of NumPy's floats."""
-    if isinstance(dtype, np.dtype):
-        return dtype.kind == "O" or (_becomes_float64(dtype) and not single)
-    if hasattr(dtype, "pyarrow_dtype"):  # LightGBM refuses such columns, with missing values or without
-        return dtype.kind in "biuf" or str(dtype).startswith("decimal")
-    return str(dtype) != "category" and dtype.kind in "biuf" and bool(X.iloc[:, c].isna().any())
-
-
-def _as_numpy(column: NDArray[Any]) -> NDArray[Any]:
-    if column.dtype.kind == "O":
-        return numbers_of(column)
-    return column.astype(np.float64) if _becomes_float64(column.dtype) else column
-
-
-def _becomes_float64(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind == "f" and dtype.type not in (np.float32, np.float64)
-
-
-def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
+def predict_wrapped(model: AdditiveModel, source: Source) -> NDArray[Any]:
     """Labels that the wrapped estimator predicts in one call for these rows.
 
     A kernel machine that was trained on dense rows refuses sparse ones, so they are made dense.
     """
-    X = as_met(model, X)
-    if not (model.dense_only and sparse.issparse(X)) or model.preprocessing is not None or model.centres:
+    X = as_met(model, source)
+    if not (model.dense_only and source.is_sparse) or model.preprocessing is not None or model.centres:
         return np.asarray(model.estimator.predict(X))
-    rows = X.tocsr()
-    step = max(1, COPIED_BYTES // (8 * max(1, rows.shape[1])))
-    starts = range(0, max(1, rows.shape[0]), step)
-    return np.concatenate([model.estimator.predict(rows[start : start + step].toarray()) for start in starts])
+    step = max(1, COPIED_BYTES // (8 * max(1, X.shape[1])))
+    starts = range(0, max(1, X.shape[0]), step)
+    return np.concatenate([model.estimator.predict(X[start : start + step].toarray()) for start in starts])
 
 
 # ---- the wrapped model's arithmetic --------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
-from ..engine.rows import Conversion, pieces
 from ..models import AdditiveModel
 from ..models.protocols import Bounded, bounds
 from ..plan import Recipe
 from ..plan.moments import Floats
+from ..sources import Conversion, Source, source_of
 from ..stopping import Rule
 
 
@@ -79,7 +79,7 @@ class FeatureRanges:
 
     def require(self, X: Any) -> None:
         """Raise ValueError if a value of an array or CSR matrix lies outside."""
-        outside = np.flatnonzero(self.violated_by(X, np.arange(X.shape[0]), 1))
+        outside = np.flatnonzero(self.violated_by(source_of(X), np.arange(X.shape[0]), 1))
         if len(outside):
             row = X[outside[:1]]
             values = np.ravel(row.toarray() if sparse.issparse(row) else row)
@@ -90,20 +90,20 @@ class FeatureRanges:
                 "for all rows."
             )
 
-    def violated_by(self, X: Any, rows: NDArray[np.int64], n_threads: int) -> NDArray[np.bool_]:
+    def violated_by(self, source: Source, rows: NDArray[np.int64], n_threads: int) -> NDArray[np.bool_]:
         """Whether each of some rows holds a value outside; infinity is outside, and NaN where it is not filled.
 
         Parameters
         ----------
-        X : rows in any container
+        source : Source
         rows : int64 ndarray
             Numbers of the rows, ascending.
         n_threads : int
         """
         found = []
-        for piece in pieces(X, self._conversion):
-            here = slice(*np.searchsorted(rows, (piece.start, piece.stop)))
-            found.append(self._ranges.outside(piece.rows, rows[here] - piece.start, n_threads))
+        for block in source.blocks(self._conversion):
+            here = slice(*np.searchsorted(rows, (block.start, block.start + len(block))))
+            found.append(self._ranges.outside(block.rows, rows[here] - block.start, n_threads))
         return found[0] if len(found) == 1 else np.concatenate(found)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.rows import n_rows_of, take, to_array
 from ..models.protocols import Stepped
+from ..sources import Source, source_of
 from .predictor import Predictor
 
 #: Numbers of rows at thresholds of the model, and of segments that are searched for a change of the label.
@@ -24,18 +24,18 @@ ENGINE_SECONDS, FEWEST = 0.002, 4
 Floats = NDArray[np.float64]
 
 
-def made_rows(predictor: Predictor, Z: Any) -> Any:
+def made_rows(predictor: Predictor, Z: Source | None) -> Any:
     """Rows at the model's thresholds, and near a change of the label between these and preprocessed rows; or None."""
     terms = predictor.model.terms
     ends = None
     if Z is not None:
-        ends = to_array(Z, terms.accepts.conversion)
-        if not sparse.issparse(ends):
+        ends = Z.array(terms.accepts.conversion)
+        if not Z.is_sparse:
             ends = np.asarray(ends, dtype=np.float64 if ends.dtype.kind != "f" else ends.dtype)
     stepped = Stepped.of(terms)
     made = None if stepped is None else stepped.at_thresholds(THRESHOLD_ROWS, np.random.default_rng(0))
     if made is not None:
-        made = made[: affordable(predictor, made)]
+        made = made[: affordable(predictor, source_of(made))]
         ends = made if ends is None or sparse.issparse(ends) else np.vstack([ends, made])
     near = None if ends is None else _near_a_change(predictor, ends)
     parts = [rows for rows in (made, near) if rows is not None]
@@ -54,10 +54,9 @@ def stacked(parts: list[Any]) -> Any:
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
 
 
-def affordable(predictor: Predictor, Z: Any) -> int:
+def affordable(predictor: Predictor, Z: Source) -> int:
     """Number of preprocessed rows that the engine evaluates in time; the wrapped object is slower, but not by much."""
-    n = n_rows_of(Z)
-    few = take(Z, np.arange(min(n, FEWEST)))
+    n, few = Z.n_rows, Z.take(slice(FEWEST))
     spent = np.inf
     for _ in range(2):  # the first call may be slow
         start = time.perf_counter()

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from ..engine.rows import n_rows_of
 from ..models import AdditiveModel
 from ..models.families import family_of
 from ..models.protocols import Delegating
 from ..models.wrappers import peel
 from ..outputs import Labels
+from ..sources import Source
 from .full_model import as_met, keeping_rows
 from .predictor import Predictor
 
@@ -66,12 +65,13 @@ class Reference:
         """The object whose methods are called."""
         return self._model.estimator if self._raw else self._model.leaf
 
-    def met(self, rows: Any) -> Any:
+    def met(self, source: Source) -> Any:
         """Rows as the object gets them."""
         if self._raw:
             model = self._model
-            dense = model.dense_only and sparse.issparse(rows) and model.preprocessing is None and not model.centres
-            return rows.toarray() if dense else as_met(model, rows)
+            dense = model.dense_only and source.is_sparse and model.preprocessing is None and not model.centres
+            return source.rows.toarray() if dense else as_met(model, source)
+        rows = source.rows
         for step in self._model.steps:
             rows = keeping_rows(step).transform(rows)
         return rows
@@ -100,24 +100,24 @@ class Reference:
         joint = not model.ruled and hasattr(model.leaf, "predict_joint_log_proba")
         return "predict_log_proba" if joint and hasattr(asked, "predict_log_proba") else None
 
-    def ask(self, rows: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    def ask(self, source: Source) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Its labels, and what its `method` answers; work that both share is done once."""
-        rows = self.met(rows)
+        rows = self.met(source)
         if self.method is None:
             return np.ravel(self.estimator.predict(rows)), None
         heard: list[Any] = []
         asked = _overheard(self.estimator, self.method, heard)
         labels = np.ravel(asked.predict(rows))
-        if len(heard) != 1 or n_rows_of(heard[0]) != len(labels):
+        if len(heard) != 1 or len(heard[0]) != len(labels):
             heard = [getattr(asked, self.method)(rows)]
         return labels, np.asarray(heard[0])
 
     def judge(
         self,
-        rows: Any,
-        Z: Any,
+        rows: Source,
+        Z: Source,
         answers: tuple[NDArray[Any], NDArray[Any] | None],
-        name: Callable[[Any, int], str],
+        name: Callable[[Source, int], str],
     ) -> bool:
         """Raise ValueError if its answers for rows are not those of the engine for these rows, preprocessed.
 
@@ -231,11 +231,11 @@ def _largest(numbers: NDArray[Any]) -> float:
     return float(finite.max(initial=0.0))
 
 
-def shown(rows: Any, i: int) -> str:
-    """The first values of row i, for messages."""
-    row = np.ravel(rows[i].toarray() if sparse.issparse(rows) else rows[i])
-    numbers = ", ".join(f"{value:.17g}" for value in row[:8].tolist())
-    return f"[{numbers}{', ...' if len(row) > 8 else ''}]"
+def shown(rows: Source, i: int) -> str:
+    """A row in a message."""
+    row = rows.row(i)
+    numbers = ", ".join(f"{value:.17g}" for value in row[:8])
+    return f"the row [{numbers}{', ...' if len(row) > 8 else ''}]"
 
 
 def _message(model: AdditiveModel, method: str, row: str, own: Any, ours: Any) -> str:

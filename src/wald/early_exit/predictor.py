@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..engine import AtEnd, Decisions, Ledger, Packed, PythonTerms, Status
-from ..engine.rows import PREPROCESSED_ROWS, by_columns, n_rows_of, take, to_array
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import Plan
+from ..sources import ArraySource, Source, source_of
+from .answers import NOTHING
 from .full_model import FullModel
 from .lossless import FeatureRanges
 from .rows import check_finite, preprocessed, refuse_half_precision
 
 #: Up to this number of rows the engine evaluates everything, because an estimator's input checks would dominate.
 FEW_ROWS = 128
+
+#: Number of rows that preprocessing transforms at a time.
+PREPROCESSED_ROWS = 16384
 
 Codes = NDArray[np.int32]
 
@@ -102,36 +105,39 @@ class Predictor:
 
     # ---- many rows -------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, n_threads: int, budget: float | None, *, full: bool = False) -> Decisions:
+    def predict(self, source: Source, n_threads: int, budget: float | None, *, full: bool = False) -> Decisions:
         """Decide rows; the wrapped model labels those that the engine leaves undecided.
 
         `full`: without early exits.
         """
         if self.model.preprocessing is None:
-            refuse_half_precision(self.model, X)
+            refuse_half_precision(self.model, source)
+        elif source.n_rows == 0:  # transformers refuse empty input
+            return NOTHING
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
-        if n_stages == 0 or (sparse.issparse(X) and self.model.centres):
-            everything = self._everything(X, n_threads)
+        if n_stages == 0 or (source.is_sparse and self.model.centres):
+            everything = self._everything(source, n_threads)
             if everything is not None:
                 return everything
-        decided = Decisions.concatenated(list(self._answers(X, n_stages, at_end, n_threads)))
+        parts = self._preprocessed(source)
+        decided = Decisions.concatenated([self._cascade.predict(Z, n_stages, at_end, n_threads) for Z in parts])
         if n_stages > 0 and at_end != "answer":
-            self._undo_unsafe_exits(X, decided.ledger, n_threads)
+            self._undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.settled.all():
-            self._hand_over(X, decided, n_threads)
+            self._hand_over(source, decided, n_threads)
         return decided
 
-    def _everything(self, X: Any, n_threads: int) -> Decisions | None:
+    def _everything(self, source: Source, n_threads: int) -> Decisions | None:
         """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
-        if sparse.issparse(X) and self.model.centres and self.model.preprocessing is None:
-            return self._in_full(self._full.predict(X), Status.HANDED_OVER)  # its steps do not centre sparse rows
-        if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
+        if source.is_sparse and self.model.centres and self.model.preprocessing is None:
+            return self._in_full(self._full.predict(source), Status.HANDED_OVER)  # its steps do not centre sparse rows
+        if source.n_rows <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":
-            return self._in_full(self._full.predict(X), Status.HANDED_OVER)
+            return self._in_full(self._full.predict(source), Status.HANDED_OVER)
         if self.by_proof and self._rest is Rest.ENGINE_OR_ONE_CALL:
-            return self._in_full(self._full.predict(X), Status.FULL)
-        found = self._full.by_products(X, n_threads)
+            return self._in_full(self._full.predict(source), Status.FULL)
+        found = self._full.by_products(source, n_threads)
         return None if found is None else self._in_full(*found)
 
     def _in_full(self, codes: Codes, status: NDArray[np.uint8] | Status) -> Decisions:
@@ -155,26 +161,18 @@ class Predictor:
             return 0, self._at_end
         return self.plan.n_stages, self._at_end
 
-    def _answers(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Iterator[Decisions]:
-        for rows in self._preprocessed(X):
-            yield self._cascade.predict(rows, n_stages, at_end, n_threads)
-
-    def _preprocessed(self, X: Any) -> Iterator[Any]:
-        """Rows for the engine, in pieces if they must be preprocessed."""
+    def _preprocessed(self, source: Source) -> Iterator[Source]:
+        """Rows for the engine, in parts if they must be preprocessed."""
         if self.model.preprocessing is None:
-            yield X
+            yield source
             return
-        n = n_rows_of(X)
-        for start in range(0, max(1, n), PREPROCESSED_ROWS):
-            whole = n <= PREPROCESSED_ROWS
-            some = X if whole else take(X, np.arange(start, min(n, start + PREPROCESSED_ROWS)))
-            yield preprocessed(self.model, some)
+        for part in source.parts(PREPROCESSED_ROWS):
+            yield preprocessed(self.model, part)
 
-    def scores(self, X: Any, n_threads: int) -> NDArray[np.float64]:
+    def scores(self, source: Source, n_threads: int) -> NDArray[np.float64]:
         """Full scores of rows; NaN for rows that the engine refuses."""
-        read, conversion = self._cascade.columns_read(None), self.model.terms.accepts.conversion
-        held = (by_columns(rows, read, conversion) for rows in self._preprocessed(X))
-        parts = [self._packed.scores(rows, lambda dtype: 0.0, n_threads)[0] for rows in held]
+        read, rows = self._cascade.columns_read(None), self._preprocessed(source)
+        parts = [self._packed.scores(Z, lambda dtype: 0.0, n_threads, needed=read)[0] for Z in rows]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def full_scores(self, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -210,71 +208,71 @@ class Predictor:
         found.append(range(self.model.terms.n_features) if in_full is None else in_full)
         return [np.unique(np.array(columns, dtype=np.intp)) for columns in found]
 
-    def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Decisions:
+    def first_stages(self, source: Source, n_stages: int, n_threads: int) -> Decisions:
         """Decide rows by the first stages; the status of a row that they do not decide is `PENDING` or `NOT_FINITE`."""
         if self._ranges is not None:
             raise ValueError("The exits of this plan rely on the ranges of all columns: its rows are read whole.")
-        return self._cascade.predict(X, n_stages, "pending", n_threads)
+        return self._cascade.predict(source, n_stages, "pending", n_threads)
 
-    def _undo_unsafe_exits(self, X: Any, ledger: Ledger, n_threads: int) -> None:
+    def _undo_unsafe_exits(self, source: Source, ledger: Ledger, n_threads: int) -> None:
         """Undo the exits of rows with a value outside of the ranges, in columns that were read or in others."""
         if self._ranges is None:
             return
         exited = np.flatnonzero(ledger.status == Status.EARLY)
         if len(exited):
-            unsafe = exited[self._ranges.violated_by(X, exited, n_threads)]
+            unsafe = exited[self._ranges.violated_by(source, exited, n_threads)]
             ledger.status[unsafe], ledger.stages[unsafe] = Status.PENDING, self.plan.n_stages
             ledger.paid[unsafe] = self.plan.full_cost
 
-    def _hand_over(self, X: Any, decided: Decisions, n_threads: int) -> None:
+    def _hand_over(self, source: Source, decided: Decisions, n_threads: int) -> None:
         """Label the rows without a label by the wrapped model; raise if one of them is not finite."""
         codes, (_, _, status) = decided
         bad = np.flatnonzero((status == Status.NOT_FINITE) | (status == Status.HANDED_OVER))
         if len(bad) and self.model.preprocessing is None:
-            check_finite(self.model, take(X, bad))
+            check_finite(self.model, source.take(bad))
         if self._rest is not Rest.MODEL and self.model.preprocessing is None:
             pending = np.flatnonzero(status == Status.PENDING)
             if len(pending):
-                rows = take(X, pending)
+                rows = source.take(pending)
                 check_finite(self.model, rows)
                 codes[pending], status[pending] = self._full.evaluated(rows, rows, n_threads)
         else:
             bad = np.flatnonzero(~decided.ledger.settled)
         if len(bad):
-            codes[bad], status[bad] = self._full.at_ties(take(X, bad)), Status.HANDED_OVER
+            codes[bad], status[bad] = self._full.at_ties(source.take(bad)), Status.HANDED_OVER
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 
     def predict_one(
-        self, x: NDArray[Any], budget: float | None, *, full: bool = False, named: Callable[[], Any] | None = None
+        self, x: NDArray[Any], budget: float | None, *, full: bool = False, source: Source | None = None
     ) -> tuple[int, int, float, int]:
         """Code, stage, cost and status of one row; with `full`, without early exits.
 
-        `named` makes the row with the names of its columns, for the wrapped model.
+        `source` has the row with the names of its columns, for the wrapped model.
         """
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if self.model.preprocessing is not None:
             if not isinstance(x, np.ndarray):  # x[None] would add a key to a defaultdict
                 raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
-            return self.predict(x[None], 1, budget, full=full).first
+            return self.predict(source or ArraySource(x[None]), 1, budget, full=full).first
         working = self._precision.get(x.dtype)
         if working is None:
             raise TypeError(f"x must be a float32, float64 or uint8 array. Got {x.dtype}.")
         answer = self._cascade.predict_one(x, n_stages, at_end, working)
         if answer[3] < Status.HANDED_OVER and self._ranges is None:
             return answer
-        decided = Decisions.of_one(*answer)
+        decided, source = Decisions.of_one(*answer), source or ArraySource(x[None])
         if n_stages > 0 and at_end != "answer":
-            self._undo_unsafe_exits(x[None], decided.ledger, 1)
+            self._undo_unsafe_exits(source, decided.ledger, 1)
         if not decided.ledger.settled[0]:
-            self._hand_over(x[None] if named is None else named(), decided, 1)
+            self._hand_over(source, decided, 1)
         return decided.first
 
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
-    def trace(self, X: Any, n_threads: int) -> tuple[NDArray[np.float64], Codes]:
+    def trace(self, source: Source, n_threads: int) -> tuple[NDArray[np.float64], Codes]:
         """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
-        Z = to_array(preprocessed(self.model, X), self.model.terms.accepts.conversion)
+        Z = source_of(preprocessed(self.model, source).array(self.model.terms.accepts.conversion))
         check_finite(self.model, Z)
         early = self._cascade.trace(Z, n_threads).margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..models import AdditiveModel
 from ..plan import Plan
 from ..plan.timing import seconds, wait_for_rest
+from ..sources import Source
 from ..stopping import Certificate, StageScores
 from .certification import Promise, evaluating_everything, expected_cost
 from .costs import full_time
@@ -53,7 +54,7 @@ def kept_if_faster(
     plan: Plan,
     trial: Plan,
     validation: StageScores,
-    X: Any,
+    source: Source,
     promise: Promise,
     n_threads: int,
 ) -> tuple[Certificate, Plan]:
@@ -69,7 +70,7 @@ def kept_if_faster(
         The plan as the validation rows alone place it. It is timed, so that the certificate has no say.
     validation : StageScores
         Stage scores of the validation rows.
-    X : rows for the wrapped estimator
+    source : Source
         Enough rows for stable times.
     promise : Promise
     n_threads : int
@@ -85,9 +86,9 @@ def kept_if_faster(
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     predictor = Predictor(model, trial, promise.rule.needs.lossless, ranges=FeatureRanges.of(model, promise.rule))
     races = ON_ENGINE if model.terms.planning.rest.serves_full else ON_MODEL
-    ratios = [_worst_ratio(predictor, X, n_threads)]
+    ratios = [_worst_ratio(predictor, source, n_threads)]
     if ratios[0] >= races.at_once:  # perhaps because the machine was busy for a moment
-        ratios += [_worst_ratio(predictor, X, n_threads) for _ in range(races.more)]
+        ratios += [_worst_ratio(predictor, source, n_threads) for _ in range(races.more)]
     ratio = median(ratios)
     plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=races.limit))
     if ratio < races.limit:
@@ -95,18 +96,18 @@ def kept_if_faster(
     return evaluating_everything(model, plan, validation, promise, "the plan was not clearly faster than the model")
 
 
-def _worst_ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
-    return max(_ratio(predictor, X, threads) for threads in {1, n_threads})
+def _worst_ratio(predictor: Predictor, source: Source, n_threads: int) -> float:
+    return max(_ratio(predictor, source, threads) for threads in {1, n_threads})
 
 
-def _ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
+def _ratio(predictor: Predictor, source: Source, n_threads: int) -> float:
     """Time of the plan as a multiple of the full model's, with equal numbers of threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names that X lacks; fit has issued them
-        own = full_time(predictor.model, X, n_threads, ENGINE_SECONDS)
+        own = full_time(predictor.model, source, n_threads, ENGINE_SECONDS)
         wait_for_rest()
         ours = seconds(
-            lambda: predictor.labels(predictor.predict(X, n_threads, None)[0]),
+            lambda: predictor.labels(predictor.predict(source, n_threads, None)[0]),
             predictor.model.terms.planning.timed_repeats,
             ENGINE_SECONDS,
         )

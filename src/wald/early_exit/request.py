@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Cascade, Packed, Stages
-from ..engine.rows import is_columnar
 from ..models import AdditiveModel
 from ..models.protocols import Sharing
+from ..sources import Source
 from ..stopping import Rule
 from ..stopping.core.boundary import Protect
 from .parameters import Parameters
@@ -39,7 +39,7 @@ class Request:
         cls,
         given: Parameters,
         model: AdditiveModel,
-        X: Any,
+        source: Source,
         rule: Rule,
         protect: Protect,
         n_threads: int,
@@ -57,7 +57,7 @@ class Request:
             feature_costs=given.feature_costs,
             feature_groups=given.feature_groups,
             names=model.schema.array,
-            columnar=model.preprocessing is None and is_columnar(X),
+            columnar=model.preprocessing is None and source.is_columnar,
             n_threads=n_threads,
             rng=rng,
         )

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from ..engine.frames import is_half_precision
-from ..engine.rows import take, to_array
 from ..models import AdditiveModel
+from ..sources import Source, source_of
 from .full_model import as_met
 
 
@@ -23,23 +21,23 @@ class Rows:
 
     Parameters
     ----------
-    raw : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
+    raw : Source
         Rows for the wrapped estimator.
     preprocessed : array or CSR of shape (n_rows, n_features)
         Rows for the terms, after the steps of a pipeline that are not folded into the terms.
     groups : ndarray of shape (n_rows,) or None, default=None
     """
 
-    raw: Any
+    raw: Source
     preprocessed: Any
     groups: NDArray[Any] | None = None
 
     @classmethod
-    def of(cls, model: AdditiveModel, X: Any, groups: ArrayLike | None = None) -> Rows:
+    def of(cls, model: AdditiveModel, source: Source, groups: ArrayLike | None = None) -> Rows:
         """Preprocess rows for a model; raises ValueError if a preprocessed value is not finite."""
-        Z = to_array(preprocessed(model, X), model.terms.accepts.conversion)
-        check_finite(model, Z)
-        return cls(X, Z, None if groups is None else np.asarray(groups))
+        Z = preprocessed(model, source).array(model.terms.accepts.conversion)
+        check_finite(model, source_of(Z))
+        return cls(source, Z, None if groups is None else np.asarray(groups))
 
     def __len__(self) -> int:
         return int(self.preprocessed.shape[0])
@@ -47,7 +45,7 @@ class Rows:
     def take(self, indices: NDArray[np.intp]) -> Rows:
         """Some rows, in this order."""
         groups = None if self.groups is None else self.groups[indices]
-        return Rows(take(self.raw, indices), self.preprocessed[indices], groups)
+        return Rows(self.raw.take(indices), self.preprocessed[indices], groups)
 
     def first(self, n: int) -> Rows:
         """The first n rows."""
@@ -62,7 +60,7 @@ class Rows:
             yield self.take(np.arange(start, min(len(self), start + size)))
 
 
-def preprocessed(model: AdditiveModel, X: Any) -> Any:
+def preprocessed(model: AdditiveModel, source: Source) -> Source:
     """Apply the steps of a pipeline that are not folded into the terms.
 
     Raises
@@ -72,35 +70,35 @@ def preprocessed(model: AdditiveModel, X: Any) -> Any:
         terms include a step.
     """
     if model.preprocessing is not None:
-        X = model.preprocessing.transform(as_met(model, X))
-    refuse_half_precision(model, X)
-    if sparse.issparse(X) and model.centres:
+        source = source_of(model.preprocessing.transform(as_met(model, source)))
+    refuse_half_precision(model, source)
+    if source.is_sparse and model.centres:
         raise ValueError(
             "X is sparse, but the plan was made on dense rows, and a step of the pipeline centres columns. Give "
             "dense rows here, or call fit on sparse rows."
         )
-    return X
+    return source
 
 
-def refuse_half_precision(model: AdditiveModel, X: Any) -> None:
+def refuse_half_precision(model: AdditiveModel, source: Source) -> None:
     """Refuse float16 rows for a model whose terms include a scaler or an imputer.
 
     These steps compute in float16 then, with errors of a thousandth, and the terms do not.
     """
-    if model.folded and is_half_precision(X):
+    if model.folded and source.is_half:
         raise ValueError(
             "X is of dtype float16, in which the pipeline's scaler or imputer would compute, with errors of a "
             "thousandth. Give X.astype(numpy.float32)."
         )
 
 
-def check_finite(model: AdditiveModel, X: Any) -> None:
+def check_finite(model: AdditiveModel, source: Source) -> None:
     """Raise scikit-learn's own error for infinity and NaN, for what of them the model does not take."""
     if model.terms.accepts.infinity and model.allow_nan:
         return
-    rows = to_array(X)
+    rows = source.array()
     assert_all_finite(
-        rows.data if sparse.issparse(rows) else rows,
+        rows.data if source.is_sparse else rows,
         allow_nan=model.allow_nan,
         estimator_name="EarlyExitClassifier",
         input_name="X",

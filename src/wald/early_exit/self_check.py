@@ -17,9 +17,9 @@ import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.rows import n_rows_of, take
 from ..models import TreeClassifier
 from ..models.protocols import Delegating
+from ..sources import ArraySource, Source, SparseSource, source_of
 from .made_rows import affordable, made_rows, stacked, with_and_without_nan
 from .own_answers import Reference, plain, shown
 from .predictor import Predictor
@@ -44,7 +44,7 @@ class Agreement:
         return f"checked against the wrapped model on {self.n_rows} rows: {same} agree"
 
 
-def require_own_answers(predictor: Predictor, X: Any = None) -> Agreement:
+def require_own_answers(predictor: Predictor, source: Source | None = None) -> Agreement:
     """Compare the engine's full answers with the wrapped object's own.
 
     Nothing is compared for a model that was loaded without its object, whose labels are the engine's.
@@ -52,7 +52,7 @@ def require_own_answers(predictor: Predictor, X: Any = None) -> Agreement:
     Parameters
     ----------
     predictor : Predictor
-    X : rows for the wrapped estimator or None, default=None
+    source : Source or None, default=None
         Some of these rows are compared, and rows made from them, near a change of the label. None: only rows at the
         thresholds of the model, where it has some, and, for a vote, what it makes of answers that are made up.
 
@@ -75,20 +75,18 @@ def require_own_answers(predictor: Predictor, X: Any = None) -> Agreement:
     ):
         warnings.resetwarnings()  # scikit-learn sets every filter again for each tree of a forest
         warnings.simplefilter("ignore")  # about names that arrays lack
-        n = 0 if X is None else n_rows_of(X)
+        compare = _compare if Delegating.of(model.terms) is None else _compare_vote
+        if source is None or source.n_rows == 0:
+            return compare(predictor, None, None, np.empty(0, dtype=np.intp))
+        n = source.n_rows
         chosen = np.unique(np.linspace(0, n - 1, min(n, GIVEN_ROWS)).astype(np.intp))
-        given = take(X, chosen) if n else None
-        Z = preprocessed(model, given) if n else None
-        if Delegating.of(model.terms) is not None:
-            return _compare_vote(predictor, given, Z, chosen)
-        if not n:
-            return _compare(predictor, None, None, chosen)
-        chosen = chosen[: affordable(predictor, Z)]
-        few = np.arange(len(chosen))
-        return _compare(predictor, take(given, few), take(Z, few), chosen)
+        given = source.take(chosen)
+        Z = preprocessed(model, given)
+        few = slice(affordable(predictor, Z) if compare is _compare else n)
+        return compare(predictor, given.take(few), Z.take(few), chosen[few])
 
 
-def _compare(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.intp]) -> Agreement:
+def _compare(predictor: Predictor, given: Source | None, Z: Source | None, chosen: NDArray[np.intp]) -> Agreement:
     """Compare given rows, also preprocessed (`Z`), and made rows, in as few calls of the wrapped object as possible.
 
     `chosen` numbers the given rows, for messages.
@@ -96,36 +94,36 @@ def _compare(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.intp])
     model = predictor.model
     whole, inner = Reference(predictor, True), Reference(predictor, on_raw_rows=model.preprocessing is None)
 
-    def name(rows: Any, i: int) -> str:
-        return f"row {chosen[i]} of X" if i < len(chosen) else f"the row {shown(rows, i)}"
+    def name(rows: Source, i: int) -> str:
+        return f"row {chosen[i]} of X" if i < len(chosen) else shown(rows, i)
 
     made = made_rows(predictor, Z) if inner.takes_arrays else None
     together = model.preprocessing is None and _are_alike(given, made)
     n_given, scores = len(chosen), False
-    if n_given and not together:
+    if given is not None and Z is not None and not together:
         scores = whole.judge(given, Z, whole.ask(given), name)
     for some in () if made is None else with_and_without_nan(made):
-        rows = stacked([given, some]) if together else some
+        rows = source_of(stacked([given.rows, some]) if given is not None and together else some)
         try:
             answers = inner.ask(rows)
             predictor.by_engine(some[:1])
         except Exception:  # whatever a library raises for made values that it refuses
             continue
-        scores |= inner.judge(rows, rows, answers, name if together else lambda rows, i: f"the row {shown(rows, i)}")
-        return Agreement(n_rows_of(some) + n_given, scores)
-    if n_given and together:
+        scores |= inner.judge(rows, rows, answers, name if together else shown)
+        return Agreement(some.shape[0] + n_given, scores)
+    if given is not None and Z is not None and together:
         scores = whole.judge(given, Z, whole.ask(given), name)
     return Agreement(n_given, scores)
 
 
-def _compare_vote(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.intp]) -> Agreement:
+def _compare_vote(predictor: Predictor, given: Source | None, Z: Source | None, chosen: NDArray[np.intp]) -> Agreement:
     """Compare given rows, also preprocessed (`Z`), and what the vote and the engine make of answers that are made up.
 
     The members are the same for both. What can be misread is which rows they get, which given rows show, and what is
     made of their answers, which needs no calls of them.
     """
     n_rows, scores = len(chosen), False
-    if n_rows:
+    if given is not None and Z is not None:
         whole = Reference(remembering(predictor), True)
         scores = whole.judge(given, Z, whole.ask(given), lambda rows, i: f"row {chosen[i]} of X")
     invented = inventing(predictor, INVENTED_ROWS)
@@ -134,13 +132,13 @@ def _compare_vote(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.i
     other, members = invented
     vote, shape = Reference(other, True), (INVENTED_ROWS, other.model.terms.n_features)
     wide = np.prod(shape) > LARGEST_ARRAY and other.model.terms.accepts.sparse
-    rows = sparse.csr_matrix(shape) if wide else np.zeros(shape)
+    rows = source_of(sparse.csr_matrix(shape) if wide else np.zeros(shape))
     try:
         answers = vote.ask(rows)
     except Exception:  # whatever a vote of one's own asks of its members besides
         return Agreement(n_rows, scores)
 
-    def name(rows: Any, i: int) -> str:
+    def name(rows: Source, i: int) -> str:
         said = [plain(answers[i]) for member in members[:8] for answers in member.answers.values()]
         return f"members that answer {', '.join(said)}{', ...' if len(members) > 8 else ''}"
 
@@ -148,8 +146,8 @@ def _compare_vote(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.i
     return Agreement(n_rows + INVENTED_ROWS, scores)
 
 
-def _are_alike(given: Any, made: Any) -> bool:
+def _are_alike(given: Source | None, made: Any) -> bool:
     """Whether given and made rows can be one array, or one sparse matrix, without a change of their values."""
-    if given is None or made is None or sparse.issparse(given) != sparse.issparse(made):
+    if given is None or made is None or not isinstance(given, ArraySource | SparseSource) or given.names is not None:
         return False
-    return (sparse.issparse(given) or isinstance(given, np.ndarray)) and bool(given.dtype == made.dtype)
+    return given.is_sparse == sparse.issparse(made) and bool(given.rows.dtype == made.dtype)

@@ -18,10 +18,10 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from ..engine.frames import is_frame
-from ..engine.rows import n_rows_of
 from ..models.members import Member
 from ..models.protocols import Delegating
+from ..sources import source_of
+from ..sources.frames import is_frame
 from .predictor import Predictor
 
 METHODS = ("predict", "predict_proba")
@@ -76,7 +76,7 @@ class Inventing(StandIn):
         """Its answers; those of the last row for rows beyond."""
         if method not in self.answers:
             self.answers[method] = self._labels() if method == "predict" else self._probabilities()
-        return self.answers[method][np.minimum(np.arange(n_rows_of(X)), self._n_rows - 1)]
+        return self.answers[method][np.minimum(np.arange(source_of(X).n_rows), self._n_rows - 1)]
 
     def _labels(self) -> NDArray[Any]:
         labels, rows = self.member.labels, np.arange(self._n_rows)

@@ -59,8 +59,18 @@ class Cascade(Protocol):
 class Packed(Protocol):
     """Terms packed for an engine, in the order of a plan."""
 
-    def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
-        """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,)."""
+    def scores(
+        self,
+        X: Any,
+        working: Working,
+        n_threads: int,
+        single: bool = False,
+        needed: Sequence[int] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,).
+
+        ``needed`` names the columns that are read in full, if these are not all.
+        """
 
     def cascade(
         self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any], costs: Floats | None = None

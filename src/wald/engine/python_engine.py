@@ -5,16 +5,17 @@ All sums run from left to right, so that a row's scores depend on the row alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sources import PLAIN, Conversion, source_of
 from ..utils.exits import exits
 from ..utils.stage_table import StageTable
 from .interface import AtEnd, Decided, Floats, Working
 from .ledger import Codes, Decisions, Ledger, Status, Statuses
-from .rows import PLAIN, Conversion, n_rows_of, take, to_array
 from .stages import Stages
 
 #: Number of rows that are evaluated at a time.
@@ -57,10 +58,17 @@ class PythonTerms:
     def __init__(self, terms: TermValues, order: NDArray[np.int64], conversion: Conversion = PLAIN) -> None:
         self.terms, self.order, self.conversion = terms, np.asarray(order, dtype=np.int64), conversion
 
-    def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
+    def scores(
+        self,
+        X: Any,
+        working: Working,
+        n_threads: int,
+        single: bool = False,
+        needed: Sequence[int] | None = None,
+    ) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and error bounds (n,)."""
-        X = to_array(X, self.conversion)
-        n, precision = n_rows_of(X), working(X.dtype)
+        X = source_of(X).array(self.conversion)
+        n, precision = X.shape[0], working(X.dtype)
         scores, errors = np.empty((n, len(self.terms.intercept))), np.empty(n)
         for start in range(0, n, ROWS):
             some = slice(start, start + ROWS)
@@ -128,8 +136,8 @@ class PythonCascade:
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
-        X = to_array(X, self._packed.conversion)
-        n = n_rows_of(X)
+        X = source_of(X).array(self._packed.conversion)
+        n = X.shape[0]
         codes = np.zeros(n, dtype=np.int32)
         stages = np.full(n, len(self._stage_terms), dtype=np.int32)
         status = np.full(n, Status.PENDING, dtype=np.uint8)
@@ -150,11 +158,11 @@ class PythonCascade:
 
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""
-        X = to_array(X, self._packed.conversion)
+        X = source_of(X).array(self._packed.conversion)
         values = self._packed.terms.values(X, self._packed.order)
         finite = np.isfinite(values).all(axis=1)
         estimates = [self._estimate(values, t) for t in range(len(self._stage_terms))]
-        n, output = n_rows_of(X), self._model.decision
+        n, output = X.shape[0], self._model.decision
         judged = [output.judged(z) for z in estimates]
         margins = np.column_stack([np.empty((n, 0)), *(m for _, m in judged)])
         margins[~finite] = np.nan
@@ -178,7 +186,7 @@ class PythonCascade:
         for t in range(n_stages):
             m = int(self._stage_terms[t])
             if m > evaluated:
-                values[active, evaluated:m] = self._packed.terms.values(take(X, active), order[evaluated:m])
+                values[active, evaluated:m] = self._packed.terms.values(X[active], order[evaluated:m])
             evaluated = m
             z = self._estimate(values[active], t)
             finite = np.isfinite(z).all(axis=1)
@@ -193,7 +201,7 @@ class PythonCascade:
             codes[rows], stages[rows], status[rows] = label[decided], t, found[decided]
             active = active[~decided]
         if at_end == "full" and len(active):
-            complete = self._packed.completed(take(X, active), values[active, :evaluated])
+            complete = self._packed.completed(X[active], values[active, :evaluated])
             scores, errors = self._packed.totals(complete, self._model.working_precision(X.dtype))
             finite = np.isfinite(scores).all(axis=1)
             codes[active], found = self._settled(scores, errors)

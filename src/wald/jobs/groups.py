@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier, Status
-from ..engine.some_columns import SomeColumns
 from ..engine.threads import effective_threads
+from ..sources import SomeColumns
 from .errors import JobError
 from .late import Steps
 from .parts import Input
@@ -157,7 +157,7 @@ class RowGroups:
         return answers.labels, answers.costs, np.flatnonzero(answers.status >= Status.PENDING)
 
     def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-        return self.predict(named(rows.array(), self._wanted.names), where)
+        return self.predict(rows, where)
 
     def _end(self, mine: _Group) -> Answers:
         """Answers of a row group, of which further columns are read while rows are open."""
@@ -246,16 +246,3 @@ class _Group:
 
 def _damaged(where: str, announced: int, n_read: int) -> JobError:
     return JobError(f"{where} is damaged: it announces {announced} rows there, and holds {n_read}.")
-
-
-def named(rows: NDArray[Any], names: tuple[str, ...] | None) -> Any:
-    """A data frame with these names that shares the array's memory; the array if there are no names."""
-    if names is None:
-        return rows
-    try:
-        import pandas
-    except ImportError:
-        import polars
-
-        return polars.DataFrame(rows, schema=list(names))
-    return pandas.DataFrame(rows, columns=list(names), copy=False)

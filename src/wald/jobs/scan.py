@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.some_columns import SomeColumns
-from ..models import Schema
 from ..models.file_categories import FileCategories
+from ..sources import Schema, SomeColumns
 from ..utils.figures import first_of
 from .distinct import distinct_values, holds_categories, holds_numbers
 from .errors import JobError
@@ -43,7 +42,7 @@ class Wanted:
     Attributes
     ----------
     n_features : int
-    schema : wald.models.Schema
+    schema : wald.sources.Schema
         Finds the model's columns by name; columns are taken in the file's order where it knows no names.
     keep, drop : tuple of str
         Columns to copy, features or not; and columns that are left out where they are there.
@@ -245,7 +244,7 @@ class Table:
                 for c in columns:
                     rows[c] = _numbers(self._column(batch, self.features[c]), self.dtype)
                 copied = {name: self._copied(batch, name) for name in kept}
-                yield Block(SomeColumns(batch.num_rows, rows, self.dtype), copied)
+                yield Block(SomeColumns(batch.num_rows, rows, self.dtype, self.wanted.names), copied)
 
     def frames(self, group: int) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Read the rows of a row group as data frames with the model's categories, and the columns to keep."""

@@ -27,7 +27,7 @@ from .plain import terms_for
 from .protocols import Foldable
 from .readers.one_class import knows_one_class
 from .refusals import refusal
-from .schema import Schema
+from .schema_of import schema_of
 from .terms import Terms, families
 from .tree_arrays import Trees
 from .tree_classifier import TreeClassifier
@@ -48,7 +48,6 @@ __all__ = [
     "LinearTerms",
     "Link",
     "Reading",
-    "Schema",
     "Surrogates",
     "Terms",
     "TreeClassifier",
@@ -132,7 +131,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         else:
             terms = foldable.after(columns, n_folded)
     n_columns = getattr(estimator, "n_features_in_", None if preprocessing is not None else terms.n_features)
-    schema = Schema.of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
+    schema = schema_of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
     if preprocessing is not None and _matches_names(preprocessing.steps[0][1]):
         schema = replace(schema, library="pipeline")
     return AdditiveModel(

@@ -13,11 +13,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
 from ..engine import Decision
+from ..sources import Schema, source_of
+from ..sources.schema import Library
 from .links import Link
 from .readers.catboost import CATBOOST_MODELS, catboost_json, catboost_rule, read_catboost_model, require_numeric
 from .readers.lightgbm import lightgbm_rule, read_lightgbm_text
 from .readers.xgboost import read_xgboost_model, xgboost_rule
-from .schema import Library, Schema
 from .tree_classifier import TreeClassifier, require_columns
 from .trees import TreeTerms
 
@@ -161,9 +162,7 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self, "_reading"):
             self.read()
-        X = Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library).table(X)
-        if not hasattr(X, "shape"):
-            X = np.asarray(X)
+        X = source_of(X, Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library)).rows
         require_columns(self, X)
         kind, decision = _kind(self.booster), self._reading.decision
         if kind not in (LIGHTGBM, XGBOOST):

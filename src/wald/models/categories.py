@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from ..engine.frames import is_frame, is_missing
+from ..sources.frames import is_frame
+from ..sources.values import is_missing
 from .category_columns import CategoryColumn
 
 __all__ = ["CategoryCodes", "CategoryTable", "NamedCategories", "OrderedCategories"]

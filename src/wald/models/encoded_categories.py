@@ -13,7 +13,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.utils import check_array
 
-from ..engine.frames import is_missing
+from ..sources.values import is_missing
 from .categories import CategoryCodes, CategoryTable, NamedCategories, OrderedCategories
 
 __all__ = ["CODES", "EncodedCategories"]

@@ -14,7 +14,6 @@ from scipy import sparse
 from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
-from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
 from ..utils.bytes import padded, readout_bytes
 from .columns import ColumnMap
@@ -119,7 +118,7 @@ class KernelTerms(Packable, Foldable, Bounded, Comparing, Filed):
             picked = np.asarray(which, dtype=np.intp)
             terms = replace(self, support_vectors=self.support_vectors[picked], coef=self.coef[:, picked])
         if terms.n_terms == 0:
-            return np.empty((n_rows_of(X), 0))
+            return np.empty((X.shape[0], 0))
         return terms._packed(np.arange(terms.n_terms)).values(X, effective_threads(-1))
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> KernelTerms:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any, Literal
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -26,7 +24,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from ..engine.rows import n_rows_of, take
+from ..sources import ArraySource
+from ..sources.building import library_at_hand
 from .columns import READ_BY_TRANSFORM
 from .readers.catboost import CATBOOST_MODELS
 from .readers.lightgbm import LIGHTGBM_MODELS
@@ -137,7 +136,7 @@ class Member:
             X = np.ascontiguousarray(X)
         if self.row_by_row:
             return self._called_for(X, method)
-        n, parts = n_rows_of(X), [self._called_for(block, method) for block in _blocks(X, self._block)]
+        n, parts = X.shape[0], [self._called_for(block, method) for block in _blocks(X, self._block)]
         return parts[0][:n] if len(parts) == 1 else np.concatenate(parts)[:n]
 
     def _called_for(self, X: Any, method: Method) -> NDArray[Any]:
@@ -146,7 +145,7 @@ class Member:
         except Exception as error:
             error.add_note(f"It was raised by {self.title}, a member of the wrapped ensemble.")
             raise
-        n, axes = n_rows_of(X), 1 if method == "predict" else 2
+        n, axes = X.shape[0], 1 if method == "predict" else 2
         if answers.ndim != axes or len(answers) != n:
             raise ValueError(
                 f"{method} of {self.title} returned an array of shape {answers.shape} for {n} rows. It must have "
@@ -156,17 +155,14 @@ class Member:
 
     def _framed(self, X: Any) -> Any:
         """The rows as the frame that the member was fitted on, if it was."""
-        if self.names is None or sparse.issparse(X):
-            return X
-        backend: Literal["pandas", "polars"] = "pandas" if find_spec("pandas") is not None else "polars"
-        return nw.from_numpy(X, list(self.names), backend=backend).to_native()
+        return X if sparse.issparse(X) else ArraySource(X, self.names, library_at_hand()).rows
 
 
 def _blocks(X: Any, size: int) -> Sequence[Any]:
     """Rows in blocks of one size; the last one is filled up with its last row."""
-    n = n_rows_of(X)
+    n = X.shape[0]
     index = np.minimum(np.arange(-(-n // size) * size), n - 1)
-    return [take(X, index[start : start + size]) for start in range(0, len(index), size)]
+    return [X[index[start : start + size]] for start in range(0, len(index), size)]
 
 
 def _block_of(estimator: Any) -> int:

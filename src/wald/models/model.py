@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..outputs import Output
+from ..sources import Schema
 from .columns import READ_BY_TRANSFORM
 from .encoding import facts
 from .links import NO_LINKS, Links
-from .schema import Schema
 from .terms import Terms
 from .watch import Watch, digest
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import PythonTerms
-from ..engine.rows import PLAIN, Conversion
+from ..sources import PLAIN, Conversion
 from .planning import Planning
 from .units import NO_TERMS, Floats
 

@@ -13,8 +13,9 @@ from sklearn.utils.metaestimators import available_if
 
 from ..engine import Decision
 from ..engine.threads import effective_threads
+from ..sources import Schema, source_of
+from ..sources.schema import Library
 from .links import Link
-from .schema import Library, Schema
 from .terms import Terms
 from .trees import TreeTerms
 from .units import NO_TERMS, Floats
@@ -59,7 +60,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     dtype : dtype, default=float64
         The precision in which the library adds leaves.
     library : {"scikit-learn", "lightgbm", "xgboost", "catboost"}, default="scikit-learn"
-        Whose rule matches the names of columns; see ``wald.models.Schema``.
+        Whose rule matches the names of columns; see ``wald.sources.Schema``.
     categories : transformer or None, default=None
         Codes of the categories in data frames, as the library learned them; None for a model of numbers.
 
@@ -191,7 +192,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Floats:
         if not hasattr(self.categories, "feature_names_in_"):  # such codes find columns by name
-            X = self._schema.table(X)
+            X = source_of(X, self._schema).rows
         if self.categories is not None:
             X = self.categories.transform(X)
         rows = check_array(

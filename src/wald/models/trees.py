@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..codec.reading import Section
 from ..engine import CompiledTerms
-from ..engine.rows import Conversion
 from ..engine.threads import effective_threads
+from ..sources import Conversion
 from .packing import NO_SURROGATES, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Bounded, Filed, Owned, Packable, Sharing, Stepped, Summed

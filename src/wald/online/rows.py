@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
-from ..engine.rows import check_indices
+from ..sources.arrays import check_indices
 
 
 def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = False) -> _core.Rows:

@@ -22,8 +22,9 @@ from ..early_exit.certification import Promise
 from ..early_exit.compiled_plan import ValidationRows
 from ..early_exit.parameters import checked_rule
 from ..early_exit.reader import RowReader
-from ..models import AdditiveModel, Schema, decompose
+from ..models import AdditiveModel, decompose
 from ..models.encoding import needs_estimator
+from ..sources import Schema
 from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
 from . import archives

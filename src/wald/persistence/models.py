@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from ..codec.reading import Section, require
 from ..codec.writing import TYPE, Arrays, encode_fields, fields_of, text_array
-from ..models import AdditiveModel, Schema, families
+from ..models import AdditiveModel, families
 from ..models.encoding import decode_terms, encode_terms
 from ..models.plain import terms_for
 from ..outputs import Output, known_outputs
 from ..outputs.labels import MOST_CLASSES
+from ..sources import Schema
 
 LABELS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 #: Dtypes of coefficients.

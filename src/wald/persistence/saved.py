@@ -16,6 +16,7 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..plan import Plan
+from ..sources import source_of
 
 
 def _has_scores(saved: Any) -> bool:
@@ -127,11 +128,11 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         return scores[:, 0] if self._model.decision.n_outputs == 1 else scores
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        X = self._model.schema.table(X)
+        source = source_of(X, self._model.schema)
         n_threads = effective_threads(self.n_jobs)
-        scores, _ = self.packed.scores(X, lambda dtype: 0.0, n_threads)
+        scores, _ = self.packed.scores(source, lambda dtype: 0.0, n_threads)
         if np.isnan(scores).any():
-            check_finite(self._model, X)
+            check_finite(self._model, source)
         return scores
 
     def __getattr__(self, name: str) -> NoReturn:

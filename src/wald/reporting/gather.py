@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
 from ..early_exit import EarlyExitClassifier
-from ..engine.rows import take
 from ..engine.threads import effective_threads
 from ..inspection.facts import certificate_facts, model_facts
 from ..inspection.promises import broken_promise
+from ..sources import source_of
 from ..stopping import StageScores
 from ..stopping.core.binomial import interval
 from .curve import curve_of
@@ -152,7 +152,7 @@ def _walks(
     rows = sorted(chosen, key=lambda row: order.index(chosen[row]))
     low, high = _limits(fast)
     binary = model_of(fast).decision.two_sided
-    followed, _ = fast.stage_scores(take(X, np.array(rows)))
+    followed, _ = fast.stage_scores(source_of(X).take(np.array(rows)))
     return tuple(
         Walk(
             title=chosen[row],
@@ -182,7 +182,7 @@ def _differences(
     """Rows with another label; those of which the full model is surest come first."""
     if not len(rows):
         return ()
-    scores = fast.stage_scores(take(X, rows))[0][:, -1]
+    scores = fast.stage_scores(source_of(X).take(rows))[0][:, -1]
     sure = np.abs(scores - (model_of(fast).decision.centre or 0.0))
     values = RowValues(X, list(fast.schema_.names or ()) or None)
     found = []

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..early_exit import EarlyExitClassifier
-from ..engine.rows import take
 from ..engine.threads import effective_threads
 from ..models import TreeClassifier
 from ..persistence import SavedModel
+from ..sources import source_of
 from ..utils.alternating import median_seconds
 from .facts import Timing
 
@@ -73,14 +73,15 @@ def times(
         return (), _NO_LIBRARY
     predict = model.predict if library is None else library.predict
     form = _as_they_are if library is None else library.rows
-    singles = [take(X, np.array([row])) for row in range(min(n_rows, _MOST_SINGLE))]
+    source = source_of(X)
+    singles = [source.take(np.array([row])).rows for row in range(min(n_rows, _MOST_SINGLE))]
     with warnings.catch_warnings(), threadpool_limits(effective_threads(fast.n_jobs)):
         warnings.simplefilter("ignore")
         singles = singles[: _affordable(predict, form(singles[0]), 1, len(singles))]
-        n_batch = _affordable(predict, form(take(X, np.arange(min(n_rows, 100)))), min(n_rows, 100), n_rows)
+        n_batch = _affordable(predict, form(source.take(np.arange(min(n_rows, 100))).rows), min(n_rows, 100), n_rows)
         runs: list[tuple[str, int, Sequence[Any]]] = [("one row", 1, singles)]
         if n_batch > 1:
-            runs.append(("a batch", n_batch, [take(X, np.arange(n_batch))]))
+            runs.append(("a batch", n_batch, [source.take(np.arange(n_batch)).rows]))
         cases = []
         for name, n, batches in runs:
             model_seconds, wald_seconds = median_seconds(

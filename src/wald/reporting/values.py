@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from ..engine.frames import is_frame
-from ..engine.rows import n_rows_of, take
+from ..sources import ArraySource, source_of
 from ..utils.figures import significant
 
 #: A row is shown with at most this many values.
@@ -47,28 +44,24 @@ class RowValues:
     """
 
     def __init__(self, X: Any, names: list[str] | None) -> None:
-        self._X, self._names = X, names
-        self._is_frame = is_frame(X)
+        self._source = source_of(X)
+        self._names = names if self._source.names is None else [str(name) for name in self._source.names]
         self._centre: NDArray[np.float64] | None = None
-        if self._is_frame:
-            self._names = [str(name) for name in nw.from_native(X, eager_only=True).columns]
 
     def of(self, row: int) -> tuple[tuple[tuple[str, str], ...], int]:
         """Names and values of a row, and how many were left out.
 
         In a wide table, the values that lie farthest from the usual ones are shown; in sparse rows, the largest.
         """
-        one = take(self._X, np.array([row]))
-        if sparse.issparse(one):
-            stored = sparse.csr_array(one)
-            keep = np.argsort(-np.abs(stored.data), kind="stable")[:MOST_VALUES]
-            pairs = [(self._name(int(stored.indices[k])), short(stored.data[k])) for k in np.sort(keep)]
-            return tuple(pairs), int(stored.nnz) - len(pairs)
-        if isinstance(one, list) and not isinstance(one[0], list | tuple | np.ndarray):
-            return self._of_record(one[0])
-        values = self._values(one)
-        if values.ndim == 0:
-            return (("text", short(values.item())),), 0
+        one = self._source.take(np.array([row])).rows
+        if self._source.is_sparse:
+            keep = np.argsort(-np.abs(one.data), kind="stable")[:MOST_VALUES]
+            pairs = [(self._name(int(one.indices[k])), short(one.data[k])) for k in np.sort(keep)]
+            return tuple(pairs), int(one.nnz) - len(pairs)
+        if self._source.n_columns is None:
+            return self._of_record(next(iter(one)))
+        values = np.empty(self._source.n_columns, dtype=object)
+        values[:] = self._source.row(row)
         shown = np.arange(len(values))
         if len(values) > MOST_VALUES:
             shown = np.sort(np.argsort(-self._unusual(values), kind="stable")[:MOST_VALUES])
@@ -80,23 +73,14 @@ class RowValues:
         items = list(record.items())
         return tuple((short(k), short(v)) for k, v in items[:MOST_VALUES]), max(0, len(items) - MOST_VALUES)
 
-    def _values(self, one: Any) -> NDArray[Any]:
-        if not self._is_frame:
-            return np.asarray(one)[0] if np.ndim(one) != 0 else np.asarray(one)
-        row = nw.from_native(one, eager_only=True).row(0)
-        values = np.empty(len(row), dtype=object)
-        values[:] = row
-        return values
-
     def _name(self, column: int) -> str:
         return f"column {column}" if self._names is None else short(self._names[column])
 
     def _unusual(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Distance of each value from the mean of its column, in standard deviations; 0 for what is no number."""
         if self._centre is None:
-            n = n_rows_of(self._X)
-            some = take(self._X, np.unique(np.linspace(0, n - 1, min(n, _USUAL_ROWS)).astype(np.intp)))
-            table = self._numbers(some, len(values))
+            n = self._source.n_rows
+            table = self._numbers(np.unique(np.linspace(0, n - 1, min(n, _USUAL_ROWS)).astype(np.intp)))
             with np.errstate(all="ignore"):
                 counted = np.maximum(np.isfinite(table).sum(axis=0), 1)
                 table = np.where(np.isfinite(table), table, 0.0)
@@ -106,14 +90,11 @@ class RowValues:
             far = np.abs(_as_numbers(values) - self._centre) / np.maximum(self._spread, 1e-12)
         return np.where(np.isfinite(far), far, 0.0)
 
-    def _numbers(self, rows: Any, width: int) -> NDArray[np.float64]:
-        if self._is_frame:
-            frame = nw.from_native(rows, eager_only=True)
-            columns = [_as_numbers(np.asarray(frame[name].to_list(), dtype=object)) for name in frame.columns]
-            return np.column_stack(columns)
-        if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf":
-            return rows.astype(np.float64)
-        return np.array([_as_numbers(np.asarray(row, dtype=object)) for row in rows]).reshape(-1, width)
+    def _numbers(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        some = self._source.take(rows)
+        if isinstance(some, ArraySource) and some.values.dtype.kind in "biuf":
+            return some.values.astype(np.float64)
+        return np.column_stack([_as_numbers(column) for column in some.objects().T])
 
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64]:

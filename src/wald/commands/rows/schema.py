@@ -14,9 +14,9 @@ from ..errors import UserError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...models import Schema
     from ...models.file_categories import FileCategories
-    from ...models.schema import Library
+    from ...sources import Schema
+    from ...sources.schema import Library
 
 #: The different values of a column, and the number of the value that each row has; -1: missing.
 Distinct = tuple[list[Any], "NDArray[Any]"]
@@ -50,7 +50,7 @@ class RowSchema:
     allow_inf : bool
         Whether values may be infinite.
     library : str
-        Whose rule matches names; see ``wald.models.Schema``.
+        Whose rule matches names; see ``wald.sources.Schema``.
     categories : FileCategories or None
         Columns of categories, which are read as texts or numbers; the rows are then data frames.
     """
@@ -87,7 +87,7 @@ class RowSchema:
     @property
     def columns(self) -> Schema:
         """What finds the model's columns by name."""
-        from ...models import Schema
+        from ...sources import Schema
 
         return Schema(self.n_features, self.names, self.library)
 

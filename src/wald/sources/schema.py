@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import VotingClassifier
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import validate_data
 
-from ..engine.frames import has_names, is_frame
 from ..utils.figures import first_of
-from .readers.catboost import catboost_json, read_catboost_model
-from .wrappers import peel
+from .frames import FrameSource
+from .source import Source
 
-__all__ = ["Library", "Schema", "listed", "names_in"]
+__all__ = ["Library", "Schema", "listed"]
 
 Library = Literal["scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline"]
 
@@ -50,7 +46,7 @@ class Schema:
 
     Examples
     --------
-    >>> from wald.models import Schema
+    >>> from wald.sources import Schema
     >>> schema = Schema(2, ("age", "body_mass"), "lightgbm")
     >>> schema.columns(["id", "body mass", "age"])
     [2, 1]
@@ -65,33 +61,10 @@ class Schema:
     library: Library = "scikit-learn"
     of_rows: bool = False
 
-    @classmethod
-    def of(cls, estimator: Any, leaf: Any, n_columns: int | None, own_names: Iterable[str] = ()) -> Schema:
-        """Ask a fitted estimator.
-
-        Parameters
-        ----------
-        estimator : estimator
-            With its pipelines, searches and thresholds.
-        leaf : estimator
-            The model inside, if no step of a pipeline comes before it; else the estimator.
-        n_columns : int or None
-        own_names : iterable of str, default=()
-            Names that the model's reader has found, for a model that does not tell them.
-        """
-        reads = _reader(leaf)
-        names = tuple(own_names) or _names_of(estimator)
-        if names is None and reads is not leaf:
-            names = _names_of(reads)
-            if names is None and hasattr(reads, "feature_names_") and _library(reads) == "catboost":
-                names = read_catboost_model(catboost_json(reads)).feature_names or None
-        return cls(n_columns, names, _library(reads))
-
-    def seen(self, X: Any) -> Schema:
+    def seen(self, source: Source) -> Schema:
         """Add what the rows of `fit` say of the columns, where the model says nothing."""
-        n_columns = X.shape[1] if self.n_columns is None and len(getattr(X, "shape", ())) == 2 else self.n_columns
+        n_columns, given = source.n_columns if self.n_columns is None else self.n_columns, source.names
         schema = self if n_columns == self.n_columns else replace(self, n_columns=n_columns)
-        given = names_in(X) if is_frame(X) else None
         if self.names is not None or given is None or not all(isinstance(name, str) for name in given):
             return schema
         library = self.library if self.library == "pipeline" else "scikit-learn"
@@ -160,32 +133,35 @@ class Schema:
             raise ValueError(f"{what} has the column {listed(sorted(map(str, twice)))} more than once.")
         return [places[name] for name in self.names]
 
-    def table(self, X: Any) -> Any:
-        """Columns of a table in the model's order, as its library itself would match them.
+    def matched(self, source: Source) -> Source:
+        """Columns in the model's order, as its library itself would match them.
 
         Parameters
         ----------
-        X : rows in any form
-            Rows that are no data frame, and frames of a "pipeline", are returned as they are.
+        source : Source
+            Rows without names, and those of a "pipeline", are returned as they are.
 
         Returns
         -------
-        rows
-            ``X`` itself unless the library selects columns by name.
+        Source
+            ``source`` itself unless the library selects columns by name.
 
         Raises
         ------
         ValueError
             If names differ where the library compares them.
         """
-        if self.names is None or self.library == "pipeline" or not is_frame(X) or has_names(X, self.array):  # type: ignore[arg-type]  # names are there
-            return X
-        places = _places(self, tuple(names_in(X)))
+        if self.names is None or self.library == "pipeline" or not source.is_named:
+            return source
+        assert self.array is not None
+        if isinstance(source, FrameSource) and source.has_names(self.array):
+            return source
+        places = _places(self, tuple(source.names or ()))
         if isinstance(places, str):
             if self.library == "scikit-learn":
-                _raise_as_scikit_learn(self.names, X)
+                _raise_as_scikit_learn(self.names, source.rows)
             raise ValueError(places)
-        return X if places is None else _select(X, places)
+        return source if places is None else source.select(places)
 
     def match(self, given: tuple[Hashable, ...]) -> tuple[int, ...] | str | None:
         """Positions of the model's columns in a table with these names; None: as they are; a text: why not."""
@@ -213,24 +189,9 @@ def _places(schema: Schema, given: tuple[Hashable, ...]) -> tuple[int, ...] | st
     return schema.match(given)
 
 
-def names_in(frame: Any) -> list[Any]:
-    """Names of the columns of a data frame."""
-    if nw.dependencies.is_pandas_dataframe(frame):
-        return list(frame.columns)
-    return list(nw.from_native(frame, eager_only=True).columns)
-
-
 def listed(names: Sequence[Hashable]) -> str:
     """Names as a message lists them."""
     return first_of([repr(str(name) if isinstance(name, str) else name) for name in names], MOST_NAMED)
-
-
-def _select(X: Any, places: tuple[int, ...]) -> Any:
-    """Some columns of a frame, by position."""
-    if nw.dependencies.is_pandas_dataframe(X):
-        return X.iloc[:, list(places)]
-    frame = nw.from_native(X, eager_only=True)
-    return frame.select([frame.columns[place] for place in places]).to_native()
 
 
 def _raise_as_scikit_learn(names: Sequence[str], X: Any) -> None:
@@ -238,31 +199,3 @@ def _raise_as_scikit_learn(names: Sequence[str], X: Any) -> None:
     knows = BaseEstimator()
     knows.feature_names_in_ = np.array(names, dtype=object)
     validate_data(knows, X, reset=False, skip_check_array=True)
-
-
-def _reader(model: Any) -> Any:
-    """The object that reads the columns of a fitted model's rows: the first member of those that only hand rows on."""
-    while isinstance(model, VotingClassifier | OneVsRestClassifier) and len(getattr(model, "estimators_", ())):
-        member = peel(model.estimators_[0])
-        model = model.estimators_[0] if member.steps else member.model
-    return model
-
-
-def _library(model: Any) -> Library:
-    """Whose rule matches names of columns for a fitted model."""
-    stated = getattr(model, "library", None)
-    if stated in ("lightgbm", "xgboost", "catboost"):  # classifiers of wald's own around such a model
-        return stated  # type: ignore[no-any-return]  # one of the three, too
-    for base in type(model).__mro__:
-        root = base.__module__.partition(".")[0]
-        if root in ("lightgbm", "xgboost", "catboost"):
-            return root  # type: ignore[return-value]  # one of the three
-    return "scikit-learn"
-
-
-def _names_of(model: Any) -> tuple[str, ...] | None:
-    """Names that a fitted model tells; None if it has none."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or list(names) == [f"Column_{number}" for number in range(len(names))]:
-        return None  # what LightGBM calls columns without names
-    return tuple(map(str, names))

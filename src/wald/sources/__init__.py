@@ -1,0 +1,37 @@
+"""Rows as they come: arrays, sparse matrices, data frames, records, texts, and row groups of files.
+
+Here, and nowhere else, rows are converted, columns are found by name, and columns are read one by one. What comes in is
+anything a user has; what goes out is a `Source`, from which the engine reads blocks of numbers, and the wrapped model
+its own container. Nothing is known here of models, stages or thresholds.
+
+The features of ``wald.structured`` are no source: an extractor gives as many columns as it likes, which are known once
+it has run, its time is the cost of each call, and the engine of chains keeps what it gave per part, so that nothing is
+read twice. A table whose columns are there beforehand has none of this.
+"""
+
+from __future__ import annotations
+
+from .arrays import ArraySource, RawSource, SparseSource
+from .checks import check_source
+from .frames import FrameSource
+from .given import source_of
+from .records import RecordSource
+from .schema import Schema
+from .some_columns import SomeColumns
+from .source import PLAIN, Block, Conversion, Source
+
+__all__ = [
+    "PLAIN",
+    "ArraySource",
+    "Block",
+    "Conversion",
+    "FrameSource",
+    "RawSource",
+    "RecordSource",
+    "Schema",
+    "SomeColumns",
+    "Source",
+    "SparseSource",
+    "check_source",
+    "source_of",
+]

@@ -1,0 +1,26 @@
+"""Data frames that are built, for models that know their columns by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+#: Libraries in which frames are built, the usual one first.
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+def library_at_hand() -> str | None:
+    """A library of data frames that is installed."""
+    return next((name for name in LIBRARIES if find_spec(name) is not None), None)
+
+
+def frame_of(columns: Mapping[Any, Any], library: str | None) -> Any:
+    """Build a data frame of a library; raise ImportError if there is none."""
+    if library is None:
+        raise ImportError(
+            f"The pipeline reads columns by name, which needs one of {', '.join(LIBRARIES)}: install one."
+        )
+    return nw.from_dict(dict(columns), backend=library).to_native()  # type: ignore[arg-type]  # one of LIBRARIES

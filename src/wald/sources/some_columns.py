@@ -1,0 +1,89 @@
+"""Rows of which only some columns are held, as they are read from row groups of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .arrays import ArraySource
+from .building import library_at_hand
+from .source import PLAIN, Block, Conversion, Source
+
+
+class SomeColumns(Source):
+    """Rows of which only some columns are held, each as an array of its own.
+
+    Parameters
+    ----------
+    n_rows : int
+    columns : sequence of ndarray of shape (n_rows,) or None
+        All of one dtype, which the engine reads in place; None for columns that are not held.
+    dtype : dtype
+    names : sequence of str or None, default=None
+        Names of all columns.
+
+    Examples
+    --------
+    >>> rows = SomeColumns(3, [np.arange(3.0), None], np.dtype(float))
+    >>> rows.take(np.array([2])).array()
+    array([[2., 0.]])
+    """
+
+    is_columnar = True
+    n_columns: int
+    names: Sequence[str] | None
+
+    def __init__(
+        self,
+        n_rows: int,
+        columns: Sequence[NDArray[Any] | None],
+        dtype: np.dtype[Any],
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.n_rows, self.n_columns, self.columns, self.dtype, self.names = n_rows, len(columns), columns, dtype, names
+
+    @property
+    def rows(self) -> Any:
+        """All columns as a data frame, or as an array without names."""
+        return ArraySource(self.array(), self.names, library_at_hand()).rows
+
+    def array(self, conversion: Conversion = PLAIN) -> NDArray[Any]:
+        """Column-major array in which columns that are not held are 0."""
+        held = [(c, values) for c, values in enumerate(self.columns) if values is not None]
+        X = (np.empty if len(held) == len(self.columns) else np.zeros)(self.shape, dtype=self.dtype, order="F")
+        for c, values in held:
+            X[:, c] = values
+        return X
+
+    def take(self, rows: NDArray[np.intp] | slice) -> SomeColumns:
+        """Rows at the given places."""
+        n_rows = len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows)
+        columns = [None if values is None else values[rows] for values in self.columns]
+        return SomeColumns(n_rows, columns, self.dtype, self.names)
+
+    def select(self, columns: Sequence[int]) -> SomeColumns:
+        """The columns with these numbers, in this order."""
+        names = None if self.names is None else [self.names[c] for c in columns]
+        return SomeColumns(self.n_rows, [self.columns[c] for c in columns], self.dtype, names)
+
+    def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
+        """The columns as they are; calls that read others raise."""
+        return iter([Block(_core.Rows.columns(self.n_rows, self.columns), 0, self.dtype)])
+
+    def beside(self, other: SomeColumns) -> SomeColumns:
+        """The columns of both; those of `other` where both hold one."""
+        columns = [a if b is None else b for a, b in zip(self.columns, other.columns, strict=True)]
+        return SomeColumns(self.n_rows, columns, self.dtype, self.names)
+
+    @staticmethod
+    def one_after_another(parts: Sequence[SomeColumns]) -> SomeColumns:
+        """The rows of all parts, which hold the same columns."""
+        if len(parts) == 1:
+            return parts[0]
+        across = zip(*(part.columns for part in parts), strict=True)
+        columns = [None if values[0] is None else np.concatenate(values) for values in across]
+        return SomeColumns(sum(map(len, parts)), columns, parts[0].dtype, parts[0].names)
