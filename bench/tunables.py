@@ -70,12 +70,12 @@ TUNABLES = {
         "PRECISION_ROWS": "svm-binary",
         "FEW_OUTPUTS": "svm-letters",
     },
-    "early_exit/predictor.py": {"FEW_ROWS": "never-slower"},
+    "early_exit/predictor.py": {"FEW_ROWS": "never-slower", "PREPROCESSED_ROWS": "never-slower memory"},
+    "sources/source.py": {"PIECE_BYTES": "frames memory"},
     "early_exit/certification.py": {"PIECE_ROWS": "memory"},
     "engine/stages.py": {"LEAST_VARIANCE": "trees-wide trees-flights"},
     "engine/compiled.py": {"INLINE_ROWS": "never-slower trees-calls"},
     "engine/python_engine.py": {"ROWS": "never-slower"},
-
     "models/tree_work.py": dict.fromkeys(
         (
             *("LINE", "TURN", "PASS", "SCATTERED_LINE", "COLUMN", "SEARCH_STEP", "GATHERED_STEP", "SPLIT", "LEAF"),
@@ -88,7 +88,7 @@ TUNABLES = {
     "models/kernel.py": {"SPARSE_FEATURES": "svm-binary", "SURROGATE_FEATURES": SVM, "MOST_DIRECTIONS": SVM},
 }
 
-LIMIT, ROUNDING, LEVEL, HARDWARE = "a limit", "rounding", "a level or count of a test", "as the engine has it"
+LIMIT, ROUNDING, LEVEL, HARDWARE = "a limit", "rounding", "a level or count of a test", "as an engine or library has it"
 #: File and constant: why no benchmark changes it.
 FIXED = {
     "plan/readout.py": {"LEAST_VARIANCE": ROUNDING},
@@ -105,15 +105,15 @@ FIXED = {
     ),
     "early_exit/selection.py": {"PLANNED": "a progress bar", "TIMED_FROM": "a progress bar"},
     "early_exit/locating.py": {"SEARCHED_ROWS": LIMIT},
-    "early_exit/self_check.py": dict.fromkeys(
-        (
-            *("GIVEN_ROWS", "THRESHOLD_ROWS", "SEGMENTS", "HALVINGS", "SECONDS", "ENGINE_SECONDS", "FEWEST"),
-            *("ULPS", "RELATIVE"),
-        ),
-        LEVEL,
+    "early_exit/self_check.py": {"GIVEN_ROWS": LEVEL, "INVENTED_ROWS": LEVEL, "LARGEST_ARRAY": LIMIT},
+    "early_exit/made_rows.py": dict.fromkeys(
+        ("THRESHOLD_ROWS", "SEGMENTS", "HALVINGS", "SECONDS", "ENGINE_SECONDS", "FEWEST"), LEVEL
     ),
-    "early_exit/training_rows.py": {"MOST_TREES": LEVEL, "LEVEL": LEVEL},
+    "early_exit/own_answers.py": {"ULPS": ROUNDING, "RELATIVE": ROUNDING},
+    "early_exit/training_rows.py": {"MOST_TREES": LEVEL, "LEVEL": LEVEL, "HESSIANS": HARDWARE, "ROUNDING": ROUNDING},
     "engine/python_engine.py": {"U": ROUNDING},
+    "sources/checks.py": {"ROWS": LEVEL, "STANDS_FOR_NAN": LEVEL},
+    "sources/schema.py": {"MOST_NAMED": LIMIT},
     "models/tree_work.py": dict.fromkeys(
         (
             *("PANEL", "BLOCK", "THRESHOLDS", "GROUPED", "STEP_LEAVES", "EXITS", "REGISTER_STEPS", "FEW_STEPS"),

@@ -287,5 +287,5 @@ def test_traces_of_refused_rows_do_not_depend_on_their_neighbours(n_outputs: int
     for begin, end in ((0, 9), (5, 70), (64, 128)):
         for one, other in zip(astuple(cascade.trace(made.X[begin:end], 1)), astuple(whole), strict=True):
             assert one is other is None or np.array_equal(one, other[begin:end], equal_nan=one.dtype.kind == "f")
-    if whole.codes is not None:
-        assert not whole.codes[refused].any()
+    if whole.answers is not None:
+        assert not whole.answers[refused].any()
