@@ -40,7 +40,8 @@ KNOWS = {
     "jobs": {"early_exit", "engine", "models", "sources", "utils"},
     "inspection": {"plan", "stopping", "utils"},
     "reporting": {
-        *("displays", "early_exit", "engine", "inspection", "models", "persistence", "sources", "stopping", "utils"),
+        *("displays", "early_exit", "engine", "inspection", "models", "persistence", "plan", "sources", "stopping"),
+        "utils",
     },
     "commands": {
         *("datasets", "displays", "early_exit", "engine", "inspection", "jobs", "models", "persistence"),

@@ -25,7 +25,10 @@ PINNED = ("--require-hashes", "-r", str(ROOT / "packaging" / "build-requirements
 #: What is compiled into the wheels and is no package beside them.
 COMPILED_IN = ("nanobind",)
 #: Tests that are run against an installed wheel.
-TESTS = ("tests/engine", "tests/models", "tests/plan", "tests/persistence", "tests/trees/test_early_trees.py")
+TESTS = (
+    *("tests/engine", "tests/models", "tests/plan", "tests/persistence", "tests/trees/test_early_trees.py"),
+    "tests/report/test_page.py",  # the templates are in the wheel
+)
 QUICKSTART = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -112,7 +115,7 @@ def tried(python: str, version: tuple[int, int], wheel: Path, parent: Path) -> N
         "pip",
         "install",
         "-q",
-        f"wald[cli,plot] @ {wheel.as_uri()}",
+        f"wald[cli,report] @ {wheel.as_uri()}",
         "pytest",
         "hypothesis",
         "pandas",

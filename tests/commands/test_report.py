@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 from commands.running import done, refusal
 
 import wald
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
 
 
 def test_it_writes_the_page_of_the_library(files: Path, tmp_path: Path) -> None:
@@ -51,3 +55,10 @@ def test_values_that_are_not_finite_are_located(files: Path, tmp_path: Path) -> 
         said = refusal("report", files / "svc.wald", "broken.npy", "-o", "page.html")
     assert "broken.npy" in said
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_library_that_is_missing_is_named(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "wald.reporting.page", raising=False)
+    monkeypatch.setitem(sys.modules, "jinja2", None)  # cannot be imported
+    said = refusal("report", files / "svc.wald", files / "test.npy", "-o", tmp_path / "page.html")
+    assert "wald report needs jinja2, which is not installed: pip install '.[report]' in a checkout" in said

@@ -39,6 +39,7 @@ def test_a_model_whose_rest_is_its_own_does_not_name_the_engine():
 
 @pytest.mark.filterwarnings("ignore:The file holds")
 def test_inspect_and_report_say_so(tmp_path):
+    pytest.importorskip("jinja2")
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1).fit(X2[:800], y2[:800])
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()

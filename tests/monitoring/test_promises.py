@@ -132,6 +132,7 @@ def test_no_row_of_any_class_may_differ_at_risk_0() -> None:
 
 
 def test_tracing_and_reports_are_no_served_rows(fast) -> None:
+    pytest.importorskip("jinja2")
     watched = fast.watched(1.0)
     watched.trace(SERVED[0])
     wald.report(watched, SERVED[:200], timed=False)

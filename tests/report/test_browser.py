@@ -12,6 +12,9 @@ from report.fitting import Case
 
 import wald
 
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
 NAMES = ("kernel", "trees", "multiclass", "lossless")
 
 

@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import wald
-from wald.reporting import sections
 from wald.reporting.gather import MOST_ROWS, gather
 from wald.reporting.values import MOST_VALUES, RowValues
 
@@ -37,7 +36,7 @@ def test_counts_are_those_of_predict(cases: dict[str, Case], name: str) -> None:
     assert facts.n_rows == len(labels)
     assert facts.mean_cost == pytest.approx(cost.mean())
     assert facts.n_different == np.count_nonzero(labels != full)
-    assert facts.full_cost == fast.plan_.full_cost
+    assert facts.plan.full_cost == fast.plan_.full_cost
     assert facts.certificate["sentence"] == str(fast.certificate_)
     for label, each in zip(fast.classes_, facts.classes, strict=True):
         own = cost[labels == label]
@@ -63,12 +62,13 @@ def test_walks_are_traces(cases: dict[str, Case], name: str) -> None:
     fast, X = cases[name]
     walks = facts_of(cases[name]).walks
     assert [walk.title for walk in walks] == ["easy", "typical", "hard"]
-    assert walks[0].stage <= walks[1].stage <= walks[2].stage
+    assert walks[0].trace.stage <= walks[1].trace.stage <= walks[2].trace.stage
     for walk in walks:
         trace = fast.trace(X.iloc[[walk.row]] if hasattr(X, "iloc") else X[walk.row])
-        assert walk.scores == pytest.approx(trace.scores.tolist())
-        assert (walk.stage, walk.label) == (trace.stage, str(trace.label))
-        assert walk.high == pytest.approx(trace.high.tolist())
+        assert walk.trace.scores == pytest.approx(trace.scores)
+        assert (walk.trace.stage, walk.label) == (trace.stage, str(trace.label))
+        assert walk.trace.high == pytest.approx(trace.high)
+        assert walk.trace.cost == trace.cost
 
 
 @pytest.mark.parametrize("name", ["kernel", "trees", "multiclass", "positive"])
@@ -78,10 +78,11 @@ def test_the_curve_goes_through_the_chosen_point(cases: dict[str, Case], name: s
     full, labels = fast.estimator_.predict(X), fast.predict(X)
     counted = full == fast.classes_[1] if name == "positive" else np.ones(len(full), dtype=bool)
     assert curve.n_rows == counted.sum()
-    assert curve.chosen[1] == pytest.approx(np.mean((labels != full)[counted]))
-    assert curve.interval[0] <= curve.chosen[1] <= curve.interval[1]
-    assert curve.points[-1] == (fast.plan_.full_cost, 0.0)
-    assert min(curve.points) == curve.points[0]
+    assert curve.disagreement_in_use == pytest.approx(np.mean((labels != full)[counted]))
+    assert curve.cost_in_use == pytest.approx(fast.predict(X, return_cost=True)[1].mean())
+    assert curve.interval_in_use[0] <= curve.disagreement_in_use <= curve.interval_in_use[1]
+    assert (curve.cost[-1], curve.disagreement[-1]) == (fast.plan_.full_cost, 0.0)
+    assert min(curve.cost) == curve.cost[0]
 
 
 def test_differing_rows_are_shown_with_their_values(cases: dict[str, Case]) -> None:
@@ -147,7 +148,7 @@ def test_a_model_without_stages(rows: tuple[Any, Any]) -> None:
     fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
     facts = facts_of(Case(fast, X[500:510]))
     assert facts.n_different == 0
-    assert facts.mean_cost == facts.full_cost
+    assert facts.mean_cost == facts.plan.full_cost
     assert facts.stages[-1].n_left == 10
 
 
@@ -156,7 +157,7 @@ def test_a_model_without_a_certificate(rows: tuple[Any, Any]) -> None:
     X, y = rows
     case = fitted(LogisticRegression(), X, y, risk=1e-6)
     facts = facts_of(Case(case.fast, case.X[:10]))
-    assert facts.evaluate_all
+    assert facts.plan.evaluate_all
     assert facts.n_different == 0
     assert [each.n_left for each in facts.stages][-1] == 10
 
@@ -182,4 +183,4 @@ def test_a_page_says_that_answers_were_compared_with_the_model(cases: dict[str, 
     words = "labels and scores agree"
     case = cases["trees"]
     assert words in facts_of(case).model["checked"]
-    assert words in str(sections.model(facts_of(case)))
+    assert words in wald.report(*case, timed=False)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..inspection.promises import broken_promise
-from ..utils.alternating import median_seconds
+from ..utils.alternating import Timing, in_turns
 from ..utils.figures import number, ratio, share
 from ..utils.progress import share_done
 from . import options
@@ -24,33 +22,14 @@ from .rows import data_name, read_whole
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ..reporting.timing import Rival
+
 #: Smallest number of times for a median.
 LEAST_REPEATS = 7
 #: Rows that a timed run predicts one by one.
 SINGLE = 50
 #: Rows of the case between one row and all rows.
 HUNDRED = 100
-
-
-@dataclass(frozen=True)
-class Case:
-    """The same rows through the wrapped model and through wald."""
-
-    name: str
-    n_rows: int
-    model_seconds: float
-    wald_seconds: float
-
-    def facts(self) -> dict[str, Any]:
-        """Seconds per call of ``n_rows`` rows."""
-        ratio = self.model_seconds / self.wald_seconds
-        return {
-            "rows": self.name,
-            "n_rows": self.n_rows,
-            "model_seconds": self.model_seconds,
-            "wald_seconds": self.wald_seconds,
-            "ratio": ratio,
-        }
 
 
 def bench(
@@ -97,7 +76,7 @@ def bench(
         own_file = model or file
         wrapped = load_model(own_file, trust_pickle, trust_type or ())
         fast = load_fast(file, threads, None if whole and own_file.samefile(file) else wrapped, trust_type or ())
-        rival = _rival(own_file, wrapped, threads)
+        rival, about_rival = _rival(own_file, wrapped, threads)
         rows = read_whole(
             data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
         ).rows
@@ -119,46 +98,35 @@ def bench(
             "broken": broken,
             "threads": threads,
             "repeats": repeats,
-            "cases": [case.facts() for case in cases],
+            "cases": [_facts(case) for case in cases],
         }
         if json:
             as_json(facts)
         else:
-            show(_table(cases, rival.name), *_words(facts), *([rival.note] if rival.note else []))
+            show(_table(cases, rival.name), *_words(facts), *([about_rival] if about_rival else []))
         if broken is not None:
             note(f"wald bench: {broken}")
             raise typer.Exit(EXIT_NO)
 
 
-@dataclass(frozen=True)
-class _Rival:
-    """What wald is timed against, and the form of the rows that it takes."""
-
-    name: str
-    predict: Callable[[Any], Any]
-    rows: Callable[[Any], Any] = lambda rows: rows
-    note: str = ""
-
-
-def _rival(path: Path, wrapped: Any, threads: int) -> _Rival:
-    """The wrapped model; one of a tree library's file in that library, where it is installed."""
+def _rival(path: Path, wrapped: Any, threads: int) -> tuple[Rival, str]:
+    """The wrapped model; one of a tree library's file in that library, where it is installed. And a note about it."""
     from ..models import TreeClassifier
+    from ..reporting.timing import Rival
 
     if not isinstance(wrapped, TreeClassifier):
-        return _Rival(type(wrapped).__name__, wrapped.predict)
+        return Rival(type(wrapped).__name__, wrapped.predict), ""
     loaded = library_model(path, wrapped.classes_, threads)
     if loaded is not None:
-        return _Rival(loaded.name, loaded.predict, loaded.rows)
+        return loaded, ""
     name = library_name(path)
-    return _Rival(
-        "wald, every tree",
-        wrapped.predict,
-        note=f"{name} is not installed: the times beside wald's are those of wald's own full evaluation, and not "
-        f"{name}'s. pip install {name.lower()} for these.",
+    return Rival("wald, every tree", wrapped.predict), (
+        f"{name} is not installed: the times beside wald's are those of wald's own full evaluation, and not {name}'s. "
+        f"pip install {name.lower()} for these."
     )
 
 
-def _timed(rival: _Rival, fast: Any, rows: Any, repeats: int, report: Callable[[float], object]) -> list[Case]:
+def _timed(rival: Rival, fast: Any, rows: Any, repeats: int, report: Callable[[float], object]) -> list[Timing]:
     import numpy as np
     from scipy import sparse
 
@@ -166,34 +134,35 @@ def _timed(rival: _Rival, fast: Any, rows: Any, repeats: int, report: Callable[[
 
     source, n = source_of(rows), rows.shape[0]
     ones = [source.take(np.array([i])).rows for i in range(min(SINGLE, n))]
-    runs = [
-        ("one (predict)", ones, fast.predict, ones),
-        ("all", [rows], fast.predict, [rows]),
-    ]
+    runs = [("one (predict)", ones, fast.predict, ones)]
     if not sparse.issparse(rows):  # predict_one takes no sparse rows
         plain = [np.ascontiguousarray(source_of(one).array()[0]) for one in ones]
-        runs.insert(1, ("one (predict_one)", ones, fast.predict_one, plain))
-    if n > HUNDRED:
-        some = [source.take(np.arange(HUNDRED)).rows]
-        runs.insert(-1, (str(HUNDRED), some, fast.predict, some))
-    cases = []
-    for i, (name, batches, predict, same_batches) in enumerate(runs):
-        model_seconds, wald_seconds = median_seconds(
-            partial(_predict_each, rival.predict, [rival.rows(batch) for batch in batches]),
-            partial(_predict_each, predict, same_batches),
+        runs.append(("one (predict_one)", ones, fast.predict_one, plain))
+    some = [(str(HUNDRED), source.take(np.arange(HUNDRED)).rows)] if n > HUNDRED else []
+    for name, batch in [*some, ("all", rows)]:
+        runs.append((name, [batch], fast.predict, [batch]))
+    return [
+        in_turns(
+            name,
+            batches[0].shape[0],
+            rival.predict,
+            [*map(rival.rows, batches)],
+            predict,
+            same_batches,
             repeats=repeats,
             report=lambda done, i=i: report((i + done) / len(runs)),  # type: ignore[misc]  # mypy does not see through defaults
         )
-        cases.append(Case(name, batches[0].shape[0], model_seconds / len(batches), wald_seconds / len(batches)))
-    return cases
+        for i, (name, batches, predict, same_batches) in enumerate(runs)
+    ]
 
 
-def _predict_each(predict: Callable[[Any], object], batches: Sequence[Any]) -> None:
-    for batch in batches:
-        predict(batch)
+def _facts(case: Timing) -> dict[str, Any]:
+    """Seconds per call of ``n_rows`` rows."""
+    facts = case._asdict()
+    return {"rows": facts.pop("name"), **facts, "ratio": case.model_seconds / case.wald_seconds}
 
 
-def _table(cases: list[Case], model: str) -> Table:
+def _table(cases: list[Timing], model: str) -> Table:
     from rich import box
     from rich.table import Table
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,34 +12,12 @@ from .errors import UserError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..reporting.timing import Rival
+
 Predict = Callable[[Any], "NDArray[Any]"]
 
 
-@dataclass(frozen=True)
-class LibraryModel:
-    """A model as its own library evaluates it.
-
-    Attributes
-    ----------
-    name : str
-        The library's.
-    predict : callable
-        From rows in the form of `rows` to labels.
-    """
-
-    name: str
-    predict: Predict
-
-    def rows(self, rows: Any) -> Any:
-        """Convert rows to the form that the library takes without looking at names: an array, or a CSR matrix."""
-        from scipy import sparse
-
-        from ..sources import source_of
-
-        return sparse.csr_matrix(rows) if sparse.issparse(rows) else source_of(rows).array()
-
-
-def library_model(path: Path, classes: NDArray[Any], threads: int) -> LibraryModel | None:
+def library_model(path: Path, classes: NDArray[Any], threads: int) -> Rival | None:
     """Load a model file with the library that wrote it.
 
     Parameters
@@ -53,7 +30,7 @@ def library_model(path: Path, classes: NDArray[Any], threads: int) -> LibraryMod
 
     Returns
     -------
-    LibraryModel or None
+    Rival or None
         None if the library is not installed.
 
     Raises
@@ -61,13 +38,24 @@ def library_model(path: Path, classes: NDArray[Any], threads: int) -> LibraryMod
     UserError
         If the library cannot read the file.
     """
+    from ..reporting.timing import Rival
+
     name, load = _loader(path)
     try:
-        return LibraryModel(name, load(path, classes, threads))
+        return Rival(name, load(path, classes, threads), _without_names)
     except ImportError:
         return None
     except Exception as error:  # libraries raise types of their own
         raise UserError(f"{path}: {name} cannot read it: {reason(error)}") from error
+
+
+def _without_names(rows: Any) -> Any:
+    """Convert rows to the form that a library takes without looking at names: an array, or a CSR matrix."""
+    from scipy import sparse
+
+    from ..sources import source_of
+
+    return sparse.csr_matrix(rows) if sparse.issparse(rows) else source_of(rows).array()
 
 
 def library_name(path: Path) -> str:

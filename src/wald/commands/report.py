@@ -47,8 +47,7 @@ def report(
     """
     with handling_errors("report", debug):
         from ..models import TreeClassifier
-        from ..reporting.gather import gather
-        from ..reporting.page import page
+        from ..reporting.writing import write
 
         if str(output) == "-":
             raise UserError("-o: wald report writes a file; name it.")
@@ -62,11 +61,9 @@ def report(
         named = next((one for one in (model, file) if one is not None and is_library_model(one)), None)
         if timing and named is not None and isinstance(fast.estimator_, TreeClassifier):
             library = library_model(named, fast.classes_, options.threads(jobs))
-        with as_user_error(data_name(data), ValueError, TypeError):
-            facts = gather(fast, rows, source=data_name(data), timed=timing, caller="wald report", library=library)
-        with as_user_error(f"-o: {output}", OSError):
-            from ..utils.files import atomic_file
-
-            with atomic_file(output) as beside:
-                beside.write_text(page(facts, title), encoding="utf-8", newline="\n")
+        with as_user_error(f"-o: {output}", OSError), as_user_error(data_name(data), ValueError, TypeError):
+            try:
+                write(fast, rows, output, title, data_name(data), timing, "wald report", library)
+            except ImportError as error:
+                raise UserError(str(error)) from error
         note(f"wrote {output}")

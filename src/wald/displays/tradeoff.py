@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit import EarlyExitClassifier
 from ..stopping import StageScores, q_grid
@@ -153,14 +153,33 @@ class TradeoffDisplay(CurveDisplay):
             If there are no rows to count.
         """
         caller, fast, _ = cls._checked(estimator, X)
-        plan, certificate, stage_scores = fast.plan_, fast.certificate_, fast.looks(X)
-        counted = np.ones(stage_scores.n_rows, dtype=bool)
+        stage_scores = fast.looks(X)
+        if not cls._counted(fast, stage_scores).any():
+            raise ValueError(f"{caller}: the full model calls none of the {stage_scores.n_rows} rows {fast.protect}.")
+        return cls._measured(fast, stage_scores, budgeted=budgeted, unit=unit, name=name).plot(ax=ax, **kwargs)
+
+    @staticmethod
+    def _counted(fast: EarlyExitClassifier, stage_scores: StageScores) -> NDArray[np.bool_]:
+        """Which rows the promise is about."""
         if fast.protect in ("positive", "negative"):
-            counted = stage_scores.full == (fast.protect == "positive")
-            if not counted.any():
-                raise ValueError(
-                    f"{caller}: the full model calls none of the {stage_scores.n_rows} rows {fast.protect}."
-                )
+            counted: NDArray[np.bool_] = stage_scores.full == (fast.protect == "positive")
+            return counted
+        return np.ones(stage_scores.n_rows, dtype=bool)
+
+    @classmethod
+    def _measured(
+        cls,
+        fast: EarlyExitClassifier,
+        stage_scores: StageScores,
+        *,
+        budgeted: bool = False,
+        unit: str | None = None,
+        name: str | None = None,
+        n_scales: int = _N_SCALES,
+    ) -> Self:
+        """Measure rows of which some are counted; nothing is drawn."""
+        plan, certificate = fast.plan_, fast.certificate_
+        counted = cls._counted(fast, stage_scores)
 
         def share(codes: Any) -> float:
             return float(np.mean(model_of(fast).decision.losses(codes, stage_scores.full)[counted]))
@@ -183,7 +202,7 @@ class TradeoffDisplay(CurveDisplay):
             points = list(zip(plan.stage_costs.tolist(), [*shares, 0.0], strict=True))
         else:
             q_in_use = np.inf if plan.evaluate_all else plan.q
-            scales = q_grid(stage_scores, plan.boundary, _N_SCALES).tolist()
+            scales = q_grid(stage_scores, plan.boundary, n_scales).tolist()
             points = [early(q) for q in sorted({np.inf, q_in_use, *scales, 0.0})]
             # at small scales, thresholds with different centres cross, and cost rises again
             points = points[min(range(len(points)), key=lambda i: points[i][0]) :]
@@ -193,7 +212,7 @@ class TradeoffDisplay(CurveDisplay):
             if certificate.status == "certified" and certificate.void is None:
                 about["risk"] = certificate.risk
         cost, disagreement = np.array(list(dict.fromkeys(points))).T
-        return cls(cost=cost, disagreement=disagreement, **about).plot(ax=ax, **kwargs)
+        return cls(cost=cost, disagreement=disagreement, **about)
 
     @classmethod
     def from_predictions(

@@ -1,15 +1,20 @@
-"""What a report says, as plain data."""
+"""What a report says, as plain data; the templates read it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from ..displays import StoppingPathDisplay, TradeoffDisplay
+from ..early_exit import Trace
+from ..plan import Plan
+from ..utils.alternating import Timing
 
 
-@dataclass(frozen=True)
-class ClassCost:
-    """Cost of the rows that got one answer."""
+class ClassCost(NamedTuple):
+    """Cost of the rows that got one answer, `value`."""
 
+    value: Any
     name: str
     n_rows: int
     mean: float
@@ -17,57 +22,32 @@ class ClassCost:
     n_different: int
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One stage of the plan, and how many of the rows came to it and left there; ``below`` is None without that side.
+class Stage(NamedTuple):
+    """One stage of the plan, and how many of the rows came to it and left there.
 
-    ``units`` are those that a row has paid for after the stage.
+    ``units`` are those that a row has paid for after the stage; ``below`` and ``above`` are infinite without that side.
     """
 
     units: int
     cost: float
-    below: float | None
-    above: float | None
+    below: float
+    above: float
     n_reached: int
     n_left: int
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Mean cost and share of differing labels at several scales of the thresholds, the cheapest first.
-
-    Only rows that the promise is about are counted; ``counted`` names them.
-    """
-
-    points: tuple[tuple[float, float], ...]
-    chosen: tuple[float, float]
-    interval: tuple[float, float]
-    n_rows: int
-    counted: str
-
-
-@dataclass(frozen=True)
-class Walk:
-    """One row through all stages; ``low`` and ``high`` hold the thresholds of the early ones.
-
-    ``costs`` are those of the stages, and ``cost`` is what the row paid.
-    """
+class Walk(NamedTuple):
+    """One row through all stages."""
 
     title: str
     row: int
     label: str
     full_label: str
-    scores: tuple[float, ...]
-    costs: tuple[float, ...]
-    cost: float
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    stage: int
-    binary: bool
+    trace: Trace
+    display: StoppingPathDisplay
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """A row whose label differs, with its values by name; ``n_more`` values are left out."""
 
     row: int
@@ -77,16 +57,6 @@ class Difference:
     score: float | None
     values: tuple[tuple[str, str], ...]
     n_more: int
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Seconds of one call with ``n_rows`` rows."""
-
-    name: str
-    n_rows: int
-    model_seconds: float
-    wald_seconds: float
 
 
 @dataclass(frozen=True)
@@ -100,31 +70,34 @@ class Facts:
     name: str
     model: dict[str, Any]
     certificate: dict[str, Any]
+    plan: Plan
     source: str | None
     unit: str
     risk: float | None
-    evaluate_all: bool
-    full_cost: float
+    confidence: float
     n_rows: int
     mean_cost: float
     n_different: int
     different_interval: tuple[float, float]
-    confidence: float
     broken: str | None
-    classes: tuple[ClassCost, ...]
-    n_classes_left_out: int
-    stages: tuple[Stage, ...]
-    curve: Curve | None
-    walks: tuple[Walk, ...]
-    differences: tuple[Difference, ...]
-    timing: tuple[Timing, ...]
+    classes: list[ClassCost]
+    stages: list[Stage]
+    curve: TradeoffDisplay | None
+    walks: list[Walk]
+    differences: list[Difference]
+    timing: list[Timing]
     no_timing: str
     rival: str
     threads: int
-    repeats: int
 
     @property
     def exact(self) -> bool:
         """Whether no label can differ from the full model's, whatever the row."""
-        full = self.evaluate_all or self.certificate["status"] == "lossless"
+        full = self.plan.evaluate_all or self.certificate["status"] == "lossless"
         return full and bool(self.certificate["holds"])
+
+    @property
+    def scarce(self) -> dict[str, Any] | None:
+        """Of the kinds of rows that the certificate had too few of, the one that lacks most."""
+        few = [s for s in self.certificate["strata"] if s["n_rows"] < (s["rows_needed"] or 0)]
+        return max(few, key=lambda s: s["rows_needed"] - s["n_rows"], default=None)

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..displays import StoppingPathDisplay, TradeoffDisplay
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
-from ..early_exit import EarlyExitClassifier
+from ..early_exit import Answers, EarlyExitClassifier, Trace
 from ..engine.threads import effective_threads
 from ..inspection.facts import certificate_facts, model_facts
 from ..inspection.promises import broken_promise
 from ..sources import source_of
 from ..stopping import StageScores
 from ..stopping.core.binomial import interval
-from .curve import curve_of
 from .facts import ClassCost, Difference, Facts, Stage, Walk
-from .timing import REPEATS, Rival, times
+from .timing import Rival, times
 from .values import RowValues, short
 
 #: Most rows with another label, and most classes, that a report lists.
 MOST_ROWS, MOST_CLASSES = 20, 40
+#: How many scales of the thresholds a curve goes through.
+SCALES = 40
 
 
 def gather(
@@ -51,144 +54,118 @@ def gather(
     n_rows = require_rows(X, caller)
     plan, certificate = fast.plan_, fast.certificate_
     answers = fast.compiled_plan_.predict(X, n_threads=effective_threads(fast.n_jobs))
-    labels, cost, stage = np.asarray(answers.labels), answers.costs, answers.stages
     scores = fast.looks(X) if plan.n_stages else None  # without stages, every row is evaluated in full
-    full = labels if scores is None else fast.classes_.take(scores.full)
-    differs = labels != full
+    full = answers.labels if scores is None else fast.classes_.take(scores.full)
+    differs = answers.labels != full
     n_different = int(np.count_nonzero(differs))
-    classes = _classes(fast, labels, cost, differs)
-    timing, no_timing = times(fast, X, n_rows, library) if timed else ((), "Times were not asked for.")
+    timing, no_timing = times(fast, X, n_rows, library) if timed else ([], "Times were not asked for.")
     return Facts(
         name=name_of(fast),
         model=model_facts(fast),
         certificate=certificate_facts(certificate),
+        plan=plan,
         source=source,
         unit=unit_of(fast),
         risk=fast.risk,
-        evaluate_all=plan.evaluate_all,
-        full_cost=plan.full_cost,
+        confidence=fast.confidence,
         n_rows=n_rows,
-        mean_cost=float(cost.mean()),
+        mean_cost=float(answers.costs.mean()),
         n_different=n_different,
         different_interval=interval(n_different, n_rows, fast.confidence),
-        confidence=fast.confidence,
         broken=broken_promise(certificate, full, differs, fast.classes_),
-        classes=classes[:MOST_CLASSES],
-        n_classes_left_out=max(0, len(classes) - MOST_CLASSES),
-        stages=_stages(fast, stage),
-        curve=None if scores is None else curve_of(fast, scores, cost, differs),
-        walks=_walks(fast, X, labels, full, stage, cost, scores),
-        differences=_differences(fast, X, labels, full, cost, np.flatnonzero(differs)),
+        classes=_classes(fast, answers, differs),
+        stages=_stages(fast, answers.stages),
+        curve=None if scores is None else _curve(fast, scores, answers.costs, differs),
+        walks=[] if scores is None or plan.evaluate_all else _walks(fast, X, answers, full),
+        differences=_differences(fast, X, answers, full, np.flatnonzero(differs)),
         timing=timing,
         no_timing=no_timing,
         rival="the wrapped model" if library is None else library.name,
         threads=effective_threads(fast.n_jobs),
-        repeats=REPEATS,
     )
 
 
-def _classes(
-    fast: EarlyExitClassifier, labels: NDArray[Any], cost: NDArray[np.float64], differs: NDArray[np.bool_]
-) -> tuple[ClassCost, ...]:
+def _classes(fast: EarlyExitClassifier, answers: Answers, differs: NDArray[np.bool_]) -> list[ClassCost]:
     """Costs by answer; with many classes, those with the most rows come first."""
-    found = []
-    for label in fast.classes_:
+    labels, costs, found = answers.labels, answers.costs, []
+    for label in fast.classes_.tolist():
         member = labels == label
-        if member.any():
-            own = cost[member]
-            found.append(
-                ClassCost(short(label), len(own), float(own.mean()), float(np.median(own)), int(differs[member].sum()))
-            )
-        else:
-            found.append(ClassCost(short(label), 0, float("nan"), float("nan"), 0))
-    return tuple(found if len(found) <= MOST_CLASSES else sorted(found, key=lambda c: -c.n_rows))
-
-
-def _stages(fast: EarlyExitClassifier, stage: NDArray[np.int32]) -> tuple[Stage, ...]:
-    plan = fast.plan_
-    left = np.bincount(stage, minlength=plan.n_stages + 1)
-    reached = len(stage) - np.cumsum(left) + left
-    low, high = _limits(fast)
-    return tuple(
-        Stage(
-            units=int(plan.stages[t]),
-            cost=float(plan.stage_costs[t]),
-            below=float(low[t]) if t < plan.n_stages and np.isfinite(low[t]) else None,
-            above=float(high[t]) if t < plan.n_stages and np.isfinite(high[t]) else None,
-            n_reached=int(reached[t]),
-            n_left=int(left[t]),
-        )
-        for t in range(plan.n_stages + 1)
-    )
+        own = costs[member]
+        mean, median = (float(own.mean()), float(np.median(own))) if len(own) else (0.0, 0.0)
+        found.append(ClassCost(label, short(label), len(own), mean, median, int(differs[member].sum())))
+    return found if len(found) <= MOST_CLASSES else sorted(found, key=lambda c: -c.n_rows)
 
 
 def _limits(fast: EarlyExitClassifier) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Thresholds in use; a confidence has no lower side, and nothing leaves where everything is evaluated."""
+    """Thresholds in use, infinite at the full model; a confidence has no lower side."""
+    low, high = (np.append(limits.astype(np.float64), np.inf) for limits in fast.plan_.thresholds())
+    return (low if model_of(fast).decision.two_sided else np.full_like(low, -np.inf)), high
+
+
+def _stages(fast: EarlyExitClassifier, stage: NDArray[np.int32]) -> list[Stage]:
     plan = fast.plan_
-    low, high = (limits.astype(np.float64) for limits in plan.thresholds())
-    if not model_of(fast).decision.two_sided or plan.evaluate_all:
-        low = np.full_like(low, -np.inf)
-    return low, np.full_like(high, np.inf) if plan.evaluate_all else high
+    left = np.bincount(stage, minlength=plan.n_stages + 1)
+    reached = len(stage) - np.cumsum(left) + left
+    columns = (plan.stages, plan.stage_costs, *_limits(fast), reached, left)
+    return [Stage(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _walks(
-    fast: EarlyExitClassifier,
-    X: Any,
-    labels: NDArray[Any],
-    full: NDArray[Any],
-    stage: NDArray[np.int32],
-    cost: NDArray[np.float64],
-    scores: StageScores | None,
-) -> tuple[Walk, ...]:
-    """Walks of a row that leaves first, of one with the median cost, and of one that stays longest."""
-    if scores is None or fast.plan_.evaluate_all:
-        return ()
-    chosen: dict[int, str] = {}
-    for title, wanted in (("easy", stage.min()), ("hard", stage.max()), ("typical", np.sort(stage)[len(stage) // 2])):
-        rows = [int(row) for row in np.flatnonzero(stage == wanted)[: len(chosen) + 1] if int(row) not in chosen]
-        if rows:
-            chosen[rows[0]] = title
-    order = ["easy", "typical", "hard"]
-    rows = sorted(chosen, key=lambda row: order.index(chosen[row]))
-    low, high = _limits(fast)
-    binary = model_of(fast).decision.two_sided
-    followed, _ = fast.stage_scores(source_of(X).take(np.array(rows)))
-    return tuple(
-        Walk(
-            title=chosen[row],
-            row=row,
-            label=short(labels[row]),
-            full_label=short(full[row]),
-            scores=tuple(walk.tolist()),
-            costs=tuple(fast.plan_.stage_costs.tolist()),
-            cost=float(cost[row]),
-            low=tuple(low.tolist()),
-            high=tuple(high.tolist()),
-            stage=int(stage[row]),
-            binary=binary,
-        )
-        for row, walk in zip(rows, followed, strict=True)
+def _curve(
+    fast: EarlyExitClassifier, scores: StageScores, cost: NDArray[np.float64], differs: NDArray[np.bool_]
+) -> TradeoffDisplay | None:
+    """Disagreement against cost; None if no row is counted, or if the rule's thresholds cannot be scaled."""
+    counted = TradeoffDisplay._counted(fast, scores)
+    n, k = int(np.count_nonzero(counted)), int(np.count_nonzero(differs & counted))
+    if fast.plan_.boundary.fixed or not n:
+        return None
+    return replace(
+        TradeoffDisplay._measured(fast, scores, name="early exit", n_scales=SCALES),
+        cost_in_use=float(cost.mean()),
+        disagreement_in_use=k / n,
+        interval_in_use=interval(k, n, fast.confidence),
     )
 
 
+def _walks(fast: EarlyExitClassifier, X: Any, answers: Answers, full: NDArray[Any]) -> list[Walk]:
+    """Walks of a row that leaves first, of one with the median cost, and of one that stays longest."""
+    stage = answers.stages
+    chosen: dict[str, int] = {}
+    for title, wanted in (("easy", stage.min()), ("hard", stage.max()), ("typical", np.sort(stage)[len(stage) // 2])):
+        rows = [row for row in np.flatnonzero(stage == wanted)[:3].tolist() if row not in chosen.values()]
+        chosen |= {title: rows[0]} if rows else {}
+    chosen = {title: chosen[title] for title in ("easy", "typical", "hard") if title in chosen}
+    (low, high), output = _limits(fast), model_of(fast).decision
+    costs, walks = fast.plan_.stage_costs, []
+    followed, _ = fast.stage_scores(source_of(X).take(np.array([*chosen.values()])))
+    for (title, row), scores in zip(chosen.items(), followed, strict=True):
+        label = short(answers.labels[row])
+        trace = Trace(scores, low[:-1], high[:-1], costs, int(stage[row]), label, float(answers.costs[row]))
+        display = StoppingPathDisplay(
+            scores=[scores],
+            costs=costs,
+            low=trace.low,
+            high=trace.high,
+            stages=[trace.stage],
+            threshold=output.centre,
+            unit=unit_of(fast),
+        )
+        walks.append(Walk(title, row, label, short(full[row]), trace, display))
+    return walks
+
+
 def _differences(
-    fast: EarlyExitClassifier,
-    X: Any,
-    labels: NDArray[Any],
-    full: NDArray[Any],
-    cost: NDArray[np.float64],
-    rows: NDArray[np.intp],
-) -> tuple[Difference, ...]:
+    fast: EarlyExitClassifier, X: Any, answers: Answers, full: NDArray[Any], rows: NDArray[np.intp]
+) -> list[Difference]:
     """Rows with another label; those of which the full model is surest come first."""
     if not len(rows):
-        return ()
+        return []
     scores = fast.stage_scores(source_of(X).take(rows))[0][:, -1]
     sure = np.abs(scores - (model_of(fast).decision.centre or 0.0))
     values = RowValues(X, list(fast.schema_.names or ()) or None)
     found = []
     for i in np.argsort(-sure, kind="stable")[:MOST_ROWS].tolist():
         row = int(rows[i])
-        shown, n_more = values.of(row)
         score = float(scores[i]) if np.isfinite(scores[i]) else None
-        found.append(Difference(row, short(labels[row]), short(full[row]), float(cost[row]), score, shown, n_more))
-    return tuple(found)
+        label, cost = short(answers.labels[row]), float(answers.costs[row])
+        found.append(Difference(row, label, short(full[row]), cost, score, *values.of(row)))
+    return found

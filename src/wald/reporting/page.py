@@ -1,32 +1,37 @@
-"""The page: its head, its summary, and its sections in order."""
+"""The page: templates of HTML, their filters, and displays as pictures in the page's own colours."""
 
 from __future__ import annotations
 
-from ..utils.figures import number, percent, ratio, share, thousands
-from . import sections
-from .advice import advice
+import re
+from functools import cache
+from importlib.resources import files
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
+
+from ..displays import StoppingPathDisplay, TradeoffDisplay
+from ..displays._style import BLUE, COLUMN_WIDTH, GREY, PALE, page_style
+from ..stopping.core.binomial import rows_needed
+from ..utils import figures
 from .facts import Facts
-from .markup import Markup, breakable, joined, tag
-from .promise import certificate
-from .style import STYLE
+from .gather import MOST_CLASSES
+from .timing import REPEATS
+from .values import short
 
-#: Nothing is loaded and nothing runs, whatever a label or a value says.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-
-#: A ratio of times below this is no difference.
-CLEARLY = 1.1
-
-_SECTIONS = (
-    ("model", "What the model is", sections.model),
-    ("certificate", "What is promised", certificate),
-    ("classes", "Cost by class", sections.classes),
-    ("tradeoff", "Disagreement against cost", sections.tradeoff),
-    ("stages", "Stages", sections.stages),
-    ("walks", "Three rows on their way", sections.walks),
-    ("differences", "Rows with another label", sections.differences),
-    ("time", "Time", sections.time),
-    ("advice", "What to do if …", advice),
-)
+#: Characters that HTML does not allow, and surrogates, which UTF-8 does not have.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+#: Characters that turn the direction of the text after them.
+_DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+#: Names in the style sheet of the colours of displays.
+_COLOURS = {BLUE: "blue", PALE: "pale", GREY: "soft", "#999999": "soft", "#000000": "ink", "#ffffff": "paper"}
+#: Identifiers within an SVG, and references to them.
+_IDENTIFIER = re.compile(r'(\bid="|href="#|url\(#)')
+#: Rows of the table below the curve.
+_CURVE_ROWS = 12
 
 
 def page(facts: Facts, title: str | None = None) -> str:
@@ -42,81 +47,106 @@ def page(facts: Facts, title: str | None = None) -> str:
     -------
     str
     """
-    heading = f"Early exit for {facts.name}" if title is None else title
-    head = joined(
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"{heading} - report"),
-        tag("link", rel="icon", href="data:,"),
-        tag("style", Markup(STYLE)),
-    )
-    parts = [
-        tag("section", tag("h2", name, id=key), write(facts), aria_labelledby=key) for key, name, write in _SECTIONS
-    ]
-    links = [tag("li", tag("a", name, href=f"#{key}")) for key, name, _ in _SECTIONS]
-    body = joined(
-        tag("a", "Skip to the report", href="#report", class_="skip"),
-        tag("header", tag("h1", breakable(heading)), _lead(facts)),
-        tag("nav", tag("ul", *links), aria_label="Sections"),
-        tag("main", _cards(facts), _verdict(facts), *parts, id="report"),
-        tag("footer", _footer()),
-    )
-    return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', body), lang='en')}\n"
-
-
-def _lead(facts: Facts) -> Markup:
-    rows = f"{thousands(facts.n_rows)} {'row' if facts.n_rows == 1 else 'rows'}"
-    return tag("p", f"What it does on {rows}", None if facts.source is None else f" of {facts.source}", ".")
-
-
-def _cards(facts: Facts) -> Markup:
-    n, k = facts.n_rows, facts.n_different
-    cards = [
-        (percent(facts.mean_cost / facts.full_cost, 3), "of the full model's work for a row, on average"),
-        (share(n - k, n), "of the rows get the full model's label"),
-    ]
-    if facts.timing:
-        last = facts.timing[-1]
-        speed = ratio(last.model_seconds, last.wald_seconds)
-        cards.append((speed, f"{facts.rival}'s speed, {thousands(last.n_rows)} rows at a time"))
-    own = facts.certificate
-    if own["status"] == "certified" and own["holds"]:
-        cards.append((f"≤ {percent(own['risk'], 6)}", "other labels promised"))
-    elif facts.exact:
-        cards.append(("0", "other labels, by proof"))
-    return tag("ul", *(tag("li", tag("b", figure), words) for figure, words in cards), class_="cards")
-
-
-def _verdict(facts: Facts) -> Markup:
-    """One sentence: whether these rows agree with the promise."""
-    own = facts.certificate
-    if not own["holds"]:
-        return tag("p", tag("b", "Do not rely on the promise."), f" {own['sentence']}.", class_="verdict bad")
-    if facts.broken is not None:
-        return tag("p", tag("b", "These rows contradict the promise."), f" {facts.broken}", class_="verdict bad")
-    if facts.evaluate_all:
-        words = f" All {facts.model['unit']} are evaluated for every row, so that labels are the full model's."
-        words += " The time that is saved comes from wald's own evaluation of the model." if _faster(facts) else ""
-        verdict = "The model's own labels, by proof." if own["risk"] == 0 else "No row leaves early."
-        return tag("p", tag("b", verdict), words, class_="verdict")
-    if own["status"] == "measured":
-        return tag("p", tag("b", "Nothing is promised."), " What follows was only measured.", class_="verdict")
-    different = f"{thousands(facts.n_different)} of {thousands(facts.n_rows)} labels differ"
-    if own["status"] == "lossless":
-        words = f" {different}, as the proof says."
-    else:
-        words = f" {different}; at most {percent(own['risk'], 6)} are promised."
-    return tag("p", tag("b", "These rows agree with the promise."), words, class_="verdict good")
-
-
-def _faster(facts: Facts) -> bool:
-    """Whether the last time, of most rows, is clearly shorter than the wrapped model's."""
-    return bool(facts.timing) and facts.timing[-1].model_seconds > CLEARLY * facts.timing[-1].wald_seconds
-
-
-def _footer() -> Markup:
     import wald
 
-    rounding = f"Numbers are rounded to three digits; spaces part the thousands, as in {number(12_345)}."
-    return tag("p", f"Written by wald {wald.__version__}. The page needs no network and runs no script. {rounding}")
+    shown = []
+    if facts.curve is not None:
+        cost, differing = np.asarray(facts.curve.cost), np.asarray(facts.curve.disagreement)
+        some = np.unique(np.linspace(0, len(cost) - 1, _CURVE_ROWS).round().astype(int))
+        shown = list(zip(cost[some], differing[some], strict=True))
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            vars(facts),
+            heading=f"Early exit for {facts.name}" if title is None else title,
+            exact=facts.exact,
+            scarce=facts.scarce,
+            curve_points=shown,
+            most_classes=MOST_CLASSES,
+            repeats=REPEATS,
+            version=wald.__version__,
+        )
+    )
+
+
+def clean(value: object) -> str:
+    """Drop what no text of a page may hold; markup, which was made here, is left as it is."""
+    if value is None or isinstance(value, Markup):
+        return value or ""
+    return _DIRECTIONS.sub("", _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(value)))
+
+
+@cache
+def _environment() -> Environment:
+    """Templates that escape every value."""
+    folder = files(__package__) / "templates"
+    environment = Environment(
+        autoescape=True,
+        finalize=clean,
+        loader=FunctionLoader(lambda name: (folder / name).read_text("utf-8")),
+        extensions=["jinja2.ext.do"],
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    for write in (
+        figures.number,
+        figures.percent,
+        figures.ratio,
+        figures.share,
+        figures.significant,
+        figures.thousands,
+    ):
+        environment.filters[write.__name__] = _unbroken(write)
+    environment.filters |= {"breakable": breakable, "limit": limit, "rows_needed": rows_needed, "words": words}
+    environment.globals["picture"] = picture
+    return environment
+
+
+def _unbroken(write: Any) -> Any:
+    """Let no line end within a number, or before its sign."""
+    return lambda *given: write(*given).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def breakable(name: str) -> Markup:
+    """Allow line breaks between the words of a name such as ``LogisticRegression``."""
+    return Markup("<wbr>").join(clean(word) for word in re.split("(?<=[a-z])(?=[A-Z])", name))
+
+
+def limit(value: float) -> str:
+    """Write a threshold or a score."""
+    return figures.significant(value, 4) if abs(value) < 1e9 else "never"
+
+
+def words(value: object, most: int = 12) -> str:
+    """Write a fact about the model; of a list, the first entries."""
+    if isinstance(value, list | tuple):
+        return ", ".join(short(each) for each in value[:most]) + (" …" if len(value) > most else "")
+    return figures.thousands(value) if isinstance(value, int) and not isinstance(value, bool) else short(value)
+
+
+def picture(display: TradeoffDisplay | StoppingPathDisplay, key: str, description: str) -> Markup:
+    """Draw a display as an element of the page, in the colours of its style sheet.
+
+    Parameters
+    ----------
+    display : display with one axes
+    key : str
+        Different for each picture of a page.
+    description : str
+        For readers who do not see it.
+    """
+    with page_style(**{"svg.fonttype": "none", "text.parse_math": False}):
+        figure = Figure(figsize=(COLUMN_WIDTH, 2.7), layout="constrained")
+        display.plot(figure.subplots())
+        written = StringIO()
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(written, format="svg", transparent=True, metadata=nothing)
+    _, _, inside = written.getvalue().partition("</defs>")  # behind the head, and rules for all elements of a page
+    inside = _IDENTIFIER.sub(rf"\g<1>{key}-", inside.replace("xlink:", ""))
+    for colour, name in _COLOURS.items():
+        inside = inside.replace(colour.lower(), f"var(--{name})")
+    width, height = 72 * figure.get_size_inches()
+    view = f'viewBox="0 0 {width:g} {height:g}"'
+    return Markup(f'<svg class="chart" {view} role="img" aria-label="{escape(clean(description))}">{inside}')

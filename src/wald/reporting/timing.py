@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
 from ..engine.threads import effective_threads
 from ..models import TreeClassifier
 from ..persistence import SavedModel
 from ..sources import source_of
-from ..utils.alternating import median_seconds
-from .facts import Timing
+from ..utils.alternating import Timing, in_turns
 
 #: Number of times that each median is of.
 REPEATS = 7
@@ -30,24 +30,25 @@ _NO_LIBRARY = (
 _SECONDS, _MOST_ROWS, _MOST_SINGLE = 0.1, 1000, 20
 
 
-class Rival(Protocol):
-    """The wrapped model as its own library evaluates it."""
+@dataclass(frozen=True)
+class Rival:
+    """What wald is timed against.
 
-    @property
-    def name(self) -> str:
-        """Name of the library."""
+    Attributes
+    ----------
+    name : str
+    predict : callable
+        From rows in the form of `rows` to labels.
+    rows : callable
+        Converts rows to the form that it takes.
+    """
 
-    @property
-    def predict(self) -> Callable[[Any], object]:
-        """From rows in the form of `rows` to labels."""
-
-    def rows(self, rows: Any) -> Any:
-        """Convert rows to the form that the library takes."""
+    name: str
+    predict: Callable[[Any], NDArray[Any]]
+    rows: Callable[[Any], Any] = lambda rows: rows
 
 
-def times(
-    fast: EarlyExitClassifier, X: Any, n_rows: int, library: Rival | None = None
-) -> tuple[tuple[Timing, ...], str]:
+def times(fast: EarlyExitClassifier, X: Any, n_rows: int, library: Rival | None = None) -> tuple[list[Timing], str]:
     """Time single rows and a batch, in turns; or say why there is nothing to compare with.
 
     Parameters
@@ -60,7 +61,7 @@ def times(
 
     Returns
     -------
-    cases : tuple of Timing
+    cases : list of Timing
     reason : str
         Empty if there are times.
     """
@@ -68,44 +69,29 @@ def times(
 
     model = fast.estimator_
     if isinstance(model, SavedModel):
-        return (), "The wrapped model is not at hand. On the command line, --model MODEL names its file."
+        return [], "The wrapped model is not at hand. On the command line, --model MODEL names its file."
     if library is None and isinstance(model, TreeClassifier):
-        return (), _NO_LIBRARY
-    predict = model.predict if library is None else library.predict
-    form = _as_they_are if library is None else library.rows
+        return [], _NO_LIBRARY
+    rival = Rival("the wrapped model", model.predict) if library is None else library
     source = source_of(X)
     singles = [source.take(np.array([row])).rows for row in range(min(n_rows, _MOST_SINGLE))]
+    some = min(n_rows, 100)
     with warnings.catch_warnings(), threadpool_limits(effective_threads(fast.n_jobs)):
         warnings.simplefilter("ignore")
-        singles = singles[: _affordable(predict, form(singles[0]), 1, len(singles))]
-        n_batch = _affordable(predict, form(source.take(np.arange(min(n_rows, 100))).rows), min(n_rows, 100), n_rows)
-        runs: list[tuple[str, int, Sequence[Any]]] = [("one row", 1, singles)]
-        if n_batch > 1:
-            runs.append(("a batch", n_batch, [source.take(np.arange(n_batch)).rows]))
-        cases = []
-        for name, n, batches in runs:
-            model_seconds, wald_seconds = median_seconds(
-                partial(_each, predict, [form(batch) for batch in batches]),
-                partial(_each, fast.predict, batches),
-                repeats=REPEATS,
-            )
-            cases.append(Timing(name, n, model_seconds / len(batches), wald_seconds / len(batches)))
-    return tuple(cases), ""
+        singles = singles[: _affordable(rival, singles[0], 1, len(singles))]
+        n_batch = _affordable(rival, source.take(np.arange(some)).rows, some, n_rows)
+        runs = [("one row", 1, singles), ("a batch", n_batch, [source.take(np.arange(n_batch)).rows])]
+        return [
+            in_turns(name, n, rival.predict, [*map(rival.rows, batches)], fast.predict, batches, repeats=REPEATS)
+            for name, n, batches in runs[: 1 + (n_batch > 1)]
+        ], ""
 
 
-def _as_they_are(rows: Any) -> Any:
-    return rows
-
-
-def _affordable(predict: Callable[[Any], object], rows: Any, n: int, most: int) -> int:
+def _affordable(rival: Rival, rows: Any, n: int, most: int) -> int:
     """How many rows the model predicts within `_SECONDS`, from the time of `n` rows."""
-    predict(rows)
+    rows = rival.rows(rows)
+    rival.predict(rows)
     start = time.perf_counter()
-    predict(rows)
+    rival.predict(rows)
     taken = max(time.perf_counter() - start, 1e-7)
     return max(1, min(most, _MOST_ROWS, int(n * _SECONDS / taken)))
-
-
-def _each(predict: Callable[[Any], object], batches: Sequence[Any]) -> None:
-    for batch in batches:
-        predict(batch)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..utils.files import atomic_file
+from ..utils.install import install
 from .gather import gather
-from .page import page
+from .timing import Rival
 
 
 def report(
@@ -48,6 +49,8 @@ def report(
 
     Raises
     ------
+    ImportError
+        If jinja2 or matplotlib is missing.
     TypeError
         If the estimator is another one.
     ValueError
@@ -68,7 +71,35 @@ def report(
     >>> page[:15], "<script" in page
     ('<!doctype html>', False)
     """
-    html = page(gather(estimator, X, source=source, timed=timed, caller="wald.report"), title)
+    return write(estimator, X, path, title, source, timed, "wald.report")
+
+
+def write(
+    estimator: Any,
+    X: Any,
+    path: str | os.PathLike[str] | None,
+    title: str | None,
+    source: str | None,
+    timed: bool,
+    caller: str,
+    library: Rival | None = None,
+) -> str:
+    """Write a page as `report` does.
+
+    Parameters
+    ----------
+    estimator, X, path, title, source, timed
+        As for `report`.
+    caller : str
+        For errors.
+    library : Rival or None, default=None
+        The wrapped model in its own library, to be timed in its place.
+    """
+    try:
+        from .page import page
+    except ImportError as error:
+        raise ImportError(f"{caller} needs {error.name}, which is not installed: {install('report')}") from error
+    html = page(gather(estimator, X, source=source, timed=timed, caller=caller, library=library), title)
     if path is not None:
         with atomic_file(Path(path)) as file:
             file.write_text(html, encoding="utf-8", newline="\n")

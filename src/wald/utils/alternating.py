@@ -4,10 +4,58 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 #: Shorter runs are repeated until the repetitions together take this many seconds.
 SHORTEST_SECONDS = 0.005
+
+
+class Timing(NamedTuple):
+    """Seconds of one call with ``n_rows`` rows, of the wrapped model and of wald."""
+
+    name: str
+    n_rows: int
+    model_seconds: float
+    wald_seconds: float
+
+
+def in_turns(
+    name: str,
+    n_rows: int,
+    model: Callable[[Any], object],
+    model_batches: Sequence[Any],
+    wald: Callable[[Any], object],
+    wald_batches: Sequence[Any],
+    *,
+    repeats: int,
+    report: Callable[[float], object] = lambda done: None,
+) -> Timing:
+    """Time the wrapped model and wald on the same batches, each in the form that it takes.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    n_rows : int
+        Rows of each batch.
+    model, wald : callables
+        From a batch to labels.
+    model_batches, wald_batches : sequences of batches
+    repeats, report
+        As for `median_seconds`.
+
+    Returns
+    -------
+    Timing
+    """
+    model_seconds, wald_seconds = median_seconds(
+        lambda: [model(batch) for batch in model_batches],
+        lambda: [wald(batch) for batch in wald_batches],
+        repeats=repeats,
+        report=report,
+    )
+    return Timing(name, n_rows, model_seconds / len(model_batches), wald_seconds / len(wald_batches))
 
 
 def median_seconds(
