@@ -149,7 +149,7 @@ def test_a_partition_that_lacks_a_column_is_refused(case):
 
 
 def test_too_many_columns_for_a_model_without_names(kernel_case):
-    with pytest.raises(ValueError, match=r"has 8 features, and 9 columns .*columns=\[\.\.\.\]"):
+    with pytest.raises(ValueError, match=r"has 9 columns of features; the model takes 8\. .*columns=\[\.\.\.\]"):
         job_of(kernel_case.model, kernel_case.rows.columns)
 
 

@@ -278,7 +278,7 @@ def test_a_schema_tells_what_is_wrong() -> None:
         schema.columns(["body_mass"], what="a.csv")
     with pytest.raises(ValueError, match="the column 'age' more than once"):
         schema.columns(["age", "age", "body_mass"])
-    with pytest.raises(ValueError, match="must have 2 columns"):
+    with pytest.raises(ValueError, match="has 1 column of features; the model takes 2"):
         Schema(2).columns(["a"])
 
 

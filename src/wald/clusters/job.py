@@ -86,7 +86,7 @@ class Job:
             Names of the columns of the data set.
         columns : sequence of str, default=None
             Columns with the features, in the model's order. None: by the names that the model knows; for a model
-            without names every column, but for those of ``keep``.
+            without names every column, but for those of ``keep`` if there are too many.
         keep : sequence of str, default=None
             Columns that stay beside the answers; None for all. One that is called as an answer gets the prefix
             ``input_``.
@@ -127,15 +127,16 @@ class Job:
         kept = there if keep is None else _names("keep", keep)
         if columns is not None:
             features = _names("columns", columns)
-        elif schema.names is not None:
-            features = tuple(there[place] for place in schema.columns(there, what="The data set"))
         else:
-            features = there if keep is None else tuple(name for name in there if name not in kept)
+            aside = () if keep is None else [place for place, name in enumerate(there) if name in kept]
+            try:
+                features = tuple(there[c] for c in schema.columns(there, what="The data set", keep=aside))
+            except ValueError as error:
+                raise ValueError(f"{error} Or name the columns with its features by columns=[...].") from error
         for what, wanted in (("columns with features", features), ("columns to keep", kept)):
             require_columns(there, wanted, what)
         if len(features) != n_features:
-            hint = "" if columns is not None else ": name the columns with its features by columns=[...]"
-            raise ValueError(f"The model has {n_features} features, and {len(features)} columns are given{hint}.")
+            raise ValueError(f"The model has {n_features} features, and {len(features)} columns are given.")
         answered = ("label", *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()), *found)
         return cls(features, schema.names, _renamed(kept, answered), answered, budget, found)
 

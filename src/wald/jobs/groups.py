@@ -67,7 +67,7 @@ class RowGroups:
         n_stages = plan.n_stages if budget is None else min(plan.n_stages, plan.affordable(budget))
         watched = budget is None and self._compiled.monitor is not None  # audited rows are read whole
         self._steps = Steps(
-            None if watched or proba else self._compiled.columns_by_stage(), wanted.n_features, n_stages
+            None if watched or proba else self._compiled.columns_by_stage(), fast.n_features_in_, n_stages
         )
         self.bytes = Decoded()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +199,8 @@ def run(
     except ValueError as error:
         raise JobError(str(error)) from error
     folders = kinds_of([one.name for one in inputs])
-    wanted = Wanted(int(fast.n_features_in_), fast.schema_, options.keep, options.drop, folders, categories)
+    schema = replace(fast.schema_, n_columns=int(fast.n_features_in_))
+    wanted = Wanted(schema, options.keep, options.drop, folders, categories)
     report = Report()
     rows = _checked(inputs, wanted, reader, options.skip_bad, report)
     parts = cut(inputs, rows, SUFFIXES[options.to])

@@ -41,7 +41,6 @@ class Wanted:
 
     Attributes
     ----------
-    n_features : int
     schema : wald.sources.Schema
         Finds the model's columns by name; columns are taken in the file's order where it knows no names.
     keep, drop : tuple of str
@@ -54,7 +53,6 @@ class Wanted:
         Type of each column to copy, and the file that had it first; `require_kind` adds to it.
     """
 
-    n_features: int
     schema: Schema
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
@@ -93,7 +91,13 @@ class Wanted:
         lost = [name for name in self.keep if name not in names]
         if lost:
             raise JobError(f"--keep: {where} has no column {lost[0]!r}; it has {listed(names)}.")
-        features = self._by_place(where, names) if self.names is None else self._by_name(where, names)
+        drop = {*self.drop, *(self.folders if self.names is None else ())}
+        aside = [{c for c, name in enumerate(names) if name in some} for some in (drop, self.keep)]
+        try:
+            features = [names[c] for c in self.schema.columns(names, what=where, drop=aside[0], keep=aside[1])]
+        except ValueError as error:
+            hint = f" It knows no names: leave out what is no feature with --drop COLUMN, of {listed(names)}."
+            raise JobError(f"{error}{hint if self.names is None else ''}") from error
         twice = [name for name in (*features, *self.keep) if names.count(name) > 1]
         if twice:
             raise JobError(f"{where} has two columns of the name {twice[0]!r}.")
@@ -110,28 +114,6 @@ class Wanted:
         if nested:
             raise JobError(f"--keep: {where} has nested values in {nested[0]!r} ({schema.field(nested[0]).type}).")
         return features
-
-    def _by_name(self, where: str, names: list[str]) -> list[str]:
-        given = [name for name in names if name not in self.drop]
-        try:
-            return [given[place] for place in self.schema.columns(given, what=where)]
-        except ValueError as error:
-            dropped = [name for name in names if name in self.drop and self.schema.spelled(name) in (self.names or ())]
-            if dropped:
-                raise JobError(f"--drop: the model reads {listed(dropped)} of {where}.") from error
-            raise JobError(str(error)) from error
-
-    def _by_place(self, where: str, names: list[str]) -> list[str]:
-        """All columns but those of folders and of `drop`; those of `keep` are features if only so they are enough."""
-        rest = [name for name in names if name not in self.drop and name not in self.folders]
-        if len(rest) != self.n_features:
-            rest = [name for name in rest if name not in self.keep]
-        if len(rest) != self.n_features:
-            raise JobError(
-                f"{where} has {len(rest)} columns of features; the model takes {self.n_features}, and knows no names. "
-                f"Leave out what is no feature with --drop COLUMN; it has {listed(rest)}."
-            )
-        return rest
 
 
 @dataclass(frozen=True, eq=False)

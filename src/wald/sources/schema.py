@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD:src/wald/sources/schema.py
 from collections.abc import Hashable, Sequence
+=======
+from collections.abc import Collection, Hashable, Iterable, Sequence
+>>>>>>> 7d73768 (Choose a model's columns in one place):src/wald/models/schema.py
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -88,15 +92,26 @@ class Schema:
         text = " ".join(map(str, name)) if isinstance(name, tuple) and self.library == "xgboost" else str(name)
         return text.replace(" ", "_") if self.library == "lightgbm" else text
 
-    def columns(self, given: Sequence[Hashable], *, what: str = "X") -> list[int]:
-        """Find the model's columns among given ones, by name.
+    def columns(
+        self,
+        given: Sequence[Hashable] | int,
+        *,
+        what: str = "X",
+        drop: Collection[int] = (),
+        keep: Collection[int] = (),
+    ) -> list[int]:
+        """Find the model's columns among given ones: by name, or by place where names are missing on one side.
 
         Parameters
         ----------
-        given : sequence of names
-            In any order; columns that the model does not know are left out.
+        given : sequence of names, or int
+            In any order; columns that the model does not know are left out. Or the number of columns without names.
         what : str, default="X"
             What has these columns, in messages.
+        drop : collection of int, default=()
+            Positions of columns that are none of the model's.
+        keep : collection of int, default=()
+            Positions of columns that are the model's by name, or if there are not enough without them.
 
         Returns
         -------
@@ -106,19 +121,23 @@ class Schema:
         Raises
         ------
         ValueError
-            If a column is missing or there twice, or if the model has no names and another number of columns.
+            If a column is missing or there twice, or if there is another number of columns without names.
         """
-        if self.names is None:
-            if self.n_columns is not None and len(given) != self.n_columns:
+        rest = [place for place in range(given if isinstance(given, int) else len(given)) if place not in drop]
+        if self.names is None or isinstance(given, int):
+            if self.n_columns not in (None, len(rest)):
+                rest = [place for place in rest if place not in keep]
+            if self.n_columns not in (None, len(rest)):
                 raise ValueError(
-                    f"{what} must have {self.n_columns} columns, as many as the model, which knows no names. Got "
-                    f"{len(given)}."
+                    f"{what} has {len(rest)} column{'' if len(rest) == 1 else 's'} of features; the model takes "
+                    f"{self.n_columns}."
                 )
-            return list(range(len(given)))
+            return rest
         places: dict[Hashable, int] = {}
         twice: set[Hashable] = set()
         exact = set(self.names)
-        for place, name in enumerate(given):
+        for place in rest:
+            name = given[place]
             key = name if name in exact else self.spelled(name)
             if key in places and (given[places[key]] in exact) == (name in exact):
                 twice.add(key)
@@ -126,8 +145,11 @@ class Schema:
                 places[key] = place
         if missing := [name for name in self.names if name not in places]:
             word = "column" if len(missing) == 1 else "columns"
+            if dropped := [given[place] for place in drop if self.spelled(given[place]) in missing]:
+                raise ValueError(f"--drop: the model reads {listed(dropped)} of {what}.")
             raise ValueError(
-                f"{what} lacks the {word} {listed(missing)} that the model reads. It has {listed(given) or 'none'}."
+                f"{what} lacks the {word} {listed(missing)} that the model reads. It has "
+                f"{listed([given[place] for place in rest]) or 'none'}."
             )
         if twice := twice.intersection(self.names):
             raise ValueError(f"{what} has the column {listed(sorted(map(str, twice)))} more than once.")

@@ -203,24 +203,21 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
     names = None if isinstance(columns, int) else list(columns)
     groups = None if reading.groups is None else _position(path, reading.groups, names, n, "--groups")
     kept = tuple(dict.fromkeys(_position(path, name, names, n, "--keep") for name in reading.keep))
-    drop = {_position(path, name, names, n, "--drop") for name in _droppable(names, reading)} | ({groups} - {None})
+    drop = {_position(path, name, names, n, "--drop") for name in _droppable(names, reading)}
+    drop |= set() if groups is None else {groups}
     _require_different(path, [] if names is None else [names[c] for c in kept])
-    rest = [c for c in range(n) if c not in drop]
-    if names is not None and schema.names is not None:
-        features = _by_name(path, names, rest, schema)
-        named = {*features, *kept, *drop}
-        return Selection(features, groups, kept, tuple(names[c] for c in range(n) if c not in named))
-    if len(rest) != schema.n_features:  # else the columns to copy are features, too
-        rest = [c for c in rest if c not in kept]
-    if len(rest) < schema.n_features:
-        raise UserError(f"{path} has {_count(len(rest), 'column')} of features; the model takes {schema.n_features}.")
-    if len(rest) > schema.n_features:
-        hint = "a label or number" if names is None else listed(_odd([names[c] for c in rest], schema.n_features))
-        raise UserError(
-            f"{path} has {_count(len(rest), 'column')} of features; the model takes {schema.n_features}. Leave out "
-            f"what is no feature ({hint}?) with --drop COLUMN."
-        )
-    return Selection(tuple(rest), groups, kept)
+    by_name = names is not None and schema.names is not None
+    try:
+        features = tuple(schema.columns.columns(columns, what=str(path), drop=drop, keep=kept))
+    except ValueError as error:
+        rest = [c for c in range(n) if c not in {*drop, *kept}]
+        if by_name or len(rest) < schema.n_features:
+            raise UserError(str(error)) from error
+        odd = "a label or number" if names is None else listed(_odd([names[c] for c in rest], schema.n_features))
+        raise UserError(f"{error} Leave out what is no feature ({odd}?) with --drop COLUMN.") from error
+    named = {*features, *kept, *drop}
+    left_out = tuple(name for c, name in enumerate(names or ()) if c not in named) if by_name else ()
+    return Selection(features, groups, kept, left_out)
 
 
 def _droppable(names: list[str] | None, reading: Reading) -> list[str]:
@@ -243,16 +240,6 @@ def _require_different(path: object, kept: list[str]) -> None:
 def _odd(names: list[str], n: int) -> list[str]:
     """Names that may be no features: the first if it is empty (an index of pandas), else those beyond the first n."""
     return [""] if names[0] == "" else names[n:]
-
-
-def _by_name(path: object, names: list[str], rest: list[int], schema: RowSchema) -> tuple[int, ...]:
-    try:
-        return tuple(rest[place] for place in schema.columns.columns([names[c] for c in rest], what=str(path)))
-    except ValueError as error:
-        aside = [name for c, name in enumerate(names) if c not in rest and schema.columns.spelled(name) in schema.names]  # type: ignore[operator]  # there are names
-        if aside:
-            raise UserError(f"--drop: the model reads {listed(aside)} of {path}.") from error
-        raise UserError(str(error)) from error
 
 
 def _position(path: object, column: str, names: list[str] | None, n: int, option: str) -> int:
