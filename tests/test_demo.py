@@ -25,7 +25,7 @@ from sklearn.frozen import FrozenEstimator  # noqa: E402
 from wald import EarlyExitClassifier, cli  # noqa: E402
 from wald.commands.demo.material import Material, load  # noqa: E402
 from wald.commands.demo.measure import Exhibit, measure  # noqa: E402
-from wald.commands.demo.pictures import draw, pixels, tradeoff  # noqa: E402
+from wald.commands.demo.pictures import draw, draw_panel, pick_rows, share_map  # noqa: E402
 from wald.commands.demo.report import promise, report, table  # noqa: E402
 from wald.utils.figures import number, share  # noqa: E402
 
@@ -128,8 +128,8 @@ def test_the_rows_that_are_counted_are_those_of_the_certificate(which: int) -> N
 @pytest.mark.parametrize("which", [0, 2])
 def test_the_curve_passes_through_the_measurement(which: int) -> None:
     seen, material = exhibit(which)
-    clear, same = tradeoff.draw_panel(Figure().subplots(), seen, material)
-    assert clear.cost_in_use == pytest.approx(seen.units.wald)
+    clear, same = draw_panel(Figure().subplots(), seen, material)
+    assert clear.cost_in_use == pytest.approx(seen.mean_cost)
     assert clear.disagreement_in_use == seen.n_different / seen.n_rows
     assert same.cost[-1] == seen.fast.plan_.full_cost
     assert same.disagreement[-1] == 0
@@ -139,8 +139,8 @@ def test_the_maps_show_the_pixels_that_were_paid_for() -> None:
     seen, material = exhibit(2)
     _, stages = seen.fast.stage_scores(material.X_count)
     costs = seen.fast.plan_.stage_costs[stages]
-    assert pixels.share_map(seen, stages).sum() == pytest.approx(costs.mean())
-    easy, hard = pixels.pick_rows(seen, material, stages)
+    assert share_map(seen, stages).sum() == pytest.approx(costs.mean())
+    easy, hard = pick_rows(seen, material, stages)
     assert costs[easy] < costs[hard]
     assert material.y_count[easy] == material.y_count[hard] == 8
 

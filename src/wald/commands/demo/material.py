@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,23 +31,24 @@ class Task:
     ----------
     model : estimator
         An unfitted classifier.
-    name : str
-    question : str
-        The problem that it solves.
-    binary : bool
-        Whether it separates `DIGIT` from the rest.
+    name, unit : str
+        What it is called, and what its costs count.
     cost : {"time", "units"}
         The quantity that its plan minimizes.
-    unit : str
-        Name of its units.
+    binary : bool
+        Whether it separates `DIGIT` from the rest.
     """
 
     model: Any
     name: str
-    question: str
-    binary: bool
-    cost: Literal["time", "units"]
     unit: str
+    cost: Literal["time", "units"] = "units"
+    binary: bool = True
+
+    @property
+    def question(self) -> str:
+        """The problem that it solves."""
+        return f"{DIGIT} or not" if self.binary else "which of ten"
 
     @property
     def aim(self) -> str:
@@ -56,7 +56,7 @@ class Task:
         return "least time" if self.cost == "time" else f"fewest {self.unit}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Material:
     """Images of digits, and the tasks on them.
 
@@ -106,9 +106,20 @@ def load(data: str, seed: int) -> Material:
     UserError
         If there is no data set of this name, or it cannot be loaded.
     """
-    if data not in _LOADERS:
-        raise UserError(f"there is no data called {data!r}; --data takes {' or '.join(_LOADERS)}.")
-    return _LOADERS[data](seed)
+    if data == "digits":
+        return _digits(seed)
+    if data == "mnist":  # which has a published order and split
+        return _mnist()
+    raise UserError(f"there is no data called {data!r}; --data takes digits or mnist.")
+
+
+def _tasks(gamma: float, n_trees: int) -> tuple[Task, Task, Task]:
+    trees = HistGradientBoostingClassifier(max_iter=n_trees, early_stopping=False, random_state=0)
+    return (
+        Task(SVC(C=5, gamma=gamma), "kernel SVM", "support vectors", "time"),
+        Task(LogisticRegression(max_iter=2000), "linear model", "pixels"),
+        Task(trees, "boosted trees", "trees"),
+    )
 
 
 def _digits(seed: int) -> Material:
@@ -116,7 +127,10 @@ def _digits(seed: int) -> Material:
     order = np.random.default_rng(seed).permutation(len(X))
     X, y = X[order] / 16, y[order]
     fraction = 797 / 1197
-    certificate = _certificate_rows(1197, fraction, seed)
+    # the rows of `fit` that an EarlyExitClassifier with these parameters certifies on
+    rng = np.random.default_rng(check_random_state(seed).randint(2**31 - 1))
+    certificate = split_rows(np.arange(1197), None, fraction, rng).certificate
+    kernel, linear, trees = _tasks(0.5, 60)
     return Material(
         X_train=X[:600],
         y_train=y[:600],
@@ -127,17 +141,11 @@ def _digits(seed: int) -> Material:
         split="Digits of scikit-learn, 8 x 8 pixels: 600 train the models, 400 plan, 797 certify.",
         risk=0.01,
         certificate_fraction=fraction,
-        tasks=(
-            Task(SVC(C=5, gamma=0.5), "kernel SVM", f"{DIGIT} or not", True, "time", "support vectors"),
-            Task(SVC(C=5, gamma=0.5), "kernel SVM", "which of ten", False, "time", "support vectors"),
-            _linear_task(),
-            _boosted_task(60),
-        ),
+        tasks=(kernel, Task(kernel.model, kernel.name, kernel.unit, "time", binary=False), linear, trees),
     )
 
 
-def _mnist(seed: int) -> Material:
-    del seed  # MNIST has a published order and split
+def _mnist() -> Material:
     try:
         X, y = fetch_mnist(subset="train", return_X_y=True)
         X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
@@ -158,33 +166,10 @@ def _mnist(seed: int) -> Material:
         split="MNIST, 28 x 28 pixels: 20 000 train the models, 20 000 plan, 20 000 certify.",
         risk=0.001,
         certificate_fraction=0.5,
-        tasks=(
-            Task(SVC(C=5, gamma=0.02), "kernel SVM", f"{DIGIT} or not", True, "time", "support vectors"),
-            _linear_task(),
-            _boosted_task(200),
-        ),
+        tasks=_tasks(0.02, 200),
     )
-
-
-def _boosted_task(n_trees: int) -> Task:
-    model = HistGradientBoostingClassifier(max_iter=n_trees, early_stopping=False, random_state=0)
-    return Task(model, "boosted trees", f"{DIGIT} or not", True, "units", "trees")
-
-
-def _linear_task() -> Task:
-    model = LogisticRegression(max_iter=2000)
-    return Task(model, "linear model", f"{DIGIT} or not", True, "units", "pixels")
-
-
-def _certificate_rows(n_rows: int, fraction: float, seed: int) -> NDArray[np.intp]:
-    """Rows of ``fit`` that an `EarlyExitClassifier` with these parameters certifies on."""
-    rng = np.random.default_rng(check_random_state(seed).randint(2**31 - 1))
-    return split_rows(np.arange(n_rows), None, fraction, rng).certificate
 
 
 def _one_line(error: Exception) -> str:
     said = " ".join(str(error).split())
     return said if said.endswith((".", "!")) else f"{said}."
-
-
-_LOADERS: dict[str, Callable[[int], Material]] = {"digits": _digits, "mnist": _mnist}

@@ -11,9 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ...utils.alternating import Timing
 from ...utils.figures import number, ratio, share
 from .material import Material
-from .measure import REPEATS, Exhibit, Pair
+from .measure import REPEATS, Exhibit
 
 
 def report(
@@ -41,22 +42,26 @@ def table(exhibits: Sequence[Exhibit]) -> Table:
     for name in ("rows per\nsecond", "µs for\none row", "units\nper row", "same\nlabel"):
         grid.add_column(name, justify="right", no_wrap=True)
     for exhibit in exhibits:
-        task, units = exhibit.task, exhibit.units
-        total = number(exhibit.fast.plan_.full_cost)
-        everything = exhibit.fast.plan_.evaluate_all
+        task, plan, many, one = exhibit.task, exhibit.fast.plan_, exhibit.many, exhibit.one
+        n_rows, n_terms, mean = exhibit.n_rows, exhibit.n_terms, exhibit.mean_cost
         grid.add_row(
             f"[bold]{task.name}[/bold]\n{task.question}\n[dim]{task.aim}[/dim]",
-            "scikit-learn\n" + ("wald [dim](everything)[/dim]" if everything else "wald") + "\n",
-            _lines(exhibit.rows_per_second, ratio(exhibit.rows_per_second.wald, exhibit.rows_per_second.sklearn)),
-            _lines(
-                Pair(1e6 * exhibit.seconds_of_one.sklearn, 1e6 * exhibit.seconds_of_one.wald),
-                ratio(exhibit.seconds_of_one.sklearn, exhibit.seconds_of_one.wald),
-            ),
-            f"{number(units.sklearn)}\n{number(units.wald)} of {total}\n[dim]{ratio(units.sklearn, units.wald)}[/dim]",
-            f"\n{share(exhibit.n_rows - exhibit.n_different, exhibit.n_rows)}\n",
+            "scikit-learn\n" + ("wald [dim](everything)[/dim]" if plan.evaluate_all else "wald") + "\n",
+            _lines(many.n_rows / many.model_seconds, many.n_rows / many.wald_seconds, _factor(many)),
+            _lines(1e6 * one.model_seconds, 1e6 * one.wald_seconds, _factor(one)),
+            _lines(n_terms, mean, ratio(n_terms, mean), f" of {number(plan.full_cost)}"),
+            f"\n{share(n_rows - exhibit.n_different, n_rows)}\n",
             end_section=True,
         )
     return grid
+
+
+def _lines(model: float, wald: float, factor: str, of: str = "") -> str:
+    return f"{number(model)}\n{number(wald)}{of}\n[dim]{factor}[/dim]"
+
+
+def _factor(timing: Timing) -> str:
+    return ratio(timing.model_seconds, timing.wald_seconds)
 
 
 def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> str:
@@ -67,27 +72,22 @@ def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> st
         material.split,
         "Under each model, what its plan minimizes.",
         "Units are support vectors, pixels for the linear model, or trees.",
-        "Units and same label (as the full model) are counted on " + material.counted + ".",
+        f"Units and same label (as the full model) are counted on {material.counted}.",
         f"Times are medians of {REPEATS} runs in turns, {many}{alone}:",
-        f"predict on {number(exhibits[0].n_timed)} of these rows;",
+        f"predict on {number(exhibits[0].many.n_rows)} of these rows;",
         "for one row wald's predict_one, which checks less, and scikit-learn's predict.",
         "× says how many times faster, or fewer.",
     ]
-    if any(e.fast.plan_.full_cost > e.units.sklearn for e in exhibits):
+    if any(e.fast.plan_.full_cost > e.n_terms for e in exhibits):
         sentences.append("A kernel machine's plan may add landmarks, vectors of its own, which count as one unit each.")
-    slower = [e.task for e in exhibits if e.rows_per_second.wald < e.rows_per_second.sklearn]
-    if any(task.cost == "units" for task in slower):
+    if any(e.task.cost == "units" and e.many.wald_seconds > e.many.model_seconds for e in exhibits):
         sentences.append("Where × is below 1, wald is slower: a plan for fewest pixels pays more for each pixel.")
     return " ".join(sentences)
 
 
 def promise(exhibit: Exhibit) -> str:
     """The certificate as a sentence, which says so if everything is evaluated."""
-    certificate = exhibit.fast.certificate_
+    certificate = str(exhibit.fast.certificate_)
     if exhibit.fast.plan_.evaluate_all:
-        return f"evaluates everything: {str(certificate).removeprefix('no early exit: ')}"
-    return str(certificate)
-
-
-def _lines(pair: Pair, factor: str) -> str:
-    return f"{number(pair.sklearn)}\n{number(pair.wald)}\n[dim]{factor}[/dim]"
+        return f"evaluates everything: {certificate.removeprefix('no early exit: ')}"
+    return certificate

@@ -67,7 +67,7 @@ def _exhibit(task: Task, material: Material, threads: int, seed: int, step: Step
         risk=material.risk,
         cost=task.cost,
         certificate_fraction=material.certificate_fraction,
-        n_splits=1,  # `_certificate_rows` of material.py assumes one split
+        n_splits=1,  # material.py assumes one split
         n_jobs=threads,
         random_state=seed,
     )
