@@ -33,7 +33,7 @@ def without(*names: str) -> Callable[[str], Any]:
 
 @pytest.fixture(params=["polars", "pandas"])
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let the reader of text tables find only one of the two libraries."""
+    """Let the reader of text tables find only one library of data frames; without polars, it parses cell by cell."""
     pytest.importorskip(request.param)
     others = {"polars", "pandas"} - {request.param}
     monkeypatch.setattr("wald.commands.rows.delimited.find_spec", without(*others))
@@ -137,6 +137,20 @@ def test_missing_cells_where_the_model_has_an_answer(text: Any, library: str) ->
     path = text("\n\n1, 2 ,\n\nNA,5,nan\nnull,8,9\n")
     expected = [[1, 2, np.nan], [np.nan, 5, np.nan], [np.nan, 8, 9]]
     np.testing.assert_array_equal(read_whole(path, HOLES, Reading(header=False)).rows, expected)
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_short_lines_are_no_missing_cells(text: Any, library: str, short: bool) -> None:
+    path = text("a,b,c\n1,,3\n4,5,6\n" + "7,8\n" * short)
+    if short:  # polars fills such lines
+        assert "line 4 has 2 cells; the lines above have 3" in refusal(path, HOLES)
+    else:
+        np.testing.assert_array_equal(read_whole(path, HOLES, Reading()).rows, [[1, np.nan, 3], [4, 5, 6]])
+
+
+def test_empty_lines_of_one_column_are_no_rows(text: Any, library: str) -> None:
+    rows = read_whole(text("a\n1\n\nNA\n"), RowSchema(1, None, allow_nan=True), Reading(header=True)).rows
+    np.testing.assert_array_equal(rows, [[1], [np.nan]])
 
 
 def test_tabs(text: Any, library: str) -> None:
@@ -294,9 +308,10 @@ def test_columns_that_are_not_there(text: Any, option: str) -> None:
     assert refusal(text(csv_of(ROWS)), BY_PLACE, reading).startswith(f"{option}: ")
 
 
-def test_no_library_for_text_tables(text: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wald.commands.rows.delimited.find_spec", without("polars", "pandas"))
-    assert "polars or pandas" in refusal(text(csv_of(ROWS)))
+def test_text_tables_need_no_library(text: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for where in ("wald.commands.rows.delimited.find_spec", "wald.commands.rows.find_spec"):
+        monkeypatch.setattr(where, without("polars", "pandas", "pyarrow"))
+    np.testing.assert_array_equal(read_whole(text(csv_of(ROWS)), BY_PLACE, Reading()).rows, ROWS)
 
 
 def test_no_library_for_parquet(text: Any, monkeypatch: pytest.MonkeyPatch) -> None:

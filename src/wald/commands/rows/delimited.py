@@ -1,11 +1,10 @@
-"""Reads text tables in blocks, with polars or pandas; Python's csv module locates the errors."""
+"""Reads text tables in blocks: with polars where it is installed, else, and to locate errors, with Python's csv."""
 
 from __future__ import annotations
 
 import csv
 import io
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .header import MISSING, begins_with_names, number
-from .schema import Distinct, Part, Reading, RowSchema, Selection, first_bad, not_finite, note_order, select, short
+from .schema import Part, Reading, RowSchema, Selection, distinct, first_bad, not_finite, note_order, select, short
 from .separators import CANDIDATES, infer_separator, separator_character
 from .source import Source
 
@@ -58,7 +57,6 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
     ------
     Part
     """
-    parse = _parser()
     with source.decompressed() as (file, share):
         line, first = _first(source, file)
         if reading.separator is not None:
@@ -77,7 +75,7 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
         line, n_rows = line + first.count(b"\n") * header, 0
         while block := lead + _block(file, BLOCK):
             lead = b""
-            values, texts = _values(table, block, line, parse)
+            values, texts = _values(table, block, line)
             line += block.count(b"\n")
             n_rows += len(values)
             if len(values):
@@ -85,16 +83,10 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
                 kept = {names[c] if names is not None else str(c): texts[c] for c in selection.kept}
                 rows: Any = values
                 if places:
-                    rows = schema.frame(source, values, {c: _distinct(texts[p]) for c, p in places.items()}, MISSING)
+                    rows = schema.frame(source, values, {c: distinct(texts[p]) for c, p in places.items()}, MISSING)
                 yield Part(rows, groups, share(), kept, selection.left_out)
     if n_rows == 0:
         raise UserError(f"{source} has column names, and no rows.")
-
-
-def _distinct(cells: NDArray[Any]) -> Distinct:
-    """The different cells of a column, and the number of each row's cell."""
-    number_of = {cell: i for i, cell in enumerate(dict.fromkeys(cells.tolist()))}
-    return list(number_of), np.fromiter(map(number_of.__getitem__, cells), dtype=np.intp, count=len(cells))
 
 
 def _first(source: Source, file: Any) -> tuple[int, bytes]:
@@ -158,15 +150,16 @@ def _records(path: Source, block: bytes, line: int, separator: str) -> Iterator[
         raise UserError(f"{path}, line {line + reader.line_num - 1}: {error}.") from error
 
 
-def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floats, Texts]:
-    """Features and other columns of a block; parsed cell by cell if the library fails or a value is not finite."""
-    open_quote = block.count(b'"') % 2 == 1  # polars panics on some files that end within a quoted cell
-    both = not {*table.selection.features}.isdisjoint(table.selection.others)  # copied as written, and read as numbers
-    whole = open_quote or both or not table.selection.features
-    parsed = None if whole else parse(table, block)
-    if parsed is None or first_bad(parsed[0]) is not None:
-        return _parse_cells(table, block, line)
-    return parsed
+def _values(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
+    """Features and other columns of a block; parsed cell by cell where polars fails, or may have completed a line."""
+    parsed = _with_polars(table, block)
+    if parsed is not None:
+        bad = first_bad(parsed[0])
+        n_separators = len(parsed[0]) * (table.n_columns - 1)
+        complete = b'"' not in block and 0 < n_separators == block.count(table.separator.encode())
+        if bad is None or (complete and first_bad(parsed[0], table.schema) is None):
+            return parsed
+    return _parse_cells(table, block, line)
 
 
 def _parse_cells(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
@@ -191,24 +184,16 @@ def _parse_cells(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]
     return values, {c: np.array(column, dtype=object) for c, column in texts.items()}
 
 
-# ---- parsers of libraries: None where they fail ----------------------------------------------------------------------
-
-_Parse = Callable[[_Table, bytes], tuple[Floats, Texts] | None]
-
-
-def _parser() -> _Parse:
-    for library, parse in (("polars", _with_polars), ("pandas", _with_pandas)):
-        if find_spec(library) is not None:
-            return parse
-    raise UserError("text tables are read with polars or pandas, and neither is installed: pip install polars.")
-
-
 def _with_polars(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
+    """The same with polars; None where it is missing, fails, or would not give what is in the cells."""
+    features, others = table.selection.features, table.selection.others
+    both = not {*features}.isdisjoint(others)  # copied as written, and read as numbers
+    open_quote = block.count(b'"') % 2 == 1  # polars panics on some files that end within a quoted cell
+    if find_spec("polars") is None or not features or both or open_quote:
+        return None
     import polars
 
-    features, others = table.selection.features, table.selection.others
-    numbers = set(features)
-    schema = {str(c): polars.Float64 if c in numbers else polars.String for c in range(table.n_columns)}
+    schema = {str(c): polars.Float64 if c in {*features} else polars.String for c in range(table.n_columns)}
     try:
         frame = polars.read_csv(
             io.BytesIO(block), has_header=False, schema=schema, separator=table.separator, null_values=list(MISSING)
@@ -219,29 +204,3 @@ def _with_polars(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
         return None
     values = frame.select(str(c) for c in features).to_numpy()
     return values, {c: frame[str(c)].to_numpy().astype(object) for c in others}
-
-
-def _with_pandas(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
-    import pandas
-
-    features, others = table.selection.features, table.selection.others
-    numbers = set(features)
-    exact = {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            frame = pandas.read_csv(
-                io.BytesIO(block),
-                header=None,
-                index_col=False,  # else the first of too many cells would become the index
-                names=range(table.n_columns),
-                dtype={c: np.float64 if c in numbers else str for c in range(table.n_columns)},
-                sep=table.separator,
-                keep_default_na=False,
-                na_values={c: list(MISSING) for c in features},
-                **exact,
-            )
-    except (ValueError, Warning):  # pandas's ParserError and UnicodeDecodeError are ValueErrors
-        return None
-    values = np.ascontiguousarray(frame[list(features)].to_numpy())
-    return values, {c: frame[c].to_numpy().astype(object) for c in others}

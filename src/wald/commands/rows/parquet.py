@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from ...jobs.distinct import distinct_values, holds_categories, holds_numbers
 from ..answers import reason
 from ..errors import UserError
-from .schema import Distinct, Part, Reading, RowSchema, first_bad, listed, not_finite, select
+from .schema import Distinct, Part, Reading, RowSchema, distinct, first_bad, listed, not_finite, select
 from .source import Source
 
 #: Largest number of values in a batch.
@@ -21,25 +20,7 @@ AT_ONCE = 4 << 20
 #: Names of the float32 type in polars and pyarrow.
 SINGLE = ("Float32", "float")
 
-
 T = TypeVar("T")
-#: Numbers, other columns, and columns of categories.
-Batch = tuple[NDArray[Any], dict[str, NDArray[Any]], dict[str, Distinct]]
-
-
-class _File(Protocol):
-    names: list[str]
-    n_rows: int
-
-    def kind(self, column: str) -> str: ...
-
-    def is_number(self, column: str) -> bool: ...
-
-    def is_text(self, column: str) -> bool: ...
-
-    def batches(
-        self, features: list[str], others: list[str], single: bool, size: int, coded: list[str]
-    ) -> Iterator[Batch]: ...
 
 
 def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[Part]:
@@ -61,13 +42,10 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
     if file.n_rows == 0:
         raise UserError(f"{path} is empty: it has columns, and no rows.")
     features = [file.names[c] for c in selection.features]
-    wanted = {*selection.kept, selection.groups} - {None}
-    others = [file.names[c] for c in selection.others if c in wanted]  # the other ones are categories
-    twice = [
-        name
-        for name, times in Counter(file.names).items()
-        if times > 1 and name in {*features, *others, *coded.values()}
-    ]
+    groups = None if selection.groups is None else file.names[selection.groups]
+    kept = [file.names[c] for c in selection.kept]
+    columns = list(dict.fromkeys([*features, *coded.values(), *kept, *([] if groups is None else [groups])]))
+    twice = [name for name in columns if file.names.count(name) > 1]
     if twice:
         raise UserError(f"{path} has more than one column called {listed(twice)}, and columns are read by name.")
     unfit = [name for name in features if not file.is_number(name)]
@@ -79,27 +57,25 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
             hint = " The model takes texts or numbers in these columns." if unfit[0] in coded.values() else hint
         raise UserError(f"{path}: no numbers in {listed(unfit)} (the first: {file.kind(unfit[0])}).{hint}")
     single = {file.kind(name) for name in features} - {"null", "Null"} <= {*SINGLE}  # nulls are missing values
-    groups = None if selection.groups is None else file.names[selection.groups]
     start = 0
-    size = max(1, AT_ONCE // max(1, len(features) + len(coded)))
-    batches = file.batches(features, others, single, size, list(coded.values()))
+    batches = file.batches(columns, max(1, AT_ONCE // max(1, len(features) + len(coded))))
     while (batch := _checked(path, lambda: next(batches, None))) is not None:
-        values, texts, distinct = batch
-        bad = first_bad(values, schema)
+        rows: Any = _checked(path, lambda: file.numbers(batch, features, single))  # called at once
+        bad = first_bad(rows, schema)
         if bad is not None:
             place = f"{path}, row {start + bad[0]} (from 0), column {features[bad[1]]!r}"
-            raise not_finite(place, float(values[bad]))
-        start += len(values)
-        kept = {file.names[c]: texts[file.names[c]] for c in selection.kept}
-        rows: Any = values
+            raise not_finite(place, float(rows[bad]))
+        start += len(rows)
         if coded:
-            rows = schema.frame(path, values, {c: distinct[name] for c, name in coded.items()}, ())
-        yield Part(rows, None if groups is None else texts[groups], start / file.n_rows, kept, selection.left_out)
+            rows = schema.frame(path, rows, {c: file.distinct(batch[name]) for c, name in coded.items()}, ())
+        texts = {name: file.values(batch[name]) for name in {*kept, groups} - {None}}
+        part = {name: texts[name] for name in kept}
+        yield Part(rows, None if groups is None else texts[groups], start / file.n_rows, part, selection.left_out)
     if start != file.n_rows:
         raise UserError(f"{path} is damaged: it announces {file.n_rows} rows, and holds {start}.")
 
 
-def _opened(path: Source) -> _File:
+def _opened(path: Source) -> _Polars | _Arrow:
     if find_spec("pyarrow") is not None:  # polars ends the process on some damaged files
         return _checked(path, lambda: _Arrow(path.path))
     if find_spec("polars") is not None:
@@ -137,24 +113,22 @@ class _Polars:
     def is_text(self, column: str) -> bool:
         return self.kind(column).startswith(("String", "Categorical", "Enum"))
 
-    def batches(
-        self, features: list[str], others: list[str], single: bool, size: int, coded: list[str]
-    ) -> Iterator[Batch]:
+    def batches(self, columns: list[str], size: int) -> Iterator[Any]:
+        for start in range(0, self.n_rows, size):
+            yield self._frame.select(columns).slice(start, size).collect()
+
+    def numbers(self, batch: Any, columns: list[str], single: bool) -> NDArray[Any]:
         import polars
 
-        kind = polars.Float32 if single else polars.Float64
-        columns = list(dict.fromkeys([*features, *others, *coded]))
-        for start in range(0, self.n_rows, size):
-            batch = self._frame.select(columns).slice(start, size).collect()
-            values = np.ascontiguousarray(batch.select(polars.col(features).cast(kind)).to_numpy())
-            values = values if features else np.empty((len(batch), 0))
-            distinct = {name: _distinct(batch[name].to_list()) for name in coded}
-            yield values, {name: batch[name].to_numpy() for name in others}, distinct
+        cast = polars.col(columns).cast(polars.Float32 if single else polars.Float64)
+        return np.ascontiguousarray(batch.select(cast).to_numpy()) if columns else np.empty((len(batch), 0))
 
+    def values(self, column: Any) -> NDArray[Any]:
+        values: NDArray[Any] = column.to_numpy()
+        return values
 
-def _distinct(values: list[Any]) -> Distinct:
-    number_of = {value: i for i, value in enumerate(dict.fromkeys(values))}
-    return list(number_of), np.array([number_of[value] for value in values], dtype=np.intp)
+    def distinct(self, column: Any) -> Distinct:
+        return distinct(column.to_list())
 
 
 class _Arrow:
@@ -175,16 +149,19 @@ class _Arrow:
     def is_text(self, column: str) -> bool:
         return holds_categories(self._schema.field(column).type)
 
-    def batches(
-        self, features: list[str], others: list[str], single: bool, size: int, coded: list[str]
-    ) -> Iterator[Batch]:
+    def batches(self, columns: list[str], size: int) -> Iterator[Any]:
+        yield from self._file.iter_batches(size, columns=columns)
+
+    def numbers(self, batch: Any, columns: list[str], single: bool) -> NDArray[Any]:
         import pyarrow
 
         kind = pyarrow.float32() if single else pyarrow.float64()
-        columns = list(dict.fromkeys([*features, *others, *coded]))
-        for batch in self._file.iter_batches(size, columns=columns):
-            cast = [batch.column(name).cast(kind, safe=False) for name in features]
-            arrays = [column.to_numpy(zero_copy_only=False) for column in cast]
-            values = np.column_stack(arrays) if arrays else np.empty((batch.num_rows, 0))
-            distinct = {name: distinct_values(batch.column(name)) for name in coded}
-            yield values, {name: batch.column(name).to_numpy(zero_copy_only=False) for name in others}, distinct
+        cast = [self.values(batch[name].cast(kind, safe=False)) for name in columns]
+        return np.column_stack(cast) if cast else np.empty((batch.num_rows, 0))
+
+    def values(self, column: Any) -> NDArray[Any]:
+        values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return values
+
+    def distinct(self, column: Any) -> Distinct:
+        return distinct_values(column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -259,6 +259,15 @@ def listed(names: Sequence[str]) -> str:
 def short(cell: str) -> str:
     """A cell or name in quotes, cut off after `SHORT` characters."""
     return repr(cell if len(cell) <= SHORT else cell[:SHORT] + "…")
+
+
+def distinct(values: Iterable[Hashable]) -> Distinct:
+    """The different values of a column, and the number of each row's value."""
+    import numpy as np
+
+    number_of: dict[Hashable, int] = {}
+    numbers = [number_of.setdefault(value, len(number_of)) for value in values]
+    return list(number_of), np.array(numbers, dtype=np.intp)
 
 
 def _count(n: int, thing: str) -> str:

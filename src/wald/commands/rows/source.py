@@ -24,6 +24,7 @@ from ..errors import UserError
 STDIN = "-"
 #: Compressions by suffix.
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+_MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma", "zstd": "compression.zstd"}  # zstd: Python 3.14
 _MAGIC_NUMBERS = (
     (re.compile(rb"\x1f\x8b"), "gzip"),
     (re.compile(rb"BZh[1-9]1AY&SY"), "bzip2"),
@@ -71,36 +72,20 @@ class Source:
 
 def opener(compression: str, name: str) -> Any:
     """Return the function that opens a compressed file as ``open`` does."""
-    if compression == "gzip":
-        import gzip
-
-        return gzip.open
-    if compression == "bzip2":
-        import bz2
-
-        return bz2.open
-    if compression == "xz":
-        import lzma
-
-        return lzma.open
     try:
-        zstd: Any = import_module("compression.zstd")  # Python 3.14
+        return import_module(_MODULES[compression]).open
     except ModuleNotFoundError:
-        raise UserError(f"{name} is packed by zstd, which this Python cannot unpack: zstd -d, or use .gz.") from None
-    return zstd.open
+        raise UserError(
+            f"{name} is packed by {compression}, which this Python cannot unpack: {compression} -d, or use .gz."
+        ) from None
 
 
 def damage_errors() -> tuple[type[Exception], ...]:
     """Types of exceptions that reading a truncated or damaged file raises."""
-    import zlib
-
-    kinds: list[type[Exception]] = [OSError, EOFError, zlib.error]
-    with suppress(ImportError):
-        from lzma import LZMAError
-
-        kinds.append(LZMAError)
-    with suppress(ImportError):
-        kinds.append(import_module("compression.zstd").ZstdError)
+    kinds: list[type[Exception]] = [OSError, EOFError]
+    for module, name in (("zlib", "error"), ("lzma", "LZMAError"), ("compression.zstd", "ZstdError")):
+        with suppress(ImportError):
+            kinds.append(getattr(import_module(module), name))
     return tuple(kinds)
 
 
@@ -154,10 +139,7 @@ def _copied(name: str, stream: IO[bytes]) -> Iterator[Source]:
 
 
 def _compression(beginning: bytes) -> str | None:
-    for pattern, compression in _MAGIC_NUMBERS:
-        if pattern.match(beginning):
-            return compression
-    return None
+    return next((compression for pattern, compression in _MAGIC_NUMBERS if pattern.match(beginning)), None)
 
 
 def infer_format(source: Source) -> str:
