@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy import sparse
 
 import wald
 from wald.commands.errors import UserError
-from wald.commands.libraries import library_model, library_name
+from wald.commands.libraries import library_model
 
 QUICK = ("--repeats", 7)
 NAMES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
@@ -49,9 +50,9 @@ def saved(library: str, X: Any, y: Any, folder: Path, kind: str = "json") -> tup
 def test_labels_are_those_of_the_library(library: str, kind: str, two: bool, tmp_path: Path, digits: Any) -> None:
     y = (digits.y_train > 4).astype(int) if two else digits.y_train
     model, path = saved(library, digits.X_train, y, tmp_path, kind)
-    own = library_model(path, wald.read_model(path).classes_, 1)
+    own = library_model(path, wald.read_model(path), 1)
     assert own is not None
-    assert own.name == library_name(path) == NAMES[library]
+    assert own.name == NAMES[library]
     labels = own.predict(own.rows(digits.X_test))
     np.testing.assert_array_equal(labels, np.ravel(model.predict(digits.X_test)))
     np.testing.assert_array_equal(labels, wald.read_model(path).predict(digits.X_test))
@@ -60,7 +61,7 @@ def test_labels_are_those_of_the_library(library: str, kind: str, two: bool, tmp
 @pytest.mark.parametrize("library", NAMES)
 def test_sparse_rows(library: str, tmp_path: Path, digits: Any) -> None:
     _, path = saved(library, digits.X_train, digits.y_train, tmp_path)
-    own = library_model(path, np.arange(10), 1)
+    own = library_model(path, wald.read_model(path), 1)
     assert own is not None
     rows = sparse.csr_array(digits.X_test)
     expected = wald.read_model(path).predict(rows)
@@ -71,7 +72,7 @@ def test_a_file_that_the_library_refuses(tmp_path: Path) -> None:
     pytest.importorskip("xgboost")
     (tmp_path / "odd.json").write_text("{}")
     with pytest.raises(UserError, match=r"odd\.json: XGBoost cannot read it"):
-        library_model(tmp_path / "odd.json", np.arange(2), 1)
+        library_model(tmp_path / "odd.json", SimpleNamespace(library="xgboost", classes_=np.arange(2)), 1)
 
 
 @pytest.mark.parametrize("library", NAMES)

@@ -15,7 +15,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from .errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Table
 
 EXIT_NO, EXIT_USER_ERROR, EXIT_SKIPPED, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 2, 3, 130, 141
 #: Longest error message of a library that is repeated, in characters.
@@ -129,6 +130,19 @@ def show(*things: RenderableType) -> None:
         if isinstance(thing, Table):  # numbers are never cut on a narrow terminal
             thing.width = console.measure(thing, options=console.options.update(width=200)).maximum
         console.print(thing, highlight=False, markup=False)
+
+
+def grid(left: Sequence[str], right: Sequence[str]) -> Table:
+    """Make a table for people, with columns of words and columns of figures."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    for name in left:
+        table.add_column(name, no_wrap=True)
+    for name in right:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
 
 
 def as_json(facts: Mapping[str, Any]) -> None:

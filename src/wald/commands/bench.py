@@ -13,7 +13,7 @@ from ..utils.alternating import Timing, in_turns
 from ..utils.figures import number, ratio, share
 from ..utils.progress import share_done
 from . import options
-from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
+from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, note, progress_console, show
 from .errors import UserError
 from .libraries import is_library_model, library_model, library_name
 from .models import load_fast, load_model, schema_of_saved
@@ -116,10 +116,10 @@ def _rival(path: Path, wrapped: Any, threads: int) -> tuple[Rival, str]:
 
     if not isinstance(wrapped, TreeClassifier):
         return Rival(type(wrapped).__name__, wrapped.predict), ""
-    loaded = library_model(path, wrapped.classes_, threads)
+    loaded = library_model(path, wrapped, threads)
     if loaded is not None:
         return loaded, ""
-    name = library_name(path)
+    name = library_name(wrapped)
     return Rival("wald, every tree", wrapped.predict), (
         f"{name} is not installed: the times beside wald's are those of wald's own full evaluation, and not {name}'s. "
         f"pip install {name.lower()} for these."
@@ -163,21 +163,15 @@ def _facts(case: Timing) -> dict[str, Any]:
 
 
 def _table(cases: list[Timing], model: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    grid.add_column("rows", no_wrap=True)
-    for name in (f"{model}, µs", "wald, µs", "faster"):
-        grid.add_column(name, justify="right", no_wrap=True)
+    table = grid(["rows"], [f"{model}, µs", "wald, µs", "faster"])
     for case in cases:
-        grid.add_row(
+        table.add_row(
             case.name if case.name != "all" else f"all {number(case.n_rows)}",
             number(1e6 * case.model_seconds),
             number(1e6 * case.wald_seconds),
             ratio(case.model_seconds, case.wald_seconds),
         )
-    return grid
+    return table
 
 
 def _words(facts: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 from ..inspection.facts import certificate_facts, model_facts, plan_facts
 from ..utils.figures import between, number, share_between, thousands
 from . import options
-from .answers import EXIT_NO, as_json, as_user_error, handling_errors, monitor_facts, note, show
+from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, monitor_facts, note, show
 from .models import load_fast, load_model
 
 if TYPE_CHECKING:
@@ -77,26 +77,22 @@ def _unused(plan: dict[str, Any]) -> str:
 
 def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:
     """One line per stage; the last is the full model."""
-    from rich import box
-    from rich.table import Table
-
     stages = plan["looks"]
     below = any(math.isfinite(stage["below"]) for stage in stages)
     above = "leaves above" if model["binary"] else "leaves at confidence"
-    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    for name in ("look", "units", "cost", *(["leaves below"] if below else []), above, "rows that get here"):
-        grid.add_column(name, justify="right", no_wrap=True)
+    head = ("look", "units", "cost", *(["leaves below"] if below else []), above, "rows that get here")
+    table = grid([], head)
     for i, stage in enumerate(stages):
         last = i == len(stages) - 1
         limits = [stage["below"], stage["above"]] if below else [stage["above"]]
-        grid.add_row(
+        table.add_row(
             "all" if last else str(i + 1),
             number(stage["units"]),
             number(stage["cost"]),
             *("" if last else _limit(limit) for limit in limits),
             share_between(stage["reached_by_low"], stage["reached_by_high"]),
         )
-    return grid
+    return table
 
 
 def _limit(value: float) -> str:

@@ -54,7 +54,9 @@ def sink(path: Path) -> Iterator[Write]:
             with atomic_file(path) as beside, _opened(beside, compression) as file:
                 yield _lines(file, _TEXT[kind])
         elif compression is None and kind in (".npy", ".parquet", ".pq"):
-            save = _save_npy if kind == ".npy" else _parquet_writer()
+            save = _save_npy if kind == ".npy" else _save_parquet
+            if save is _save_parquet:
+                _parquet_library()  # raises before any work is done
             parts: list[Columns] = []
             yield parts.append
             whole = {name: _joined([part[name] for part in parts]) for name in parts[0]}
@@ -118,22 +120,15 @@ def _save_npy(path: Path, columns: Columns) -> None:
         np.save(file, values, allow_pickle=False)
 
 
-def _parquet_writer() -> Callable[[Path, Columns], None]:
-    if find_spec("polars") is not None:
-        return _save_with_polars
-    if find_spec("pyarrow") is not None:
-        return _save_with_arrow
+def _save_parquet(path: Path, columns: Columns) -> None:
+    import narwhals.stable.v2 as nw
+
+    backend = _parquet_library()
+    nw.from_dict(dict(columns), backend=backend).write_parquet(str(path))
+
+
+def _parquet_library() -> Any:
+    for library in ("polars", "pyarrow"):
+        if find_spec(library) is not None:
+            return library
     raise UserError("Parquet files are written with polars or pyarrow, and neither is installed: pip install polars.")
-
-
-def _save_with_polars(path: Path, columns: Columns) -> None:
-    import polars
-
-    polars.DataFrame(dict(columns)).write_parquet(path)
-
-
-def _save_with_arrow(path: Path, columns: Columns) -> None:
-    import pyarrow
-    from pyarrow.parquet import write_table
-
-    write_table(pyarrow.table(dict(columns)), path)

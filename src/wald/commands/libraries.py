@@ -12,20 +12,21 @@ from .errors import UserError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..models import TreeClassifier
     from ..reporting.timing import Rival
 
 Predict = Callable[[Any], "NDArray[Any]"]
 
 
-def library_model(path: Path, classes: NDArray[Any], threads: int) -> Rival | None:
+def library_model(path: Path, model: TreeClassifier, threads: int) -> Rival | None:
     """Load a model file with the library that wrote it.
 
     Parameters
     ----------
     path : Path
         A file that `wald.read_model` reads.
-    classes : ndarray
-        Labels, in the order of the model's scores.
+    model : TreeClassifier
+        What it reads.
     threads : int
 
     Returns
@@ -40,13 +41,17 @@ def library_model(path: Path, classes: NDArray[Any], threads: int) -> Rival | No
     """
     from ..reporting.timing import Rival
 
-    name, load = _loader(path)
     try:
-        return Rival(name, load(path, classes, threads), _without_names)
+        return Rival(library_name(model), _LOADERS[model.library](path, model.classes_, threads), _without_names)
     except ImportError:
         return None
     except Exception as error:  # libraries raise types of their own
-        raise UserError(f"{path}: {name} cannot read it: {reason(error)}") from error
+        raise UserError(f"{path}: {library_name(model)} cannot read it: {reason(error)}") from error
+
+
+def library_name(model: TreeClassifier) -> str:
+    """Name of the library that wrote a model's file."""
+    return {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}[model.library]
 
 
 def _without_names(rows: Any) -> Any:
@@ -58,11 +63,6 @@ def _without_names(rows: Any) -> Any:
     return sparse.csr_matrix(rows) if sparse.issparse(rows) else source_of(rows).array()
 
 
-def library_name(path: Path) -> str:
-    """Name of the library that wrote a model file."""
-    return _loader(path)[0]
-
-
 def is_library_model(path: Path) -> bool:
     """Whether a file begins as those of the libraries do; False if it cannot be read."""
     from ..models import is_library_file
@@ -72,15 +72,6 @@ def is_library_model(path: Path) -> bool:
             return is_library_file(file.read(512))
     except OSError:
         return False
-
-
-def _loader(path: Path) -> tuple[str, Callable[[Path, NDArray[Any], int], Predict]]:
-    raw = path.read_bytes()
-    if raw.replace(b"\r", b"").startswith(b"tree\n"):
-        return "LightGBM", _lightgbm
-    if raw.startswith(b"CBM1") or (b'"features_info"' in raw and b'"scale_and_bias"' in raw):
-        return "CatBoost", _catboost
-    return "XGBoost", _xgboost
 
 
 def _lightgbm(path: Path, classes: NDArray[Any], threads: int) -> Predict:
@@ -124,3 +115,6 @@ def _catboost(path: Path, classes: NDArray[Any], threads: int) -> Predict:
         return labels
 
     return predict
+
+
+_LOADERS = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost}

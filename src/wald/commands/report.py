@@ -60,7 +60,7 @@ def report(
         # a model that is not trusted was not read, and is not timed
         named = next((one for one in (model, file) if one is not None and is_library_model(one)), None)
         if timing and named is not None and isinstance(fast.estimator_, TreeClassifier):
-            library = library_model(named, fast.classes_, options.threads(jobs))
+            library = library_model(named, fast.estimator_, options.threads(jobs))
         with as_user_error(f"-o: {output}", OSError), as_user_error(data_name(data), ValueError, TypeError):
             try:
                 write(fast, rows, output, title, data_name(data), timing, "wald report", library)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from ...utils.alternating import Timing
 from ...utils.figures import number, ratio, share
+from ..answers import grid
 from .material import Material
 from .measure import REPEATS, Exhibit
 
@@ -36,15 +36,11 @@ def report(
 
 def table(exhibits: Sequence[Exhibit]) -> Table:
     """Make a table with three lines per model: scikit-learn, wald, and their ratio."""
-    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    grid.add_column("model", no_wrap=True)
-    grid.add_column("", no_wrap=True)
-    for name in ("rows per\nsecond", "µs for\none row", "units\nper row", "same\nlabel"):
-        grid.add_column(name, justify="right", no_wrap=True)
+    made = grid(["model", ""], ["rows per\nsecond", "µs for\none row", "units\nper row", "same\nlabel"])
     for exhibit in exhibits:
         task, plan, many, one = exhibit.task, exhibit.fast.plan_, exhibit.many, exhibit.one
         n_rows, n_terms, mean = exhibit.n_rows, exhibit.n_terms, exhibit.mean_cost
-        grid.add_row(
+        made.add_row(
             f"[bold]{task.name}[/bold]\n{task.question}\n[dim]{task.aim}[/dim]",
             "scikit-learn\n" + ("wald [dim](everything)[/dim]" if plan.evaluate_all else "wald") + "\n",
             _lines(many.n_rows / many.model_seconds, many.n_rows / many.wald_seconds, _factor(many)),
@@ -53,7 +49,7 @@ def table(exhibits: Sequence[Exhibit]) -> Table:
             f"\n{share(n_rows - exhibit.n_different, n_rows)}\n",
             end_section=True,
         )
-    return grid
+    return made
 
 
 def _lines(model: float, wald: float, factor: str, of: str = "") -> str:
