@@ -55,9 +55,8 @@ def run_job(
     models: tuple[Path, Path | None],
     options: Options,
     force: bool,
-    json: bool,
-) -> bool:
-    """Run a job, and say what it did; whether something was left out as bad."""
+) -> Report:
+    """Run a job."""
     from ..jobs import JobError, run
     from ..utils import files
 
@@ -102,8 +101,7 @@ def run_job(
             files.last_words = None
     for name, n in left_out.items():
         result.left_out[name] = result.left_out.get(name, 0) + n
-    _say(result, output, fast, options.budget, json)
-    return bool(result.skipped)
+    return result
 
 
 def _digest(path: Path) -> str:
@@ -113,37 +111,41 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _say(result: Report, output: str, fast: EarlyExitClassifier, budget: float | None, json: bool) -> None:
-    full_cost = fast.plan_.full_cost
+def say(result: Report, output: str, fast: EarlyExitClassifier, budget: float | None, json: bool) -> None:
+    """Say what was done: by a job of many parts, or with a single file, which is none of them."""
+    full_cost, many = fast.plan_.full_cost, result.n_parts > 0
     mean = result.total_cost / result.n_rows if result.n_rows else None
     rate = result.rows_now / max(result.seconds, 1e-9)
     if json:
-        as_json(
-            {
-                "output": output,
-                "n_rows": result.n_rows,
-                "mean_cost": mean,
-                "full_cost": full_cost,
-                "budget": budget,
-                "labels": result.counts,
-                "parts": result.n_parts,
-                "parts_before": result.n_before,
-                "left_out": result.left_out,
-                "skipped": result.skipped,
-                "rows_per_second": rate,
-                "bytes_decoded": result.bytes_decoded,
-                "bytes_there": result.bytes_there,
-                **monitor_facts(fast),
-            }
-        )
+        facts = {
+            "output": output,
+            "n_rows": result.n_rows,
+            "mean_cost": mean,
+            "full_cost": full_cost,
+            "budget": budget,
+            "labels": result.counts,
+            "left_out": result.left_out if many else list(result.left_out),
+        }
+        of_parts = {
+            "parts": result.n_parts,
+            "parts_before": result.n_before,
+            "skipped": result.skipped,
+            "rows_per_second": rate,
+            "bytes_decoded": result.bytes_decoded,
+            "bytes_there": result.bytes_there,
+        }
+        as_json(facts | (of_parts if many else {}) | monitor_facts(fast))
         return
-    before = f", {result.n_before} of them done before" if result.n_before else ""
     units = "" if mean is None else f", {number(mean)} of {number(full_cost)} units per row"
-    note(f"{result.n_rows} rows in {result.n_parts} parts{before}{units}; {rate:,.0f} rows a second.")
+    if many:
+        before = f", {result.n_before} of them done before" if result.n_before else ""
+        note(f"{result.n_rows} rows in {result.n_parts} parts{before}{units}; {rate:,.0f} rows a second.")
+    else:
+        note(f"{result.n_rows} rows{units}.")
     if result.bytes_there:
         decoded, there = result.bytes_decoded / 1e6, result.bytes_there / 1e6
         note(f"Decoded {decoded:,.1f} of {there:,.1f} MB of Parquet columns.")
-    note_left_out(result.left_out)
+    note_left_out(result.left_out if many else list(result.left_out))
     if result.skipped:
         note(f"Skipped {len(result.skipped)} of {result.n_parts} parts; the same command tries them again:")
         for why in result.skipped:

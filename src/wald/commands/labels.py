@@ -70,11 +70,10 @@ def sink(path: Path) -> Iterator[Write]:
 
 
 def _opened(path: Path, compression: str | None) -> Any:
-    if compression is None:
-        return path.open("w", newline="", encoding="utf-8")
     from .rows.source import opener
 
-    return opener(compression, str(path))(path, "wt", newline="", encoding="utf-8")
+    opened = open if compression is None else opener(compression, str(path))
+    return opened(path, "wt", newline="", encoding="utf-8")
 
 
 def _lines(file: Any, separator: str) -> Write:

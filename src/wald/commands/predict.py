@@ -7,28 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..utils.figures import number
 from ..utils.progress import share_done
 from . import options
-from .answers import (
-    EXIT_SKIPPED,
-    as_json,
-    as_user_error,
-    handling_errors,
-    monitor_facts,
-    note,
-    note_monitor,
-    progress_console,
-)
+from .answers import EXIT_SKIPPED, as_user_error, handling_errors, progress_console
 from .errors import UserError
-from .job import is_job, require_job_options, run_job
+from .job import is_job, require_job_options, run_job, say
 from .labels import sink
 from .models import load_served, schema_of_saved
-from .rows import data_name, note_left_out, read
+from .rows import Part, data_name, read
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ..jobs import Options, Report
 
 
 def predict(
@@ -96,9 +85,7 @@ def predict(
     Memory is bounded by parts of the file, but for svmlight, which is read as a whole.
     """
     with handling_errors("predict", debug):
-        import numpy as np
-
-        from ..utils.labels import with_kept
+        from ..jobs import Options, Report
 
         many = is_job(data, output)
         data_file, output_file = Path(data[0]), Path(output)
@@ -120,48 +107,38 @@ def predict(
                 fast.plan_.affordable(budget)
         if proba:
             _require_probabilities(fast, file)
-        if many:
-            from ..jobs import Options
-
-            asked = options.reading(format, drop, header, zero_based, separator, keep=keep)
-            written = Options(cost, budget, asked.keep, asked.drop, to or "parquet", proba, skip_bad)
-            skipped = run_job(fast, schema, asked, data, output, (file, model), written, force, json)
-            if skipped:
-                raise typer.Exit(EXIT_SKIPPED)
-            return
-        n_rows, total = 0, 0.0
-        left_out: tuple[str, ...] = ()
-        counts = np.zeros(len(fast.classes_), dtype=np.int64)
         reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
-        with share_done(progress_console(), "predicting") as report, sink(output_file) as write:
-            for part in read(data_file, schema, reading):
-                with as_user_error(data_name(data_file), ValueError, TypeError):
-                    labels, costs = fast.predict(part.rows, budget=budget, return_cost=True)
-                    own = {"label": labels, **({"cost": costs} if cost else {})}
-                    if proba:
-                        own |= _probabilities(fast, part.rows)
-                write(with_kept(part.kept, own))
-                counts += _counted(fast.classes_, labels)
-                n_rows, total = n_rows + len(labels), total + float(costs.sum())
-                left_out = part.left_out
-                report(part.done)
-        if json:
-            as_json(
-                {
-                    "output": str(output_file),
-                    "n_rows": n_rows,
-                    "mean_cost": total / n_rows,
-                    "full_cost": fast.plan_.full_cost,
-                    "budget": budget,
-                    "labels": dict(zip(map(str, fast.classes_), counts, strict=True)),
-                    "left_out": left_out,
-                    **monitor_facts(fast),
-                }
-            )
+        written = Options(cost, budget, reading.keep, reading.drop, to or "parquet", proba, skip_bad)
+        if many:
+            done = run_job(fast, schema, reading, data, output, (file, model), written, force)
         else:
-            note(f"{n_rows} rows, {number(total / n_rows)} of {number(fast.plan_.full_cost)} units per row.")
-            note_left_out(left_out)
-            note_monitor(fast)
+            done = Report()
+            with share_done(progress_console(), "predicting") as report, sink(output_file) as write:
+                for part in read(data_file, schema, reading):
+                    with as_user_error(data_name(data_file), ValueError, TypeError):
+                        write(_answers(fast, part, written, done))
+                    report(part.done)
+        say(done, output, fast, budget, json)
+        if done.skipped:
+            raise typer.Exit(EXIT_SKIPPED)
+
+
+def _answers(fast: Any, part: Part, asked: Options, done: Report) -> dict[str, Any]:
+    """Columns of the output for some rows, which are counted."""
+    import numpy as np
+
+    from ..utils.labels import codes_of_labels, with_kept
+
+    labels, costs = fast.predict(part.rows, budget=asked.budget, return_cost=True)
+    own = {"label": labels, **({"cost": costs} if asked.cost else {})}
+    if asked.proba:
+        columns = fast.predict_proba(part.rows).T
+        own |= {f"proba_{label}": column for label, column in zip(fast.classes_, columns, strict=True)}
+    counts = np.bincount(codes_of_labels(fast.classes_, labels), minlength=len(fast.classes_))
+    counted = dict(zip(map(str, fast.classes_), counts, strict=True))
+    done.add({"rows": len(labels), "cost": float(costs.sum()), "labels": counted})
+    done.left_out = dict.fromkeys(part.left_out, 1)
+    return with_kept(part.kept, own)
 
 
 def _require_probabilities(fast: Any, file: Path) -> None:
@@ -179,16 +156,3 @@ def _require_probabilities(fast: Any, file: Path) -> None:
         f"--proba: the wrapped {name} has no probabilities. Calibrate it before wald fit (CalibratedClassifierCV with "
         "ensemble=False), or leave --proba out."
     )
-
-
-def _probabilities(fast: Any, rows: Any) -> dict[str, NDArray[Any]]:
-    columns = fast.predict_proba(rows).T
-    return {f"proba_{label}": column for label, column in zip(fast.classes_, columns, strict=True)}
-
-
-def _counted(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int64]:
-    import numpy as np
-
-    from ..utils.labels import codes_of_labels
-
-    return np.bincount(codes_of_labels(classes, labels), minlength=len(classes))

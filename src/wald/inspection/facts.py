@@ -15,20 +15,13 @@ CONFIDENCE = 0.95
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
     """A certificate: its sentence, whether it follows from its counts, and these counts."""
+    alike = ("status", "void", "risk", "confidence", "n_splits", "protect", "n_rows", "n_disagreements", "rows_needed")
     return {
         "sentence": str(certificate),
-        "status": certificate.status,
         "holds": certificate.verify(),
-        "void": certificate.void,
         "reason": certificate.reason or None,
-        "risk": certificate.risk,
-        "confidence": certificate.confidence,
-        "n_splits": certificate.n_splits,
+        **{name: getattr(certificate, name) for name in (*alike, "intervals", "q")},
         "tested_confidence": certificate.tested,
-        "protect": certificate.protect,
-        "n_rows": certificate.n_rows,
-        "n_disagreements": certificate.n_disagreements,
-        "rows_needed": certificate.rows_needed,
         "smallest_risk": certificate.smallest_risk if certificate.strata else None,
         "strata": [
             {
@@ -40,9 +33,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
             }
             for s in certificate.strata
         ],
-        "intervals": certificate.intervals,
         "one_row_per_group": certificate.grouped,
-        "q": certificate.q,
     }
 
 
@@ -57,22 +48,18 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
     """
     import numpy as np
 
-    low, high = (np.append(limits.astype(np.float64), np.nan) for limits in plan.thresholds())
-    lower, upper = reached_by(plan, n_rows)
-    stages = [
-        {
-            "units": int(units),
-            "cost": float(cost),
-            "below": float(below),
-            "above": float(above),
-            "reached_by": float(reached),
-            "reached_by_low": float(least),
-            "reached_by_high": float(most),
-        }
-        for units, cost, below, above, reached, least, most in zip(
-            plan.stages, plan.stage_costs, low, high, plan.reached, lower, upper, strict=True
-        )
-    ]
+    below, above = (np.append(limits.astype(np.float64), np.nan) for limits in plan.thresholds())
+    low, high = reached_by(plan, n_rows)
+    columns = {
+        "units": plan.stages,
+        "cost": plan.stage_costs,
+        "below": below,
+        "above": above,
+        "reached_by": plan.reached,
+        "reached_by_low": low,
+        "reached_by_high": high,
+    }
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return {
         "evaluate_all": plan.evaluate_all,
         "precision": plan.precision,
@@ -80,10 +67,10 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
         "n_rows": n_rows,
         "confidence": CONFIDENCE,
         "expected_cost": expected_cost(plan, plan.reached),
-        "expected_cost_low": expected_cost(plan, lower, least_costs(plan)),
-        "expected_cost_high": expected_cost(plan, upper),
+        "expected_cost_low": expected_cost(plan, low, least_costs(plan)),
+        "expected_cost_high": expected_cost(plan, high),
         "full_cost": plan.full_cost,
-        "looks": stages,
+        "looks": [dict(zip(columns, row, strict=True)) for row in rows],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ FORMATS = {
     ".svm": "svmlight",
     ".libsvm": "svmlight",
 }
+#: Modules that read the formats, by their `read_rows`.
+_READERS = {"csv": "delimited", "tsv": "delimited", "parquet": "parquet", "npy": "arrays", "svmlight": "svmlight"}
 
 
 def read(path: Path, schema: RowSchema, reading: Reading) -> Iterator[Part]:
@@ -79,8 +82,8 @@ def data_name(path: Path) -> str:
 
 
 def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
-    known = ", ".join(dict.fromkeys(FORMATS.values()))
-    if reading.format is not None and reading.format not in FORMATS.values():
+    known = ", ".join(_READERS)
+    if reading.format not in (None, *_READERS):
         raise UserError(f"--format must be one of {known}. Got {reading.format!r}.")
     suffix = path.suffix.lower()
     if suffix in COMPRESSIONS:
@@ -90,40 +93,29 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
         if kind is None and source.path == path:
             raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
         kind = kind or infer_format(source)
-        if kind in ("npy", "svmlight") and schema.categories is not None and not schema.categories.reads_arrays:
+        if kind in ("npy", "svmlight"):
+            _require_numbers(kind, source, schema)
+        if kind not in ("csv", "tsv") and reading.separator is not None:
+            raise UserError(f"--separator speaks of text tables, and {source} is {kind}.")
+        if kind in ("npy", "parquet") and source.compression is not None:
             raise UserError(
-                f"{source} is {kind}, which holds numbers without names, and the model reads categories. Write its "
-                "rows as CSV or Parquet."
+                f"{source} is packed by {source.compression}; only CSV and svmlight are read so. Unpack it first."
             )
-        if kind in ("npy", "svmlight") and schema.names is not None:
-            note_order(source)
-        yield from _of_kind(kind, source, schema, reading, whole)
+        if kind == "tsv":
+            reading = replace(reading, separator=reading.separator or "\t")
+        reader = import_module(f".{_READERS[kind]}", __name__)  # they load NumPy, and libraries of tables
+        yield from reader.read_rows(source, schema, reading, whole)
 
 
-def _of_kind(kind: str, source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
-    if kind not in ("csv", "tsv") and reading.separator is not None:
-        raise UserError(f"--separator speaks of text tables, and {source} is {kind}.")
-    if kind in ("npy", "parquet") and source.compression is not None:
+def _require_numbers(kind: str, source: Source, schema: RowSchema) -> None:
+    """Raise UserError for a model of categories that a format cannot hold; say that a file without names is read."""
+    if schema.categories is not None and not schema.categories.reads_arrays:
         raise UserError(
-            f"{source} is packed by {source.compression}; only CSV and svmlight are read so. Unpack it first."
+            f"{source} is {kind}, which holds numbers without names, and the model reads categories. Write its "
+            "rows as CSV or Parquet."
         )
-    match kind:
-        case "csv" | "tsv":
-            from .delimited import read_delimited
-
-            yield from read_delimited(source, schema, reading, None if kind == "csv" else "\t")
-        case "parquet":
-            from .parquet import read_parquet
-
-            yield from read_parquet(source, schema, reading)
-        case "npy":
-            from .arrays import read_npy
-
-            yield from read_npy(source, schema, reading, whole)
-        case _:
-            from .svmlight import read_svmlight
-
-            yield from read_svmlight(source, schema, reading, whole)
+    if schema.names is not None:
+        note_order(source)
 
 
 def _joined(rows: list[Any]) -> Any:

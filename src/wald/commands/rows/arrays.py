@@ -17,7 +17,7 @@ from .source import Source
 AT_ONCE = 4 << 20
 
 
-def read_npy(source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
+def read_rows(source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     """Read rows of an NPY file, in its own dtype and memory order.
 
     Parameters

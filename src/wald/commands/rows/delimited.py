@@ -42,7 +42,7 @@ class _Table:
         return f"{self.path}, line {line}, column {column + 1}{name}"
 
 
-def read_delimited(source: Source, schema: RowSchema, reading: Reading, separator: str | None) -> Iterator[Part]:
+def read_rows(source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     """Read rows of a text table in UTF-8, as float64 arrays.
 
     Parameters
@@ -50,8 +50,8 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
     source : Source
     schema : RowSchema
     reading : Reading
-    separator : str or None
-        Separator of the format, which ``reading.separator`` overrides; None: inferred from the first line.
+    whole : bool
+        Not used: rows come in blocks.
 
     Yields
     ------
@@ -61,7 +61,7 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
         line, first = _first(source, file)
         if reading.separator is not None:
             separator = separator_character(reading.separator)
-        elif separator is None:
+        else:
             separator = infer_separator(source, _cut(source, first, line), schema, reading)
         cells = next(_records(source, first, line, separator))[1]
         second = _block(file, 1)

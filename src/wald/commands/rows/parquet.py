@@ -23,7 +23,7 @@ SINGLE = ("Float32", "float")
 T = TypeVar("T")
 
 
-def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[Part]:
+def read_rows(path: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     """Read rows of a Parquet file, as float32 arrays if all feature columns are float32, else as float64.
 
     Parameters
@@ -31,6 +31,8 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
     path : Source
     schema : RowSchema
     reading : Reading
+    whole : bool
+        Not used: rows come in batches.
 
     Yields
     ------

@@ -18,7 +18,7 @@ DIGITS = 16
 AT_ONCE = 4 << 20
 
 
-def read_svmlight(path: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
+def read_rows(path: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     """Read rows of an svmlight file as CSR matrices, or as arrays for a model that takes no sparse rows.
 
     Rows have the model's number of features; labels are ignored.
