@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from .errors import UserError
 from .rows import RowSchema
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..early_exit import EarlyExitClassifier
     from ..models import AdditiveModel
 
@@ -81,7 +80,7 @@ def schema_of(path: Path, model: Any) -> RowSchema:
         raise _transforms(path, additive.preprocessing)
     if additive.schema.n_columns is None:
         raise UserError(f"{path}: {type(model).__name__} does not read tables of numbers; wrap it from Python.")
-    return _schema(additive, additive.schema.n_columns, additive.schema.array, model)
+    return _schema(additive, additive.schema.n_columns, additive.schema.names, model)
 
 
 def _transforms(path: Path, preprocessing: Any) -> UserError:
@@ -197,46 +196,35 @@ def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
     model = fast.compiled_plan_.model
     with as_user_error(str(path), ValueError):
         categories = FileCategories.of(model)
-    names = fast.schema_.array
-    if categories is not None and names is not None:  # the rows are data frames
-        return RowSchema(
-            int(fast.n_features_in_),
-            tuple(map(str, names)),
-            model.allow_nan,
-            sparse=False,
-            allow_inf=True,
-            library=model.schema.library,
-            categories=categories,
-        )
-    return _schema(model, int(fast.n_features_in_), fast.schema_.array, unwatched, fast.estimator_)
+    n_features, names = int(fast.n_features_in_), fast.schema_.names
+    if categories is None or names is None:
+        return _schema(model, n_features, names, unwatched, fast.estimator_)
+    # the rows are data frames, which have names and take all numbers
+    return replace(_schema(model, n_features, names), sparse=False, transforms=False, categories=categories)
 
 
-def _schema(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> RowSchema:
+def _schema(model: AdditiveModel, n_features: int, names: tuple[str, ...] | None, *predictors: Any) -> RowSchema:
+    import numpy as np
     from scipy import sparse
 
-    row = sparse.csr_array((1, n_features))
-    takes_sparse = True
+    return RowSchema(
+        n_features,
+        names,
+        model.allow_nan,
+        sparse=_answer(sparse.csr_array((1, n_features)), predictors),
+        transforms=model.preprocessing is not None,
+        allow_inf=_answer(np.array([[np.inf] * n_features, [-np.inf] * n_features]), predictors),
+        library=model.schema.library,
+    )
+
+
+def _answer(rows: Any, predictors: Sequence[Any]) -> bool:
+    """Whether all predictors take such rows: an SVC trained on dense rows takes no sparse ones."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about names, which a sparse row does not have
+        warnings.simplefilter("ignore")  # about names, which these rows do not have
         try:
             for predictor in predictors:
-                predictor.predict(row)
-        except (ValueError, TypeError):  # an SVC trained on dense rows, a scaler that centres
-            takes_sparse = False
-    known = None if names is None else tuple(map(str, names))
-    transforms = model.preprocessing is not None
-    allow_inf = all(_takes_infinity(predictor, n_features) for predictor in predictors)
-    return RowSchema(n_features, known, model.allow_nan, takes_sparse, transforms, allow_inf, model.schema.library)
-
-
-def _takes_infinity(predictor: Any, n_features: int) -> bool:
-    """Whether a model answers rows of infinite values."""
-    import numpy as np
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            predictor.predict(np.array([[np.inf] * n_features, [-np.inf] * n_features]))
+                predictor.predict(rows)
         except (ValueError, TypeError):
             return False
     return True
