@@ -50,27 +50,19 @@ def read_rows(source: Source, schema: RowSchema, reading: Reading, whole: bool) 
 
 def _mapped(source: Source) -> NDArray[Any]:
     try:
-        with source.path.open("rb") as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(file)
+        values = np.lib.format.open_memmap(source.path, mode="r")
     except OSError:
         raise
     except Exception as error:  # NumPy lets Python parse the header, which may raise many types
-        raise UserError(f"{source} is not an NPY file: {reason(error)}") from error
-    if dtype.hasobject:
-        raise UserError(f"{source} holds Python objects, which only pickle could read. Save an array of numbers.")
-    if dtype.kind not in "biuf":
-        raise UserError(f"{source} holds {dtype}, which are no real numbers.")
-    if len(shape) != 2:
-        raise UserError(f"{source} holds an array of shape {shape}; rows and columns are needed.")
-    if 0 in shape:
-        raise UserError(f"{source} is empty: its array has the shape {shape}.")
-    if min(shape) < 0 or any(isinstance(length, bool) for length in shape):
-        raise UserError(f"{source} is damaged: its array has the shape {shape}.")
-    try:
-        return np.lib.format.open_memmap(source.path, mode="r")
-    except OSError:
-        raise
-    except Exception as error:  # such as a shape beyond the address space, or an unknown version
-        raise UserError(f"{source} is damaged: {reason(error)}") from error
+        if "Python objects" in str(error):
+            raise UserError(
+                f"{source} holds Python objects, which only pickle could read. Save an array of numbers."
+            ) from error
+        raise UserError(f"{source} is not an NPY file, or it is damaged: {reason(error)}") from error
+    if values.dtype.kind not in "biuf":
+        raise UserError(f"{source} holds {values.dtype}, which are no real numbers.")
+    if values.ndim != 2:
+        raise UserError(f"{source} holds an array of shape {values.shape}; rows and columns are needed.")
+    if 0 in values.shape:
+        raise UserError(f"{source} is empty: its array has the shape {values.shape}.")
+    return values
