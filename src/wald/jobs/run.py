@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
 from ..models.file_categories import FileCategories
+from ..sources.schema import listed
 from ..utils.files import temporary_name
 from ..utils.labels import codes_of_labels, with_kept
 from .errors import JobError
@@ -21,7 +22,7 @@ from .folders import kinds_of
 from .groups import Answers, RowGroups
 from .manifest import Manifest, locked
 from .parts import Input, Part, cut, find
-from .scan import Table, Wanted, listed, pyarrow_or_error
+from .scan import Table, Wanted, pyarrow_or_error
 from .write import SUFFIXES, writer
 
 #: Reads a file of another format than Parquet and Arrow IPC: rows for ``predict``, and the columns to keep.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..models.file_categories import FileCategories
 from ..sources import Schema, SomeColumns
-from ..utils.figures import first_of
+from ..sources.schema import listed
 from .distinct import distinct_values, holds_categories, holds_numbers
 from .errors import JobError
 from .folders import columns_of
@@ -21,7 +21,6 @@ from .parts import Input
 
 #: Largest number of values in a block.
 AT_ONCE = 16 << 20
-LISTED = 5
 
 T = TypeVar("T")
 
@@ -341,8 +340,3 @@ def _is_nested(kind: Any) -> bool:
     from pyarrow import types
 
     return bool(types.is_nested(kind))
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names, quoted, and the number of others."""
-    return first_of([repr(name) for name in names], LISTED)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD:src/wald/sources/schema.py
-from collections.abc import Hashable, Sequence
-=======
-from collections.abc import Collection, Hashable, Iterable, Sequence
->>>>>>> 7d73768 (Choose a model's columns in one place):src/wald/models/schema.py
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal

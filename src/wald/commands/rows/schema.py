@@ -200,55 +200,41 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
         If columns are missing, unknown, too many, or have the same name.
     """
     n = columns if isinstance(columns, int) else len(columns)
-    names = None if isinstance(columns, int) else list(columns)
-    groups = None if reading.groups is None else _position(path, reading.groups, names, n, "--groups")
-    kept = tuple(dict.fromkeys(_position(path, name, names, n, "--keep") for name in reading.keep))
-    drop = {_position(path, name, names, n, "--drop") for name in _droppable(names, reading)}
-    drop |= set() if groups is None else {groups}
-    _require_different(path, [] if names is None else [names[c] for c in kept])
-    by_name = names is not None and schema.names is not None
+    names = [] if isinstance(columns, int) else list(columns)
+
+    def position(column: str, option: str) -> int:
+        if column in names:
+            return names.index(column)
+        if column.isdecimal() and len(column) < 16 and int(column) < n:
+            return int(column)
+        known = f"the columns {listed(names)}" if names else f"columns 0 to {n - 1}, without names"
+        raise UserError(f"{option}: {path} has no column {column!r}; it has {known}.")
+
+    groups = None if reading.groups is None else position(reading.groups, "--groups")
+    kept = tuple(dict.fromkeys(position(name, "--keep") for name in reading.keep))
+    need_not_be_there = reading.one_of_many and names
+    dropped = [d for d in reading.drop if d in names or d.isdecimal() or not need_not_be_there]
+    drop = {position(name, "--drop") for name in dropped} | ({groups} if groups is not None else set())
+    twice = [name for name, times in Counter(names[c] for c in kept if names).items() if times > 1]
+    if twice:  # the output identifies them by name
+        raise UserError(
+            f"--keep: {path} has more than one column called {listed(twice)}. Keep one of them and --drop the other, "
+            "both by position, or rename one in the file."
+        )
+    by_name = bool(names) and schema.names is not None
     try:
         features = tuple(schema.columns.columns(columns, what=str(path), drop=drop, keep=kept))
     except ValueError as error:
         rest = [c for c in range(n) if c not in {*drop, *kept}]
         if by_name or len(rest) < schema.n_features:
             raise UserError(str(error)) from error
-        odd = "a label or number" if names is None else listed(_odd([names[c] for c in rest], schema.n_features))
+        odd = "a label or number"
+        if names:  # those beyond the first n, or an index that pandas wrote
+            odd = listed([""] if names[rest[0]] == "" else [names[c] for c in rest[schema.n_features :]])
         raise UserError(f"{error} Leave out what is no feature ({odd}?) with --drop COLUMN.") from error
     named = {*features, *kept, *drop}
-    left_out = tuple(name for c, name in enumerate(names or ()) if c not in named) if by_name else ()
+    left_out = tuple(name for c, name in enumerate(names) if c not in named) if by_name else ()
     return Selection(features, groups, kept, left_out)
-
-
-def _droppable(names: list[str] | None, reading: Reading) -> list[str]:
-    """Columns of ``--drop``; of a file that is one of many, those that it has."""
-    if names is None or not reading.one_of_many:
-        return list(reading.drop)
-    return [name for name in reading.drop if name in names or name.isdecimal()]
-
-
-def _require_different(path: object, kept: list[str]) -> None:
-    """Raise UserError if two columns to copy have the same name, because the output identifies them by name."""
-    twice = [name for name, times in Counter(kept).items() if times > 1]
-    if twice:
-        raise UserError(
-            f"--keep: {path} has more than one column called {listed(twice)}. Keep one of them and --drop the other, "
-            "both by position, or rename one in the file."
-        )
-
-
-def _odd(names: list[str], n: int) -> list[str]:
-    """Names that may be no features: the first if it is empty (an index of pandas), else those beyond the first n."""
-    return [""] if names[0] == "" else names[n:]
-
-
-def _position(path: object, column: str, names: list[str] | None, n: int, option: str) -> int:
-    if names is not None and column in names:
-        return names.index(column)
-    if column.isdecimal() and len(column) < 16 and int(column) < n:
-        return int(column)
-    known = f"columns 0 to {n - 1}, without names" if names is None else f"the columns {listed(names)}"
-    raise UserError(f"{option}: {path} has no column {column!r}; it has {known}.")
 
 
 def listed(names: Sequence[str]) -> str:
@@ -298,11 +284,10 @@ def note_order(source: object) -> None:
 
 def note_left_out(names: Mapping[str, int] | Sequence[str]) -> None:
     """Say which columns were left out, and in how many files where these are counted."""
-    if names:
-        files = dict(names) if isinstance(names, Mapping) else {}
-        shown = [short(name) + (f" ({_count(files[name], 'file')})" if files else "") for name in list(names)[:LISTED]]
-        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-        note(f"Left out {_count(len(names), 'column')} that the model does not know: {', '.join(shown)}{more}.")
+    files = dict(names) if isinstance(names, Mapping) else {}
+    shown = [short(name) + (f" ({_count(files[name], 'file')})" if files else "") for name in names]
+    if shown:
+        note(f"Left out {_count(len(shown), 'column')} that the model does not know: {first_of(shown, LISTED)}.")
 
 
 def not_finite(place: str, value: float) -> UserError:
