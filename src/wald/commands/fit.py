@@ -11,7 +11,7 @@ import typer
 
 import wald
 
-from ..inspection.facts import certificate_facts, model_facts, plan_facts
+from ..inspection.facts import facts_of
 from ..utils.progress import progress
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
@@ -129,15 +129,8 @@ def fit(
             with as_user_error(str(output)):
                 wald.save(fast, output)
         if json:
-            as_json(
-                {
-                    "file": str(output),
-                    "n_rows": 0 if part is None else part.rows.shape[0],
-                    "certificate": certificate_facts(fast.certificate_),
-                    "plan": plan_facts(fast.plan_, fast.compiled_plan_.validation.scores.n_rows),
-                    "model": model_facts(fast),
-                }
-            )
+            n_rows = 0 if part is None else part.rows.shape[0]
+            as_json({"file": str(output), "n_rows": n_rows, **facts_of(fast)})
         else:
             show(str(fast.certificate_))
         if failed(fast.certificate_):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..inspection.facts import certificate_facts, model_facts, plan_facts
+from ..inspection.facts import facts_of
 from ..utils.figures import between, number, share_between, thousands
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, monitor_facts, note, show
@@ -35,11 +35,10 @@ def inspect(
         if wrapped is not None:
             with as_user_error(str(file), ValueError):
                 fast.compiled_plan_.require_own_answers()
-        certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)
-        plan = plan_facts(fast.plan_, fast.compiled_plan_.validation.scores.n_rows)
+        told = facts_of(fast)
+        facts, certificate, plan = told["model"], told["certificate"], told["plan"]
         if json:
-            told = {"file": str(file), "model": facts, "certificate": certificate, "plan": plan}
-            as_json(told | monitor_facts(fast))
+            as_json({"file": str(file), **told, **monitor_facts(fast)})
         else:
             stages = [] if plan["evaluate_all"] else [_table(facts, plan)]
             checked = [facts["checked"].capitalize() + "."] if facts["checked"] else []

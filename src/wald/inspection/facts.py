@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 
 
+def facts_of(fast: Any) -> dict[str, Any]:
+    """The wrapped model, the certificate and the plan of a fitted classifier."""
+    return {
+        "model": model_facts(fast),
+        "certificate": certificate_facts(fast.certificate_),
+        "plan": plan_facts(fast.plan_, fast.compiled_plan_.validation.scores.n_rows),
+    }
+
+
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
     """A certificate: its sentence, whether it follows from its counts, and these counts."""
     alike = ("status", "void", "risk", "confidence", "n_splits", "protect", "n_rows", "n_disagreements", "rows_needed")
