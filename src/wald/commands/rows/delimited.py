@@ -62,10 +62,11 @@ def read_rows(source: Source, schema: RowSchema, reading: Reading, whole: bool) 
         if reading.separator is not None:
             separator = separator_character(reading.separator)
         else:
-            separator = infer_separator(source, _cut(source, first, line), schema, reading)
+            cut = {candidate: _cells(source, first, line, candidate) or [] for candidate in CANDIDATES}
+            separator = infer_separator(source, cut, schema, reading)
         cells = next(_records(source, first, line, separator))[1]
         second = _block(file, 1)
-        header = begins_with_names(source, cells, _below(second, separator), schema, reading)
+        header = begins_with_names(source, cells, _cells(source, second, line, separator), schema, reading)
         lead = second if header else first + second
         names = tuple(cells) if header else None
         if not header and schema.names is not None:
@@ -102,24 +103,11 @@ def _first(source: Source, file: Any) -> tuple[int, bytes]:
     return line, first
 
 
-def _cut(source: Source, first: bytes, line: int) -> dict[str, list[str]]:
-    """Cells of the first line, for each separator that can cut it."""
-    cells = {}
-    for separator in CANDIDATES:
-        try:
-            cells[separator] = next(_records(source, first, line, separator))[1]
-        except UserError:  # a quote where this separator allows none
-            if separator == ",":
-                raise
-    return cells
-
-
-def _below(second: bytes, separator: str) -> list[str] | None:
-    """Cells of the second line; None if there is none or it cannot be parsed, which is reported later."""
-    reader = csv.reader(io.StringIO(second.decode("utf-8", "replace"), newline=""), delimiter=separator)
+def _cells(source: Source, block: bytes, line: int, separator: str) -> list[str] | None:
+    """Cells of the first line of a block; None if there is none, or it cannot be parsed."""
     try:
-        return next((cells for cells in reader if cells), None)
-    except csv.Error:
+        return next((cells for _, cells in _records(source, block, line, separator)), None)
+    except UserError:  # a quote where this separator allows none
         return None
 
 
