@@ -50,8 +50,8 @@ def programs() -> list[Path]:
 @pytest.mark.parametrize("page", programs(), ids=name_of)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example writes or registers does not stay
-    for module in (families, terms):
-        monkeypatch.setattr(module, "_FAMILIES", copy(module._FAMILIES))
+    monkeypatch.setattr(families, "_REGISTERED", copy(families._REGISTERED))
+    monkeypatch.setattr(terms, "_BY_NAME", copy(terms._BY_NAME))
     text = page.read_text("utf-8")
     script = ModuleType("__main__")  # so that what it defines can be pickled
     monkeypatch.setitem(sys.modules, "__main__", script)

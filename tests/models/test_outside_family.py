@@ -24,8 +24,8 @@ from wald.persistence import SavedModel
 def registered(monkeypatch):
     """Register the family, and unregister it afterwards."""
     table, names = importlib.import_module("wald.models.families"), importlib.import_module("wald.models.terms")
-    monkeypatch.setattr(table, "_FAMILIES", list(table._FAMILIES))
-    monkeypatch.setattr(names, "_FAMILIES", dict(names._FAMILIES))
+    monkeypatch.setattr(table, "_REGISTERED", list(table._REGISTERED))
+    monkeypatch.setattr(names, "_BY_NAME", dict(names._BY_NAME))
     monkeypatch.delitem(sys.modules, "models.quadratic", raising=False)
     return importlib.import_module("models.quadratic")
 

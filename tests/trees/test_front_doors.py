@@ -147,7 +147,7 @@ def check_file(path: Path, X: np.ndarray, own: np.ndarray, probabilities: np.nda
         assert not hasattr(model, "predict_proba")
     else:
         assert model.predict_proba(X).dtype == probabilities.dtype
-        upper = slice(1, None) if model.decision.kind == "sign" else slice(None)  # 1 - p loses bits
+        upper = slice(1, None) if model.reading.decision.kind == "sign" else slice(None)  # 1 - p loses bits
         assert ulps(model.predict_proba(X)[:, upper], probabilities[:, upper]) <= 1
     exact = wald.EarlyExitClassifier(model, risk=0).fit(X[:400])
     np.testing.assert_array_equal(exact.predict(X), own)

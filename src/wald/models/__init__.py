@@ -16,7 +16,7 @@ from ..engine import Decision
 from .boosters import fitted_for_good
 from .checks import check_terms
 from .columns import ColumnMap
-from .families import Family, Reading, family_of, read_constant, register
+from .families import family_of, register
 from .kernel import KernelTerms
 from .library_files import is_library_file, read_model
 from .linear import LinearTerms
@@ -25,7 +25,8 @@ from .model import AdditiveModel
 from .packing import NO_SURROGATES, Surrogates
 from .plain import terms_for
 from .protocols import Foldable
-from .readers.one_class import knows_one_class
+from .readers.one_class import knows_one_class, read_one_class
+from .reading import Family, Reading
 from .refusals import refusal
 from .schema_of import schema_of
 from .terms import Terms, families
@@ -110,7 +111,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     if family is None:
         raise refusal(leaf)
     _require_inherited(leaf, family)
-    reading = read_constant(leaf) if knows_one_class(leaf) else family.read(leaf, decompose)
+    reading = read_one_class(leaf) if knows_one_class(leaf) else family.read(leaf, decompose)
     terms, decision = reading.terms, reading.decision
 
     tie_margin = reading.tie_margin

@@ -3,57 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, Self
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from ..engine import Decision
 from ..sources import Schema, source_of
 from ..sources.schema import Library
-from .links import Link
-from .readers.catboost import CATBOOST_MODELS, catboost_json, catboost_rule, read_catboost_model, require_numeric
-from .readers.lightgbm import lightgbm_rule, read_lightgbm_text
-from .readers.xgboost import read_xgboost_model, xgboost_rule
-from .tree_classifier import TreeClassifier, require_columns
-from .trees import TreeTerms
-
-__all__ = ["BoosterClassifier", "BoosterReading", "fitted_for_good"]
+from .readers.catboost import CATBOOST_MODELS, catboost_json, read_catboost_model, require_numeric
+from .readers.lightgbm import read_lightgbm_text
+from .readers.xgboost import read_xgboost_model
+from .reading import Decompose, Family, Reading, full_name
+from .tree_classifier import FAMILY as TREE_CLASSIFIER
+from .tree_classifier import FittedForGood, TreeClassifier, require_columns
 
 LIGHTGBM, XGBOOST, CATBOOST = "lightgbm.basic.Booster", "xgboost.core.Booster", "catboost.core.CatBoost"
-
-
-@dataclass(frozen=True, eq=False)
-class BoosterReading:
-    """What a booster holds.
-
-    Parameters
-    ----------
-    terms : TreeTerms
-    decision : Decision
-    tie_margin : float
-    link : Link
-    classes : ndarray
-    names : list of str
-        Names of the columns; empty if the booster does not know them.
-    single : bool
-        Whether leaves are added in float32.
-    steps : list of (str, transformer), default=[]
-        The codes of categories, if it was trained on columns of dtype category.
-    """
-
-    terms: TreeTerms
-    decision: Decision
-    tie_margin: float
-    link: Link
-    classes: NDArray[Any]
-    names: list[str]
-    single: bool = False
-    steps: list[tuple[str, Any]] = field(default_factory=list)
 
 
 def fitted_for_good(estimator: Any) -> Any:
@@ -80,22 +48,21 @@ def fitted_for_good(estimator: Any) -> Any:
 
 def _is_converted(model: Any) -> bool:
     """Whether a model is what ``catboost.to_classifier`` returns, which scikit-learn takes as not fitted."""
-    own = any(f"{base.__module__}.{base.__qualname__}" in CATBOOST_MODELS for base in type(model).__mro__)
+    own = any(full_name(base) in CATBOOST_MODELS for base in type(model).__mro__)
     return own and model.is_fitted() and not any(name.endswith("_") for name in vars(model))
 
 
 def _kind(model: Any) -> str | None:
     """Full name of a booster's class; None for other objects. No library is imported."""
     for base in type(model).__mro__:
-        name = f"{base.__module__}.{base.__qualname__}"
-        if name in (LIGHTGBM, XGBOOST, CATBOOST):
-            return name
+        if full_name(base) in (LIGHTGBM, XGBOOST, CATBOOST):
+            return full_name(base)
         if base.__module__ == "catboost.core":  # its estimators inherit from CatBoost
             return None
     return None
 
 
-class BoosterClassifier(ClassifierMixin, BaseEstimator):
+class BoosterClassifier(FittedForGood):
     """The labels that a booster's own predictions stand for.
 
     Parameters
@@ -111,11 +78,13 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         Only if the booster was trained on columns with names.
     """
 
+    refusal = "A booster cannot be fitted again here: train a new one with its own library."
+
     def __init__(self, booster: Any) -> None:
         self.booster = booster
 
-    def read(self) -> BoosterReading:
-        """Read the booster's trees and its rule from scores to labels.
+    def read(self) -> Reading:
+        """Read the booster's trees and its rule from scores to labels, as they are now.
 
         Raises
         ------
@@ -124,13 +93,31 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             If it has no trees.
         """
+        self.__dict__.pop("_reading", None)
+        return self._reading
+
+    @cached_property
+    def _reading(self) -> Reading:
         kind = _kind(self.booster)
-        reading = (_lightgbm if kind == LIGHTGBM else _xgboost if kind == XGBOOST else _catboost)(self.booster)
-        self.classes_, self.n_features_in_ = reading.classes, reading.terms.n_features
-        if reading.names:
-            self.feature_names_in_ = np.array(reading.names, dtype=object)
-        self._reading = reading
-        return reading
+        return (_lightgbm if kind == LIGHTGBM else _xgboost if kind == XGBOOST else _catboost)(self.booster)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Labels."""
+        reading = self._reading
+        return np.arange(reading.decision.n_answers) if reading.classes is None else reading.classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return self._reading.terms.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns, if the booster knows them."""
+        if not self._reading.names:
+            raise AttributeError("This booster knows no names of its columns.")
+        return np.array(self._reading.names, dtype=object)
 
     @property
     def library(self) -> Library:
@@ -141,13 +128,9 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
     def rounds(self) -> str:
         """Number of trees, and the round at which predictions end."""
         booster = self.booster
-        if _kind(booster) == LIGHTGBM:
+        if self.library == "lightgbm":
             return f"{booster.num_trees()}, {booster.best_iteration}"
-        return str(booster.num_boosted_rounds() if _kind(booster) == XGBOOST else booster.tree_count_)
-
-    def fit(self, X: Any, y: Any = None) -> NoReturn:
-        """Refuse to fit: the booster is fitted."""
-        raise TypeError("A booster cannot be fitted again here: train a new one with its own library.")
+        return str(booster.num_boosted_rounds() if self.library == "xgboost" else booster.tree_count_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels by the booster's own predictions.
@@ -160,18 +143,15 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
-        if not hasattr(self, "_reading"):
-            self.read()
         X = source_of(X, Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library)).rows
         require_columns(self, X)
-        kind, decision = _kind(self.booster), self._reading.decision
-        if kind not in (LIGHTGBM, XGBOOST):
+        if self.library == "catboost":
             codes = np.asarray(self.booster.predict(X, prediction_type="Class")).ravel()
             return codes.astype(self.classes_.dtype)
         answers = self.numbers(X)
         if answers.ndim == 2 and answers.shape[1] > 1:
             codes = answers.argmax(axis=1)
-        elif decision.kind == "argmax":  # multi:softmax answers labels
+        elif self._reading.decision.races:  # multi:softmax answers labels
             codes = answers.ravel()
         else:
             codes = answers.ravel() > 0.5
@@ -188,50 +168,41 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
         """
-        kind = _kind(self.booster)
         if self.library == "catboost":
             return np.asarray(self.booster.predict(X, prediction_type="Probability"))
-        if kind == LIGHTGBM:
+        if self.library == "lightgbm":
             return np.asarray(self.booster.predict(X))
         return np.asarray(self.booster.inplace_predict(X, missing=math.nan))
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
-    def __sklearn_clone__(self) -> Self:
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
+def _lightgbm(booster: Any) -> Reading:
+    text = read_lightgbm_text(booster.model_to_string())
+    return text.reading("This lightgbm.Booster", categories=booster.pandas_categorical or ())
 
 
-def _lightgbm(booster: Any) -> BoosterReading:
-    read = read_lightgbm_text(booster.model_to_string())
-    decision, tie_margin, link = lightgbm_rule(read, "This lightgbm.Booster")
-    classes, steps = np.arange(decision.n_classes), read.steps(booster.pandas_categorical)
-    return BoosterReading(read.terms(), decision, tie_margin, link, classes, read.names, steps=steps)
-
-
-def _xgboost(booster: Any) -> BoosterReading:
+def _xgboost(booster: Any) -> Reading:
     read = read_xgboost_model(booster.save_raw("ubj"))
     read.require_codes("This xgboost.Booster")
-    decision, tie_margin, link = xgboost_rule(read, "xgboost.Booster")
-    return BoosterReading(
-        read.terms(), decision, tie_margin, link, np.arange(decision.n_classes), read.feature_names, single=True
-    )
+    return read.reading("xgboost.Booster")
 
 
-def _catboost(model: Any) -> BoosterReading:
+def _catboost(model: Any) -> Reading:
     if not model.is_fitted():
         raise NotFittedError(
             "This CatBoost is not fitted. Call its fit first. scikit-learn's clone forgets a CatBoost's trees: clone "
             "the EarlyExitClassifier around it instead, which keeps them."
         )
     require_numeric(model)
-    read = read_catboost_model(catboost_json(model))
-    classes = np.asarray(model.classes_)
+    read, classes = read_catboost_model(catboost_json(model)), np.asarray(model.classes_)
     classes = classes if len(classes) else np.arange(max(2, len(read.bias)))
-    decision, link = catboost_rule(read, read.loss, "catboost.CatBoost", len(classes))
-    return BoosterReading(read.terms(), decision, 0.0, link, classes, list(read.feature_names))
+    return replace(read.reading("catboost.CatBoost", len(classes)), classes=classes)
+
+
+def _read(model: BoosterClassifier, decompose: Decompose) -> Reading:
+    return replace(model.read(), names=())
+
+
+FAMILIES = (
+    Family((BoosterClassifier,), ("predict",), ("booster", "rounds"), _read, thresholds=False),
+    TREE_CLASSIFIER,
+)

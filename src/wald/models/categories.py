@@ -18,8 +18,6 @@ from ..sources.frames import is_frame
 from ..sources.values import is_missing
 from .category_columns import CategoryColumn
 
-__all__ = ["CategoryCodes", "CategoryTable", "NamedCategories", "OrderedCategories"]
-
 #: The categories of a column in the order of their codes: an array of objects if they are texts, or of numbers.
 Known = NDArray[Any]
 

@@ -10,8 +10,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CategoryColumn", "number_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:

@@ -35,8 +35,6 @@ from .protocols import (
 from .terms import Terms
 from .wrappers import peel
 
-__all__ = ["check_terms"]
-
 
 def check_terms(terms: Terms, estimator: Any, X: Any) -> None:
     """Check that terms keep the contract of `Terms`, and that they are those of a fitted model.

@@ -13,8 +13,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["ColumnMap", "read_step"]
-
 # Attributes that transform reads, by type of foldable step.
 READ_BY_TRANSFORM: dict[type, tuple[str, ...]] = {
     StandardScaler: ("mean_", "scale_", "with_mean", "with_std"),

@@ -16,8 +16,6 @@ from sklearn.utils import check_array
 from ..sources.values import is_missing
 from .categories import CategoryCodes, CategoryTable, NamedCategories, OrderedCategories
 
-__all__ = ["CODES", "EncodedCategories"]
-
 
 class EncodedCategories(TransformerMixin, BaseEstimator):
     """scikit-learn's own encoding, which moves columns of categories to the front.

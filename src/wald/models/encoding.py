@@ -12,8 +12,6 @@ from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode_fields, fields_of
 from .terms import Terms, TermsProtocol
 
-__all__ = ["Filed", "decode_terms", "encode_terms", "facts", "needs_estimator"]
-
 
 class Filed(TermsProtocol):
     """Terms that are checked when they are read from a file, or that are more in it than the fields of a dataclass.

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from .category_columns import number_of
 from .encoded_categories import CODES, EncodedCategories
 
-__all__ = ["FileCategories"]
-
 #: Boolean categories as other programs than Python write them.
 BOOLEANS = {"true": True, "false": False}
 

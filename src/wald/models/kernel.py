@@ -28,8 +28,6 @@ from .units import Floats, Ints
 if TYPE_CHECKING:
     from ..engine import Packed
 
-__all__ = ["KernelTerms"]
-
 #: Limits of the engine.
 MOST_DEGREE: int = _core.LIMITS["degree"]
 MOST_FEATURES: int = _core.LIMITS["kernel_features"]

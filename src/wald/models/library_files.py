@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .readers.catboost import catboost_json, catboost_rule, read_catboost_model, require_numeric
-from .readers.lightgbm import lightgbm_rule, read_lightgbm_text
-from .readers.xgboost import read_xgboost_model, xgboost_rule
+from .readers.catboost import catboost_json, read_catboost_model, require_numeric
+from .readers.lightgbm import read_lightgbm_text
+from .readers.xgboost import read_xgboost_model
 from .tree_classifier import TreeClassifier
-
-__all__ = ["is_library_file", "read_model"]
 
 #: The first bytes of LightGBM's text, of CatBoost's binary format, and of gzip.
 TEXT, BINARY, GZIP = b"tree\n", b"CBM1", b"\x1f\x8b\x08"
@@ -162,40 +160,18 @@ def _lightgbm(raw: bytes) -> TreeClassifier:
         text = raw.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"This text of a LightGBM model is damaged: {error}.") from None
-    read = read_lightgbm_text(text)
-    decision, tie_margin, link = lightgbm_rule(read, "This LightGBM file")
-    steps = dict(read.steps(read.pandas_categories))
-    classes = np.arange(decision.n_classes)
-    return TreeClassifier(
-        read.terms(),
-        decision,
-        link,
-        classes,
-        tie_margin,
-        read.names,
-        np.float64,
-        "lightgbm",
-        categories=steps.get("categories"),
-    )
+    return TreeClassifier(read_lightgbm_text(text).reading("This LightGBM file"), "lightgbm")
 
 
 def _xgboost(raw: bytes) -> TreeClassifier:
     read = read_xgboost_model(raw)
     if read.best_iteration is not None:
         read = read_xgboost_model(raw, read.best_iteration)
-    decision, tie_margin, link = xgboost_rule(read, "An XGBoost file")
-    classes = np.arange(decision.n_classes)
-    codes = dict(read.steps()).get("categories")
-    return TreeClassifier(
-        read.terms(), decision, link, classes, tie_margin, read.feature_names, np.float32, "xgboost", codes
-    )
+    return TreeClassifier(read.reading("An XGBoost file"), "xgboost")
 
 
 def _catboost(raw: bytes) -> TreeClassifier:
-    read = read_catboost_model(raw)
-    classes = np.arange(max(2, len(read.bias))) if read.classes is None else read.classes
-    decision, link = catboost_rule(read, read.loss, "A CatBoost file", len(classes))
-    return TreeClassifier(read.terms(), decision, link, classes, feature_names=read.feature_names, library="catboost")
+    return TreeClassifier(read_catboost_model(raw).reading("A CatBoost file"), "catboost")
 
 
 def _from_binary(raw: bytes) -> bytes:

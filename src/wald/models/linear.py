@@ -25,8 +25,6 @@ from .units import Floats, Ints, Units, feature_units
 if TYPE_CHECKING:
     from ..engine import Packed
 
-__all__ = ["LinearTerms"]
-
 #: Limit of the engine.
 MOST_FEATURES: int = _core.LIMITS["linear_features"]
 #: Least weight in the bounds when pipeline steps are folded.

@@ -15,22 +15,6 @@ from sklearn.utils import extmath
 from ..engine import Decision
 from .units import Floats
 
-__all__ = [
-    *(
-        "NO_LINKS",
-        "Link",
-        "Links",
-        "as_they_are",
-        "by_columns",
-        "expit_pairs",
-        "float32_sigmoids",
-        "float32_softmax",
-        "sigmoids",
-        "softmax",
-    ),
-    *("softmax_of_float32",),
-]
-
 #: Steps of a power of two in glibc's ``expf``, and the coefficients of 2^(x / EXPF_STEPS) - 1, the highest first.
 EXPF_STEPS = 32
 EXPF = [
@@ -124,19 +108,21 @@ class Links:
     link: Link | None = None
 
     @classmethod
-    def of(cls, link: Link, predict_proba: Method | None = None, decision_function: Method | None = None) -> Links:
+    def of(
+        cls, link: Link | None, predict_proba: Method | None = None, decision_function: Method | None = None
+    ) -> Links:
         """Probabilities by a link, unless the model computes them in another way.
 
         Parameters
         ----------
-        link : Link
+        link : Link or None
         predict_proba, decision_function : callable or None, default=None
 
         Returns
         -------
         Links
         """
-        by_link = None if link.kind == "none" else link.probabilities
+        by_link = None if link is None or link.kind == "none" else link.probabilities
         return cls(decision_function, predict_proba or by_link, link)
 
     def only(self, inherited: Callable[[str], bool]) -> Links:

@@ -32,8 +32,6 @@ from .readers.lightgbm import LIGHTGBM_MODELS
 from .units import Floats
 from .watch import Watch
 
-__all__ = ["Member", "watch_of"]
-
 Method = Literal["predict", "predict_proba"]
 
 #: Number of rows in every call of a member whose answers depend on the number of rows, by rounding: the least and the

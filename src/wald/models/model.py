@@ -16,8 +16,6 @@ from .links import NO_LINKS, Links
 from .terms import Terms
 from .watch import Watch, digest
 
-__all__ = ["AdditiveModel"]
-
 # Dtypes that scikit-learn's scalers and imputers preserve; they convert others to float64. float16 rows are converted
 # before, by `as_met`.
 KEPT_BY_STEPS = (np.float32, np.float64)

@@ -19,8 +19,6 @@ from .units import NO_TERMS, Floats, Ints
 if TYPE_CHECKING:
     from ..engine import Packed
 
-__all__ = ["NO_SURROGATES", "Packable", "Surrogates", "memory", "pack", "speed_key"]
-
 
 @dataclass(frozen=True, eq=False)
 class Surrogates:

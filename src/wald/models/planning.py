@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-__all__ = ["Planning", "Precision", "Rest"]
-
 Precision = Literal["float32", "float64"]
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin, RegressorMixin, TransformerMixin
 
-__all__ = ["REASONS", "SUPPORTED", "refusal"]
-
 SUPPORTED = (
     "Supported are scikit-learn's linear classifiers, kernel machines, naive Bayes, trees, forests, boosting and "
     "votes, the learners of wald.online, and LightGBM, XGBoost and CatBoost; docs/promises.md lists them"

@@ -15,11 +15,9 @@ from ..sources import PLAIN, Conversion
 from .planning import Planning
 from .units import NO_TERMS, Floats
 
-__all__ = ["FINITE", "Accepts", "Terms", "TermsProtocol", "families"]
-
 #: The order of an engine without early stages.
 
-_FAMILIES: dict[str, type[Terms]] = {}
+_BY_NAME: dict[str, type[Terms]] = {}
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class Terms(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        known = _FAMILIES.get(cls.family)
+        known = _BY_NAME.get(cls.family)
         if (
             cls.family
             and known is not None
@@ -85,7 +83,7 @@ class Terms(ABC):
         ):
             raise TypeError(f"There is a family of models called {cls.family!r} already: {known.__qualname__}.")
         if cls.family:
-            _FAMILIES[cls.family] = cls
+            _BY_NAME[cls.family] = cls
 
     @property
     def n_terms(self) -> int:
@@ -157,4 +155,4 @@ class TermsProtocol(Terms):
 
 def families() -> Mapping[str, type[Terms]]:
     """Families of models, by their names in files."""
-    return dict(_FAMILIES)
+    return dict(_BY_NAME)

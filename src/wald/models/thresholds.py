@@ -16,8 +16,6 @@ from scipy.special import expit
 
 from ..engine import Decision
 
-__all__ = ["Response", "Rule", "above_half", "at_least", "decision_from", "logistic", "other_at_least"]
-
 Floats = NDArray[np.float64]
 # Takes probabilities and a margin; returns whether the label is class 1 even for probabilities lower by the margin.
 Rule = Callable[[Floats, float], NDArray[np.bool_]]

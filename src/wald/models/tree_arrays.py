@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from .units import Floats, Ints
 
-__all__ = ["Trees", "TreesBuilder", "rows_at_thresholds"]
-
 Bytes = NDArray[np.uint8]
 Int32s = NDArray[np.int32]
 

@@ -1,9 +1,9 @@
-"""`TreeClassifier`: a tree ensemble of another library, which answers without that library."""
+"""Classifiers that are fitted for good, such as `TreeClassifier`: another library's trees, without that library."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NoReturn, Self, TypeGuard
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 
-from ..engine import Decision
 from ..engine.threads import effective_threads
+from ..outputs import Labels
 from ..sources import Schema, source_of
 from ..sources.schema import Library
-from .links import Link
+from .links import Link, Links, as_they_are
+from .packing import pack
+from .reading import Decompose, Family, Reading
 from .terms import Terms
 from .trees import TreeTerms
-from .units import NO_TERMS, Floats
-
-__all__ = ["TreeClassifier", "require_columns"]
+from .units import Floats
 
 
 def require_columns(model: Any, X: Any) -> None:
@@ -32,6 +32,39 @@ def require_columns(model: Any, X: Any) -> None:
         )
 
 
+class FittedForGood(ClassifierMixin, BaseEstimator):
+    """A classifier that cannot be fitted again. A clone is the object itself, and a pickle holds its parameters."""
+
+    refusal: ClassVar[str]
+
+    def fit(self, X: Any, y: Any = None) -> NoReturn:
+        """Refuse to fit."""
+        raise TypeError(self.refusal)
+
+    # compiled handles cannot be pickled, and are rebuilt when the object is unpickled
+    def __getstate__(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        return parameters
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, **state)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse, tags.input_tags.allow_nan = self._accepts()
+        return tags
+
+    def _accepts(self) -> tuple[bool, bool]:
+        """Whether rows may be sparse, and hold NaN."""
+        return True, True
+
+
 def _has_probabilities(self: TreeClassifier) -> bool:
     if self.link.kind == "none":
         raise AttributeError("This model has no probabilities: its objective compares scores.")
@@ -39,7 +72,7 @@ def _has_probabilities(self: TreeClassifier) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class TreeClassifier(ClassifierMixin, BaseEstimator):
+class TreeClassifier(FittedForGood):
     """A fitted tree ensemble, evaluated by wald.
 
     `wald.read_model` makes it from a file of another library; `wald.load` makes it where a file holds the trees of a
@@ -48,21 +81,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    terms : TreeTerms
-    decision : Decision
-    link : Link
-        The function from scores to probabilities.
-    classes : ndarray of shape (n_classes,)
-    tie_margin : float, default=0.0
-        Scores nearer than this have probabilities that may be equal after rounding, and are labelled by these.
-    feature_names : sequence of str, default=()
-        Names of the columns; empty if the model does not know them.
-    dtype : dtype, default=float64
-        The precision in which the library adds leaves.
+    reading : Reading
+        The trees, their decision, classes and names of columns; codes of the categories in data frames are its only
+        step. Scores nearer than its tie margin have probabilities that may be equal after rounding, and are labelled by
+        these.
     library : {"scikit-learn", "lightgbm", "xgboost", "catboost"}, default="scikit-learn"
         Whose rule matches the names of columns; see ``wald.sources.Schema``.
-    categories : transformer or None, default=None
-        Codes of the categories in data frames, as the library learned them; None for a model of numbers.
 
     Attributes
     ----------
@@ -95,34 +119,28 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     (array([0, 1]), array(['age', 'income'], dtype=object))
     """
 
-    terms: TreeTerms
-    decision: Decision
-    link: Link
-    classes: NDArray[Any]
-    tie_margin: float = 0.0
-    feature_names: Any = ()
-    dtype: Any = np.float64
+    reading: Reading
     library: Library = "scikit-learn"
-    categories: Any = None
+
+    refusal = "A TreeClassifier cannot be fitted: train a model with its own library, and read that."
 
     def __post_init__(self) -> None:
-        self.classes_ = np.array(self.classes)
-        self.n_features_in_ = self.terms.n_features
-        if len(self.feature_names):
-            self.feature_names_in_ = np.array(self.feature_names, dtype=object)
-        self._schema = Schema(self.terms.n_features, tuple(map(str, self.feature_names)) or None, self.library)
-        self.packed = self.terms.pack(NO_TERMS)
+        reading = self.reading
+        self.classes_ = np.arange(reading.decision.n_answers) if reading.classes is None else np.array(reading.classes)
+        self.n_features_in_ = reading.terms.n_features
+        if reading.names:
+            self.feature_names_in_ = np.array(reading.names, dtype=object)
+        self._schema = Schema(self.n_features_in_, tuple(map(str, reading.names)) or None, self.library)
+        self.packed = pack(reading.terms)
 
-    # compiled handles cannot be pickled, and are rebuilt when the object is unpickled
-    def __getstate__(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = self.get_params(deep=False)
-        return parameters
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        type(self).__init__(self, **state)
+    @property
+    def link(self) -> Link:
+        """The function from scores to probabilities."""
+        return self.reading.links.link or Link("none")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"TreeClassifier({self.terms.n_terms} trees, {self.n_features_in_} features, classes={self.classes_})"
+        n_terms = self.reading.terms.n_terms
+        return f"TreeClassifier({n_terms} trees, {self.n_features_in_} features, classes={self.classes_})"
 
     @staticmethod
     def takes(terms: Terms) -> TypeGuard[TreeTerms]:
@@ -138,10 +156,6 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         """
         return isinstance(terms, TreeTerms)
 
-    def fit(self, X: Any, y: Any = None) -> NoReturn:
-        """Refuse to fit: the model is fitted, and its library is not here."""
-        raise TypeError("A TreeClassifier cannot be fitted: train a model with its own library, and read that.")
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, with the library's own ties.
 
@@ -153,12 +167,13 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
-        scores = self._scores(X)
-        codes, confidence = self.decision.answers(scores), self.decision.distances(scores)
-        near = confidence <= 2 * self.tie_margin if self.tie_margin > 0 else np.zeros(len(codes), dtype=bool)
-        near |= np.abs(scores).max(axis=1, initial=0.0) > self.decision.saturation
+        scores, decision, tie_margin = self._scores(X), self.reading.decision, self.reading.tie_margin
+        assert isinstance(decision, Labels)
+        codes, confidence = decision.answers(scores), decision.distances(scores)
+        near = confidence <= 2 * tie_margin if tie_margin > 0 else np.zeros(len(codes), dtype=bool)
+        near |= np.abs(scores).max(axis=1, initial=0.0) > decision.saturation
         if near.any():
-            codes[near] = self.link.codes(scores[near], self.decision)
+            codes[near] = self.link.codes(scores[near], decision)
         labels: NDArray[Any] = self.classes_.take(codes)
         return labels
 
@@ -173,8 +188,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         float64 ndarray of shape (n_rows,) or (n_rows, n_classes)
         """
-        scores = self._scores(X)
-        return scores[:, 0] if self.decision.n_outputs == 1 else scores
+        return as_they_are(self._scores(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
@@ -191,24 +205,23 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return self.link.probabilities(self._scores(X))
 
     def _scores(self, X: Any) -> Floats:
-        if not hasattr(self.categories, "feature_names_in_"):  # such codes find columns by name
+        codes = self.reading.steps[0][1] if self.reading.steps else None
+        if not hasattr(codes, "feature_names_in_"):  # such codes find columns by name
             X = source_of(X, self._schema).rows
-        if self.categories is not None:
-            X = self.categories.transform(X)
+        if codes is not None:
+            X = codes.transform(X)
         rows = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
         )
         require_columns(self, rows)
         return self.packed.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+    def _accepts(self) -> tuple[bool, bool]:
+        return True, self.reading.terms.accepts.nan
 
-    def __sklearn_clone__(self) -> Self:
-        return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.terms.nan
-        return tags
+def _read(model: TreeClassifier, decompose: Decompose) -> Reading:
+    return replace(model.reading, links=Links.of(model.link, decision_function=as_they_are), names=(), classes=None)
+
+
+FAMILY = Family((TreeClassifier,), ("predict",), ("reading",), _read, thresholds=False)

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from .tree_arrays import Trees
 from .units import Ints, Units
 
-__all__ = ["TreeWork", "units_by_columns"]
-
 #: Rows of a panel, features of a block, thresholds of a column of bins, and splits on categories of a group.
 PANEL, BLOCK, THRESHOLDS, GROUPED = 64, 16, 255, 64
 #: Trees with more leaves are cut: steps lead to so many exits, and walks from there to the leaves.

@@ -27,8 +27,6 @@ from .units import NO_TERMS, Floats, Ints, Units, feature_units
 if TYPE_CHECKING:
     from ..engine import Packed
 
-__all__ = ["TreeTerms"]
-
 #: Leaves of trees with more than so many are not corrected.
 MOST_CORRECTED = 256
 

@@ -23,8 +23,6 @@ from .units import Floats, Ints, Units
 if TYPE_CHECKING:
     from ..engine import Packed
 
-__all__ = ["VoteTerms"]
-
 #: Unit roundoff of float64.
 U = 2.0**-53
 #: What the first class is ahead of the second one where counts of votes are equal, and so on for later classes. It is

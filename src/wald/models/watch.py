@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-__all__ = ["Watch", "digest"]
-
 SMALL = 1 << 14  # arrays of at most so many bytes are compared in full
 SAMPLE = 1 << 11  # largest prefix of larger arrays that is compared, in bytes
 MISSING = object()

@@ -20,8 +20,6 @@ from ..engine import Decision
 from .columns import READ_BY_TRANSFORM, ColumnMap, read_step
 from .thresholds import Response, Rule, above_half, at_least, decision_from, logistic, other_at_least
 
-__all__ = ["Peeled", "fold_steps", "peel", "positive_code", "response_method", "rule_decision"]
-
 # Base class of all searches, including those of other libraries; it has no public name in scikit-learn.
 SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "BaseSearchCV")
 Attributes = list[tuple[Any, str]]

@@ -296,7 +296,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         )
     else:
         try:
-            saved = SavedModel.of(parts.model, parts.plan, parts.fingerprint, parts.parameters["n_jobs"])
+            saved = SavedModel(parts.model, parts.plan, parts.fingerprint, parts.parameters["n_jobs"])
         except BAD_VALUES as error:  # the engine's own checks
             raise FileFormatError(str(error)) from None
         model, packed = replace(parts.model, estimator=saved), saved.packed

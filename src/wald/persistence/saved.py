@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NoReturn, Self
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..early_exit.rows import check_finite
 from ..engine import Packed
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel
+from ..models.links import as_they_are
 from ..models.packing import pack
+from ..models.tree_classifier import FittedForGood
 from ..plan import Plan
 from ..sources import source_of
 
@@ -24,7 +25,8 @@ def _has_scores(saved: Any) -> bool:
     return len(saved.classes_) > 1
 
 
-class SavedModel(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class SavedModel(FittedForGood):
     """The full model of a file, without the estimator that it was read from.
 
     After `load`, ``estimator_`` of a classifier is a `SavedModel` if the file does not describe the estimator, of which
@@ -34,6 +36,10 @@ class SavedModel(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
+    model : AdditiveModel
+        The terms, the decision and the columns of the estimator.
+    plan : Plan
+        Terms are packed in its order, to be shared.
     fingerprint : str
         Fingerprint of the wrapped model when it was saved.
     n_jobs : int or None, default=None
@@ -64,36 +70,22 @@ class SavedModel(ClassifierMixin, BaseEstimator):
     (True, False)
     """
 
-    def __init__(self, fingerprint: str, n_jobs: int | None = None) -> None:
-        self.fingerprint = fingerprint
-        self.n_jobs = n_jobs
+    model: AdditiveModel
+    plan: Plan
+    fingerprint: str
+    n_jobs: int | None = None
 
-    @classmethod
-    def of(cls, model: AdditiveModel, plan: Plan, fingerprint: str, n_jobs: int | None) -> Self:
-        """Stand in for a model's estimator; terms are packed in the plan's order, to be shared."""
-        saved = cls(fingerprint, n_jobs)
-        saved._model, saved._plan = replace(model, estimator=None, leaf=None, steps=()), plan
-        saved._compile()
-        return saved
+    refusal = "A saved model cannot be fitted: wrap the estimator that it was made from."
 
-    def _compile(self) -> None:
-        model, plan = self._model, self._plan
+    def __post_init__(self) -> None:
+        model, plan = self.model, self.plan
         self.classes_ = model.classes
         if model.schema.n_columns is not None:
             self.n_features_in_ = model.schema.n_columns
         self.packed: Packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
 
-    # compiled handles cannot be pickled, and are rebuilt when the object is unpickled
-    def __getstate__(self) -> tuple[str, int | None, AdditiveModel, Plan]:
-        return self.fingerprint, self.n_jobs, self._model, self._plan
-
-    def __setstate__(self, state: tuple[str, int | None, AdditiveModel, Plan]) -> None:
-        self.fingerprint, self.n_jobs, self._model, self._plan = state
-        self._compile()
-
-    def fit(self, X: Any, y: Any = None) -> NoReturn:
-        """Refuse to fit: the file holds what predictions need, and no training data."""
-        raise TypeError("A saved model cannot be fitted: wrap the estimator that it was made from.")
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"SavedModel({self.model.terms.description}, classes={self.classes_})"
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, from every term.
@@ -106,7 +98,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
-        labels: NDArray[Any] = self.classes_.take(self._model.decision.answers(self._scores(X)))
+        labels: NDArray[Any] = self.classes_.take(self.model.decision.answers(self._scores(X)))
         return labels
 
     @available_if(_has_scores)  # type: ignore[untyped-decorator]  # available_if has no types
@@ -124,15 +116,14 @@ class SavedModel(ClassifierMixin, BaseEstimator):
             ``SVC(decision_function_shape="ovo")``. They are those of the innermost model, before any threshold or
             calibration.
         """
-        scores = self._scores(X)
-        return scores[:, 0] if self._model.decision.n_outputs == 1 else scores
+        return as_they_are(self._scores(X))
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        source = source_of(X, self._model.schema)
+        source = source_of(X, self.model.schema)
         n_threads = effective_threads(self.n_jobs)
         scores, _ = self.packed.scores(source, lambda dtype: 0.0, n_threads)
         if np.isnan(scores).any():
-            check_finite(self._model, source)
+            check_finite(self.model, source)
         return scores
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -148,14 +139,5 @@ class SavedModel(ClassifierMixin, BaseEstimator):
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_clone__(self) -> Self:
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._model.terms.accepts.sparse
-        tags.input_tags.allow_nan = self._model.allow_nan
-        return tags
+    def _accepts(self) -> tuple[bool, bool]:
+        return self.model.terms.accepts.sparse, self.model.allow_nan

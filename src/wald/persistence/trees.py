@@ -7,7 +7,8 @@ from typing import Any
 from ..codec.header import FileFormatError
 from ..codec.reading import Section
 from ..codec.writing import Arrays, encode_fields, text_array
-from ..models import AdditiveModel, Link, TreeClassifier
+from ..models import AdditiveModel, Link, Reading, TreeClassifier
+from ..models.links import Links
 from ..outputs import Labels
 from .categories import category_fields, decode_categories
 
@@ -50,14 +51,16 @@ def decode_trees(section: Section, model: AdditiveModel) -> TreeClassifier:
     lacking = section.lacks("categories")
     codes = None if lacking else decode_categories(section.section("categories"), n_columns, names or None)
     section.done()
-    return TreeClassifier(
+    steps = () if codes is None else (("categories", codes),)
+    reading = Reading(
         model.terms,
         labels,
-        link,
-        model.classes,
-        model.tie_margin,
-        names,
         model.dtype,
-        library,
-        codes,
+        steps,
+        row_by_row="always",
+        tie_margin=model.tie_margin,
+        links=Links(link=link),
+        names=tuple(names),
+        classes=model.classes,
     )
+    return TreeClassifier(reading, library)

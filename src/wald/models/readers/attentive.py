@@ -1,4 +1,4 @@
-"""Learners that are trained with attention: linear ones, and boosted stumps."""
+"""Boosting that is trained with attention."""
 
 from __future__ import annotations
 
@@ -9,36 +9,20 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
-from ..members import Member, watch_of
+from ..members import Member
+from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..votes import VoteTerms
-from .votes import Votes
-
-__all__ = ["ATTENTIVE_LINEAR", "BOOSTED_STUMPS", "read_boosted_stumps", "read_boosted_votes"]
-
-ATTENTIVE_LINEAR = (
-    "wald.online.perceptron.AttentivePerceptron",
-    "wald.online.pegasos.AttentivePegasos",
-    "wald.online.passive_aggressive.AttentivePassiveAggressive",
-)
-BOOSTED_STUMPS = ("wald.online.boosting.AttentiveBoosting",)
+from .votes import voted
 
 
-def read_boosted_stumps(model: Any) -> tuple[TreeTerms, Decision, float]:
-    """Read a fitted `wald.online.AttentiveBoosting` of stumps: each is a tree with one node.
+def read_boosted_stumps(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted `wald.online.AttentiveBoosting`: of stumps, each of which is a tree with one node, or of a list.
 
     Parameters
     ----------
     model : estimator
-
-    Returns
-    -------
-    terms : TreeTerms
-    decision : Decision
-    tie_margin : float
-        Bound of the difference that the order of the learner's own additions makes.
 
     Raises
     ------
@@ -46,6 +30,8 @@ def read_boosted_stumps(model: Any) -> tuple[TreeTerms, Decision, float]:
         If the model is not fitted.
     """
     check_is_fitted(model)
+    if not hasattr(model.hypotheses_, "thresholds"):  # a list
+        return read_boosted_votes(model)
     stumps = model.hypotheses_
     coef = np.asarray(model.coef_, dtype=np.float64)
     intercept = np.asarray(model.intercept_, dtype=np.float64)
@@ -57,22 +43,21 @@ def read_boosted_stumps(model: Any) -> tuple[TreeTerms, Decision, float]:
     terms = TreeTerms(builder.build(), base=intercept, f32_rows=bool(single), nan=False, infinity=False)
     eps = 2.0**-23 if single else 2.0**-52
     sizes = np.abs(coef).sum(axis=1) + np.abs(intercept)
+    # the order of the learner's own additions makes a difference of at most this
     tie_margin = float(sizes.max(initial=0.0)) * eps * (coef.shape[1] + 1)
-    return terms, Decision("sign" if n_classes == 2 else "argmax", n_classes), tie_margin
+    dtype = np.dtype(np.float32 if single else np.float64)
+    return Reading(terms, of_classes(n_classes), dtype, row_by_row="always", tie_margin=tie_margin)
 
 
-def read_boosted_votes(model: Any) -> Votes:
+def read_boosted_votes(model: Any) -> Reading:
     """Read a fitted `wald.online.AttentiveBoosting` of two classes over a list of classifiers.
+
+    A weight times 1 or -1 for each member; the intercept is one more, which always says 1. Rows within rounding of a
+    tie are left to the model, whose own sums may be in float32.
 
     Parameters
     ----------
     model : estimator
-
-    Returns
-    -------
-    Votes
-        A weight times 1 or -1 for each member; the intercept is one more, which always says 1. Rows within rounding of
-        a tie are left to the model, whose own sums may be in float32.
 
     Raises
     ------
@@ -98,4 +83,14 @@ def read_boosted_votes(model: Any) -> Votes:
     tags = get_tags(model).input_tags
     weights = np.append(np.asarray(model.coef_, dtype=np.float64)[0], np.asarray(model.intercept_, dtype=np.float64))
     terms = VoteTerms(read, weights, 2, width, 1.0, single=True, nan=bool(tags.allow_nan), sparse=bool(tags.sparse))
-    return Votes(terms, Decision("sign", 2), tuple(watch_of(member) for member in members))
+    return voted(terms)
+
+
+FAMILY = Family(
+    (),
+    ("predict", "decision_function"),
+    ("coef_", "intercept_", "classes_", "hypotheses_"),
+    read_boosted_stumps,
+    thresholds=False,
+    named=("wald.online.boosting.AttentiveBoosting",),
+)

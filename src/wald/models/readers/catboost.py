@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +14,12 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from ...engine import Decision
-from ..links import Link
+from ..links import Link, Links
+from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
 from .limits import require_sizes
-
-__all__ = [
-    "CATBOOST_MODELS",
-    "CatBoostModel",
-    "catboost_json",
-    "catboost_rule",
-    "read_catboost",
-    "read_catboost_model",
-    "require_numeric",
-]
 
 CATBOOST_MODELS = ("catboost.core.CatBoostClassifier",)
 
@@ -74,32 +65,53 @@ class CatBoostModel:
     feature_names: tuple[str, ...] = ()
 
     def terms(self) -> TreeTerms:
-        """Return the raw formula values as terms."""
-        return TreeTerms(
-            self.trees,
-            np.zeros(len(self.bias)),
-            bias=self.bias,
-            scale=self.scale,
-            f32_rows=True,
-            nan=self.nan,
-            refuses_categories=True,
-        )
+        """Raw formula values as terms."""
+        base = np.zeros(len(self.bias))
+        return TreeTerms(self.trees, base, self.bias, self.scale, f32_rows=True, nan=self.nan, refuses_categories=True)
+
+    def reading(self, what: str, n_classes: int | None = None) -> Reading:
+        """Read the model: its raw formula values, and the rule from these to labels.
+
+        Parameters
+        ----------
+        what : str
+            What holds the model, in messages.
+        n_classes : int or None, default=None
+            None: those that the model says, or what follows from the number of scores.
+
+        Raises
+        ------
+        TypeError
+            If the loss has no known rule.
+        """
+        classes = np.arange(max(2, len(self.bias))) if self.classes is None else self.classes
+        decision, link = self._rule(what, len(classes) if n_classes is None else n_classes)
+        links, names = Links(link=link), tuple(self.feature_names)
+        return Reading(self.terms(), decision, row_by_row="always", links=links, names=names, classes=classes)
+
+    def _rule(self, what: str, n_classes: int) -> tuple[Decision, Link]:
+        n_outputs, loss = len(self.bias), self.loss
+        if loss is None and self.classes is not None:  # a sum of models keeps the classes, and forgets the loss
+            if n_outputs == n_classes:
+                return Decision("argmax", n_classes), Link("none")  # softmax or sigmoids: who knows
+            loss = "Logloss"
+        if loss is None:
+            raise TypeError(f"{what} is not supported: it knows neither a loss nor classes. A classifier is needed.")
+        if loss not in LOSSES:
+            raise TypeError(f"{what} with loss_function={loss!r} is not supported. Supported are {', '.join(LOSSES)}.")
+        if n_outputs == 1 and n_classes == 2:
+            return Decision("sign", 2, threshold=self.threshold), Link("sigmoid")
+        if n_outputs == n_classes:
+            return Decision("argmax", n_classes), Link("softmax" if loss == "MultiClass" else "sigmoids")
+        raise TypeError(f"This {what} has {n_classes} classes and {n_outputs} scores a row.")
 
 
-def read_catboost(model: Any) -> tuple[TreeTerms, Decision, Link, tuple[str, ...]]:
-    """Read a fitted ``CatBoostClassifier``.
+def read_catboost(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``CatBoostClassifier``; see `CatBoostModel.reading`.
 
     Parameters
     ----------
     model : CatBoostClassifier
-
-    Returns
-    -------
-    terms : TreeTerms
-    decision : Decision
-    link : Link
-    names : tuple of str
-        Empty if the model was trained on columns without names.
 
     Raises
     ------
@@ -111,9 +123,11 @@ def read_catboost(model: Any) -> tuple[TreeTerms, Decision, Link, tuple[str, ...
     if not model.is_fitted():
         raise NotFittedError("This CatBoostClassifier is not fitted. Call its fit first.")
     require_numeric(model)
-    read = read_catboost_model(catboost_json(model))
-    decision, link = catboost_rule(read, read.loss, "CatBoostClassifier", len(model.classes_))
-    return read.terms(), decision, link, read.feature_names
+    read = read_catboost_model(catboost_json(model)).reading("CatBoostClassifier", len(model.classes_))
+    link = read.links.link
+    # CatBoost's softmax has an exponential function of its own
+    links = read.links if link is not None and link.kind == "softmax" else Links.of(link)
+    return replace(read, links=links, classes=None)
 
 
 def require_numeric(model: Any) -> None:
@@ -132,43 +146,6 @@ def catboost_json(model: Any) -> bytes:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
         return path.read_bytes()
-
-
-def catboost_rule(read: CatBoostModel, loss: str | None, what: str, n_classes: int) -> tuple[Decision, Link]:
-    """Rule from the scores of a model to labels.
-
-    Parameters
-    ----------
-    read : CatBoostModel
-    loss : str or None
-    what : str
-        What holds the model, in messages.
-    n_classes : int
-
-    Returns
-    -------
-    decision : Decision
-    link : Link
-
-    Raises
-    ------
-    TypeError
-        If the loss has no known rule.
-    """
-    n_outputs = len(read.bias)
-    if loss is None and read.classes is not None:  # a sum of models keeps the classes, and forgets the loss
-        if n_outputs == n_classes:
-            return Decision("argmax", n_classes), Link("none")  # softmax or sigmoids: who knows
-        loss = "Logloss"
-    if loss is None:
-        raise TypeError(f"{what} is not supported: it knows neither a loss nor classes. A classifier is needed.")
-    if loss not in LOSSES:
-        raise TypeError(f"{what} with loss_function={loss!r} is not supported. Supported are {', '.join(LOSSES)}.")
-    if n_outputs == 1 and n_classes == 2:
-        return Decision("sign", 2, threshold=read.threshold), Link("sigmoid")
-    if n_outputs == n_classes:
-        return Decision("argmax", n_classes), Link("softmax" if loss == "MultiClass" else "sigmoids")
-    raise TypeError(f"This {what} has {n_classes} classes and {n_outputs} scores a row.")
 
 
 def read_catboost_model(raw: bytes) -> CatBoostModel:
@@ -297,3 +274,6 @@ def _add_nested(builder: TreesBuilder, tree: Any, features: _Features, n_outputs
     column, threshold, nan_left = (np.array([node[i] for node in nodes], dtype) for i, dtype in enumerate(COLUMNS))
     left, right = [child[0] for child in children], [child[1] for child in children]
     builder.add(column, threshold, left, right, nan_left, leaves)
+
+
+FAMILY = Family((), ("predict", "predict_proba"), ("_object",), read_catboost, thresholds=False, named=CATBOOST_MODELS)

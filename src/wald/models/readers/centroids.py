@@ -9,11 +9,8 @@ import numpy as np
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
-from ..linear import LinearTerms
+from ..reading import Decompose, Family, Reading
 from .largest import first_of_largest
-
-__all__ = ["CENTROID_MODELS", "read_centroids"]
 
 CENTROID_MODELS: tuple[type, ...] = (NearestCentroid,)
 
@@ -21,8 +18,8 @@ CENTROID_MODELS: tuple[type, ...] = (NearestCentroid,)
 LARGEST_ROW = 2.0**26
 
 
-def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
-    """Read a fitted ``NearestCentroid`` with equal priors and Euclidean distances.
+def read_centroids(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``NearestCentroid`` with equal priors and Euclidean distances; the first of the nearest wins.
 
     Its `predict` compares ``|x|^2 - 2 <x, c> + |c|^2``, or the square roots. The first summand is the same for every
     centroid and matters only by its rounding error, which is relative to ``|x|^2``. A bound of the form
@@ -32,14 +29,6 @@ def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
     Parameters
     ----------
     model : NearestCentroid
-        The fitted model.
-
-    Returns
-    -------
-    terms : LinearTerms
-        ``2 <x, c> - |c|^2`` for every centroid; for two classes, the second score minus the first.
-    decision : Decision
-        The nearest centroid; the first if several are equally near.
 
     Raises
     ------
@@ -67,10 +56,20 @@ def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
     squares = np.array([math.fsum(centroid * centroid) for centroid in centroids])
     # Products and their sums round a value at most n_features times, the sum of the three summands twice, and a square
     # root and the comparison of square roots three times.
-    return first_of_largest(
+    terms, decision = first_of_largest(
         coef=2.0 * centroids,
         intercept=-squares,
         coef_bound=2.0 * np.abs(centroids) + LARGEST_ROW * np.abs(centroids).max(initial=0.0),
         intercept_bound=squares,
         depth=centroids.shape[1] + 6,
     )
+    return Reading(terms, decision, np.dtype(model.centroids_.dtype), row_by_row="sparse")
+
+
+FAMILY = Family(
+    CENTROID_MODELS,
+    ("predict",),
+    ("centroids_", "class_prior_", "classes_", "metric"),
+    read_centroids,
+    thresholds=False,
+)

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["even_odds", "largest_not_above_half"]
-
 
 def even_odds(slope: float) -> float:
     """Largest score with ``1 / (1 + exp(-slope * score)) <= 0.5`` in float64.

@@ -13,26 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from ...engine import Decision
 from ..kernel import KernelTerms
 from ..linear import LinearTerms
-
-__all__ = ["KERNEL_MODELS", "read_kernel"]
+from ..reading import Decompose, Family, Reading
 
 KERNEL_MODELS: tuple[type, ...] = (SVC, NuSVC)
 
 
-def read_kernel(model: Any) -> tuple[LinearTerms | KernelTerms, Decision]:
-    """Read a fitted support vector classifier of scikit-learn.
+def read_kernel(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted support vector classifier of scikit-learn, trained on dense or sparse rows.
+
+    A linear kernel is collapsed into its weight vectors. Two classes: the sign, where a score of exactly 0 is the
+    positive class. More: votes.
 
     Parameters
     ----------
     model : SVC or NuSVC
-        The fitted model, trained on dense or sparse rows.
-
-    Returns
-    -------
-    terms : LinearTerms or KernelTerms
-        A linear kernel is collapsed into its weight vectors.
-    decision : Decision
-        Sign for two classes, where a score of exactly 0 is the positive class; votes for more.
 
     Raises
     ------
@@ -68,14 +62,17 @@ def read_kernel(model: Any) -> tuple[LinearTerms | KernelTerms, Decision]:
     else:
         decision = Decision("votes", n_classes, break_ties=bool(model.break_ties))
 
+    terms: LinearTerms | KernelTerms
     if kernel == "linear":
         weights, sizes = coef @ vectors, np.abs(coef) @ abs(vectors)
         depth = sum(vectors.shape) + 4  # libsvm adds up n_sv products of n_features each
-        return LinearTerms(weights, intercept, None, sizes, np.abs(intercept), depth), decision
-    # The resolved gamma ("scale", "auto") has no public name, and cannot be computed again without the training rows.
-    gamma = float(model._gamma)
-    terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
-    return terms, decision
+        terms = LinearTerms(weights, intercept, None, sizes, np.abs(intercept), depth)
+    else:
+        # The resolved gamma ("scale", "auto") has no public name, and cannot be computed without the training rows.
+        gamma = float(model._gamma)
+        terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
+    # libsvm converts rows to float64 and evaluates them one by one
+    return Reading(terms, decision, row_by_row="always", dense_only=not sparse.issparse(model.support_vectors_))
 
 
 def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -119,3 +116,15 @@ def _copy_rows(rows: Any) -> Any:
     copied = sparse.csr_array(rows, dtype=np.float64, copy=True)
     copied.sum_duplicates()
     return copied
+
+
+FAMILY = Family(
+    KERNEL_MODELS,
+    ("predict", "decision_function"),
+    # predict reads the private arrays; the public ones are watched because people edit those.
+    (
+        *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_", "classes_"),
+        *("kernel", "_gamma", "coef0", "degree", "break_ties", "decision_function_shape"),
+    ),
+    read_kernel,
+)

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from ...engine import Decision
 from ..linear import LinearTerms
-
-__all__ = ["first_of_largest"]
+from ..reading import of_classes
 
 
 def first_of_largest(
@@ -18,7 +17,7 @@ def first_of_largest(
     intercept_bound: NDArray[np.float64],
     depth: int,
 ) -> tuple[LinearTerms, Decision]:
-    """Build terms for a model with one score per class, even for two classes, that predicts by argmax.
+    """Terms and decision of a model with one score per class, even for two classes, that predicts by argmax.
 
     With two classes, the second wins if its score is larger, and the first otherwise. That is the sign of the
     difference of the scores, in floating point, too. Both scores are rounded, so that the error bound of the difference
@@ -44,7 +43,7 @@ def first_of_largest(
     """
     if len(coef) > 2:
         weights, start = np.array(coef, dtype=np.float64), np.array(intercept, dtype=np.float64)
-        return LinearTerms(weights, start, None, coef_bound, intercept_bound, depth), Decision("argmax", len(coef))
+        return LinearTerms(weights, start, None, coef_bound, intercept_bound, depth), of_classes(len(coef))
     terms = LinearTerms(
         coef=np.asarray(coef[1:] - coef[:1], dtype=np.float64),
         intercept=np.asarray(intercept[1:] - intercept[:1], dtype=np.float64),
@@ -52,4 +51,4 @@ def first_of_largest(
         intercept_bound=intercept_bound.sum(keepdims=True),
         depth=depth + 1,  # the differences here are rounded themselves
     )
-    return terms, Decision("sign", 2)
+    return terms, of_classes(2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,22 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from ...engine import Decision
 from ..categories import OrderedCategories
 from ..links import Link, Links, as_they_are
+from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
+from ..watch import Watch
 from .even_odds import even_odds
 from .limits import most_words, require_sizes
-
-__all__ = [
-    *(
-        "LIGHTGBM_MODELS",
-        "PREDICTION_PARAMETERS",
-        "LightGBMText",
-        "lightgbm_codes",
-        "lightgbm_rule",
-        "read_lightgbm",
-        "read_lightgbm_text",
-    ),
-]
 
 LIGHTGBM_MODELS = ("lightgbm.sklearn.LGBMClassifier",)
 
@@ -87,7 +77,70 @@ class LightGBMText:
         own = self.feature_names != [f"Column_{i}" for i in range(self.trees.n_features)]
         return self.feature_names if own else []
 
-    def steps(self, categories: Any) -> list[tuple[str, OrderedCategories]]:
+    def terms(self) -> TreeTerms:
+        """Raw scores as terms; scores of random forests are means."""
+        return TreeTerms(
+            self.trees,
+            np.zeros(self.n_outputs),
+            divisor=float(self.trees.n_trees // self.n_outputs) if self.average else 1.0,
+            truncates=True,
+            zero_is_missing=self.zero_is_missing,
+            f32_integers=True,
+            refuses_categories=True,
+        )
+
+    def reading(self, what: str, n_classes: int | None = None, categories: Any = None) -> Reading:
+        """Read the model: its raw scores, and the rule from these to labels.
+
+        Two classes: class 1 where the probability is above one half, in the rounding of LightGBM. More: the largest
+        score; LightGBM compares probabilities, and scores nearer than `tie_margin` may have equal ones after rounding.
+
+        Parameters
+        ----------
+        what : str
+            What holds the model, in messages.
+        n_classes : int or None, default=None
+            None: what follows from the number of scores.
+        categories : list of list or None, default=None
+            Categories of each column of dtype category; None: those of the text.
+
+        Raises
+        ------
+        TypeError
+            If the objective has no known rule.
+        ValueError
+            If its options are out of range.
+        """
+        decision, tie_margin, link = self._rule(what, n_classes)
+        steps = self.steps(self.pandas_categories if categories is None else categories)
+        links, names = Links(link=link), tuple(self.names)
+        return Reading(
+            self.terms(), decision, steps=steps, row_by_row="always", tie_margin=tie_margin, links=links, names=names
+        )
+
+    def _rule(self, what: str, n_classes: int | None) -> tuple[Decision, float, Link]:
+        name, *options = self.objective or [""]
+        settings = dict(option.split(":", 1) for option in options if ":" in option)
+        slope = float(settings.get("sigmoid", 1.0))
+        if not 1e-100 < slope < 1e100:
+            raise ValueError(f"This LightGBM model has sigmoid:{slope}, which is out of range.")
+        n_classes = max(2, self.n_outputs) if n_classes is None else n_classes
+        if name in ("binary", "cross_entropy") and self.n_outputs == 1 and n_classes == 2:
+            slope = slope if name == "binary" else 1.0
+            return Decision("sign", 2, threshold=even_odds(slope)), 0.0, Link("sigmoid", slope)
+        if name == "multiclass" and self.n_outputs == n_classes > 1:
+            return Decision("argmax", n_classes), NEAR, Link("softmax")
+        if name == "multiclassova" and self.n_outputs == n_classes > 1:
+            saturation = SATURATION / slope
+            decision = Decision("argmax", n_classes, saturation=saturation)
+            return decision, NEAR * saturation / SATURATION, Link("sigmoids", slope)
+        raise TypeError(
+            f"{what} with {f'objective {name!r}' if name else 'an objective of its own'} is not supported: wald "
+            "does not know how its scores become labels. Supported are binary, cross_entropy, multiclass and "
+            "multiclassova."
+        )
+
+    def steps(self, categories: Any) -> tuple[tuple[str, OrderedCategories], ...]:
         """Return the codes of the categories of columns of dtype category; none if there are no such columns.
 
         Parameters
@@ -97,7 +150,7 @@ class LightGBMText:
         """
         known = [list(each) for each in categories or ()]
         if not known:
-            return []
+            return ()
         sizes = list(map(len, known))
         columns = columns_of_categories(self.ranges, sizes)
         if not columns and all(isinstance(value, str) for each in known for value in each):
@@ -105,55 +158,15 @@ class LightGBMText:
             columns = columns_of_categories(self.ranges, sizes, listed=True)
         if not columns and len(self.categorical) == len(known):
             columns = self.categorical
-        return [("categories", OrderedCategories(known, self.trees.n_features, columns))]
-
-    def terms(self) -> TreeTerms:
-        """Return the raw scores as terms. Scores of random forests are means."""
-        n_iterations = self.trees.n_trees // self.n_outputs
-        return TreeTerms(
-            self.trees,
-            np.zeros(self.n_outputs),
-            divisor=float(n_iterations) if self.average else 1.0,
-            truncates=True,
-            zero_is_missing=self.zero_is_missing,
-            f32_integers=True,
-            refuses_categories=True,
-        )
+        return (("categories", OrderedCategories(known, self.trees.n_features, columns)),)
 
 
-def lightgbm_codes(model: Any) -> list[tuple[str, OrderedCategories]]:
-    """Return the codes of a model's categories as steps of a pipeline; none if it was trained on numbers.
+def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``LGBMClassifier``; see `LightGBMText.reading`.
 
     Parameters
     ----------
     model : LGBMClassifier
-
-    Returns
-    -------
-    list of (str, OrderedCategories)
-    """
-    booster = model.booster_
-    if not booster.pandas_categorical:
-        return []
-    return read_lightgbm_text(booster.model_to_string(num_iteration=1)).steps(booster.pandas_categorical)
-
-
-def read_lightgbm(model: Any) -> tuple[TreeTerms, Decision, float, Links]:
-    """Read a fitted ``LGBMClassifier``.
-
-    Parameters
-    ----------
-    model : LGBMClassifier
-
-    Returns
-    -------
-    terms : TreeTerms
-    decision : Decision
-        Two classes: class 1 where the probability is above one half, in the rounding of LightGBM. More: the largest
-        score; LightGBM compares probabilities, which are rounded.
-    tie_margin : float
-        Scores nearer than this have probabilities that may be equal after rounding.
-    links : Links
 
     Raises
     ------
@@ -168,55 +181,12 @@ def read_lightgbm(model: Any) -> tuple[TreeTerms, Decision, float, Links]:
             f"This LGBMClassifier was made with {', '.join(extra)}, which changes what its predict answers. Set it to "
             "the default with set_params, and let wald decide how many trees a row needs."
         )
-    read = read_lightgbm_text(model.booster_.model_to_string())
-    decision, tie_margin, link = lightgbm_rule(read, "LGBMClassifier", len(model.classes_))
-    raw = None if read.average else as_they_are  # LightGBM's raw scores of a random forest are sums, and not means
-    return read.terms(), decision, tie_margin, Links.of(link, decision_function=raw)
-
-
-def lightgbm_rule(read: LightGBMText, what: str, n_classes: int | None = None) -> tuple[Decision, float, Link]:
-    """Rule from the scores of a model to labels.
-
-    Parameters
-    ----------
-    read : LightGBMText
-    what : str
-        What holds the model, in messages.
-    n_classes : int or None, default=None
-        None: what follows from the number of scores.
-
-    Returns
-    -------
-    decision : Decision
-    tie_margin : float
-    link : Link
-
-    Raises
-    ------
-    TypeError
-        If the objective has no known rule.
-    ValueError
-        If its options are out of range.
-    """
-    name, *options = read.objective or [""]
-    settings = dict(option.split(":", 1) for option in options if ":" in option)
-    slope = float(settings.get("sigmoid", 1.0))
-    if not 1e-100 < slope < 1e100:
-        raise ValueError(f"This LightGBM model has sigmoid:{slope}, which is out of range.")
-    n_classes = max(2, read.n_outputs) if n_classes is None else n_classes
-    if name in ("binary", "cross_entropy") and read.n_outputs == 1 and n_classes == 2:
-        slope = slope if name == "binary" else 1.0
-        return Decision("sign", 2, threshold=even_odds(slope)), 0.0, Link("sigmoid", slope)
-    if name == "multiclass" and read.n_outputs == n_classes > 1:
-        return Decision("argmax", n_classes), NEAR, Link("softmax")
-    if name == "multiclassova" and read.n_outputs == n_classes > 1:
-        saturation = SATURATION / slope
-        decision = Decision("argmax", n_classes, saturation=saturation)
-        return decision, NEAR * saturation / SATURATION, Link("sigmoids", slope)
-    raise TypeError(
-        f"{what} with {f'objective {name!r}' if name else 'an objective of its own'} is not supported: wald "
-        "does not know how its scores become labels. Supported are binary, cross_entropy, multiclass and multiclassova."
-    )
+    booster = model.booster_
+    text = read_lightgbm_text(booster.model_to_string())
+    read = text.reading("LGBMClassifier", len(model.classes_), booster.pandas_categorical or ())
+    raw = None if text.average else as_they_are  # LightGBM's raw scores of a random forest are sums, and not means
+    links = Links.of(read.links.link, decision_function=raw)
+    return replace(read, links=links, names=(), watches=(Watch([(booster, "best_iteration")]),))
 
 
 def _prediction_parameters(model: Any) -> set[str]:
@@ -388,3 +358,13 @@ def _with_zeros_joined(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
     """Thresholds that compare rows as if values of at most 1e-35 in size were 0."""
     joined = np.where((threshold >= 0) & (threshold < ZERO), ZERO, threshold)
     return np.where((threshold < 0) & (threshold >= -ZERO), math.nextafter(-ZERO, -math.inf), joined)
+
+
+FAMILY = Family(
+    (),
+    ("predict", "predict_proba"),
+    ("_Booster", "_le", "_classes", *PREDICTION_PARAMETERS),
+    read_lightgbm,
+    thresholds=False,
+    named=LIGHTGBM_MODELS,
+)

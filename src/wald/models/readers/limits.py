@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["most_words", "require_sizes"]
-
 MOST_OUTPUTS = 10_000
 
 #: Numbers that any file may claim, and numbers per byte that a larger file may.

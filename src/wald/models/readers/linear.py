@@ -1,4 +1,4 @@
-"""Linear classifiers of scikit-learn."""
+"""Linear classifiers of scikit-learn, and those that are trained with attention."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import numpy as np
 import sklearn.linear_model
 from scipy import sparse
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
 from ..linear import LinearTerms
-
-__all__ = ["LINEAR_MODELS", "read_linear"]
+from ..reading import Decompose, Family, Reading, of_classes
 
 # By name, because scikit-learn has deprecated PassiveAggressiveClassifier.
 LINEAR_MODELS: tuple[type, ...] = (
@@ -36,20 +35,22 @@ LINEAR_MODELS: tuple[type, ...] = (
 )
 
 
-def read_linear(model: Any) -> tuple[LinearTerms, Decision]:
-    """Read a fitted linear classifier of scikit-learn.
+ATTENTIVE_LINEAR = (
+    "wald.online.perceptron.AttentivePerceptron",
+    "wald.online.pegasos.AttentivePegasos",
+    "wald.online.passive_aggressive.AttentivePassiveAggressive",
+)
+
+
+def read_linear(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted linear classifier.
+
+    Two classes: the sign, where a score of exactly 0 is the negative class. More: argmax.
 
     Parameters
     ----------
     model : estimator
-        An instance of one of `LINEAR_MODELS`.
-
-    Returns
-    -------
-    terms : LinearTerms
-        Its weights and intercepts.
-    decision : Decision
-        Sign for two classes, where a score of exactly 0 is the negative class; argmax for more.
+        An instance of one of `LINEAR_MODELS` or `ATTENTIVE_LINEAR`.
 
     Raises
     ------
@@ -79,5 +80,20 @@ def read_linear(model: Any) -> tuple[LinearTerms, Decision]:
         raise ValueError(f"This {name} has {n_classes} classes and coef_ of shape {coef.shape}, which do not fit.")
     # Models without an intercept have the scalar 0.0.
     intercept = np.array(np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (n_outputs,)))
-    decision = Decision("sign" if n_classes == 2 else "argmax", n_classes)
-    return LinearTerms(coef, intercept), decision
+    inherited = getattr(type(model), "decision_function", None) is LinearClassifierMixin.decision_function
+    return Reading(
+        LinearTerms(coef, intercept),
+        of_classes(n_classes),
+        np.dtype(model.coef_.dtype),
+        row_by_row="sparse",
+        by_product=inherited and isinstance(model.coef_, np.ndarray),
+    )
+
+
+FAMILY = Family(
+    LINEAR_MODELS,
+    ("predict", "decision_function"),
+    ("coef_", "intercept_", "classes_"),
+    read_linear,
+    named=ATTENTIVE_LINEAR,
+)

@@ -9,29 +9,18 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.preprocessing import Binarizer
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
-from ..linear import LinearTerms
+from ..reading import Decompose, Family, Reading
 from .largest import first_of_largest
-
-__all__ = ["NAIVE_BAYES_MODELS", "binarizing_steps", "read_naive_bayes"]
 
 NAIVE_BAYES_MODELS: tuple[type, ...] = (BernoulliNB, ComplementNB, MultinomialNB)
 
 
-def read_naive_bayes(model: Any) -> tuple[LinearTerms, Decision]:
-    """Read a fitted naive Bayes classifier whose log-likelihoods are linear.
+def read_naive_bayes(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted naive Bayes classifier whose joint log-likelihoods are linear; the first of the largest wins.
 
     Parameters
     ----------
     model : MultinomialNB, ComplementNB or BernoulliNB
-        The fitted model. `binarizing_steps` gives the preprocessing of a ``BernoulliNB``.
-
-    Returns
-    -------
-    terms : LinearTerms
-        The joint log-likelihoods; for two classes, the second minus the first.
-    decision : Decision
-        The class with the largest log-likelihood; the first if several are equal.
 
     Raises
     ------
@@ -64,26 +53,26 @@ def read_naive_bayes(model: Any) -> tuple[LinearTerms, Decision]:
     # A value is rounded once in its product, in at most n_features - 1 additions, and once when the prior is added: at
     # most n_features + 1 times; two more are a reserve. The weights and intercepts of BernoulliNB, differences and sums
     # of logarithms, have the same bits here as in the model.
-    return first_of_largest(coef, intercept, sizes, start, depth=coef.shape[1] + 3)
+    terms, decision = first_of_largest(coef, intercept, sizes, start, depth=coef.shape[1] + 3)
+    # The product with the weights sets the precision, even if the prior is float64.
+    return Reading(terms, decision, weights.dtype, _binarizing_steps(model), row_by_row="sparse")
 
 
-def binarizing_steps(model: Any) -> list[tuple[str, Any]]:
-    """Return the preprocessing of a ``BernoulliNB`` as steps of a pipeline.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted naive Bayes classifier.
-
-    Returns
-    -------
-    list of (str, Binarizer)
-        Empty for other models, and with ``binarize=None``.
-    """
+def _binarizing_steps(model: Any) -> tuple[tuple[str, Any], ...]:
+    """The preprocessing of a ``BernoulliNB`` as steps of a pipeline; none with ``binarize=None``."""
     if not isinstance(model, BernoulliNB) or model.binarize is None:
-        return []
+        return ()
     step = Binarizer(threshold=model.binarize)
     for attribute in ("n_features_in_", "feature_names_in_"):  # its fit would have set these
         if hasattr(model, attribute):
             setattr(step, attribute, getattr(model, attribute))
-    return [("binarize", step)]
+    return (("binarize", step),)
+
+
+FAMILY = Family(
+    NAIVE_BAYES_MODELS,
+    ("predict", "_joint_log_likelihood", "_check_X"),
+    ("feature_log_prob_", "class_log_prior_", "classes_", "binarize"),
+    read_naive_bayes,
+    thresholds=False,
+)

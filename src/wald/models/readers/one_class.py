@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engine import Decision
+from ..reading import Reading, full_name
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from .catboost import CATBOOST_MODELS, catboost_json, read_catboost_model
 from .lightgbm import LIGHTGBM_MODELS, read_lightgbm_text
 from .xgboost import XGBOOST_MODELS, read_xgboost_model
-
-__all__ = ["knows_one_class", "read_one_class"]
 
 #: How models of other libraries are read, whose scores may give other labels than the one they know.
 READ: dict[str, Callable[[Any], Any]] = {
@@ -43,22 +42,15 @@ def knows_one_class(model: Any) -> bool:
     return classes is not None and not isinstance(classes, list) and np.shape(classes) == (1,)
 
 
-def read_one_class(model: Any) -> tuple[TreeTerms, Decision, NDArray[Any]]:
-    """Read a fitted model of one class as a tree without splits.
+def read_one_class(model: Any) -> Reading:
+    """Read a fitted model of one class as a tree without splits: every row gets the label that its own predict gives.
+
+    No feature is read, so that NaN and infinity are never refused. The model itself computes probabilities.
 
     Parameters
     ----------
     model : estimator
         A model of any family.
-
-    Returns
-    -------
-    terms : TreeTerms
-        Zero for every row. No feature is read, so that NaN and infinity are never refused.
-    decision : Decision
-        Class 0.
-    label : ndarray of shape (1,)
-        The label that the model's own predict gives.
 
     Raises
     ------
@@ -72,11 +64,12 @@ def read_one_class(model: Any) -> tuple[TreeTerms, Decision, NDArray[Any]]:
         )
     builder, none = TreesBuilder(int(width)), np.zeros(0, dtype=np.int64)
     builder.add(none, none, none, none, none, np.zeros(1))
-    return TreeTerms(builder.build(), np.zeros(1)), Decision("sign", 1, threshold=math.inf), _label(model, int(width))
+    terms, decision = TreeTerms(builder.build(), np.zeros(1)), Decision("sign", 1, threshold=math.inf)
+    return Reading(terms, decision, row_by_row="always", classes=_label(model, int(width)))
 
 
 def _label(model: Any, width: int) -> NDArray[Any]:
-    read = next((READ[name] for name in map(_full_name, type(model).__mro__) if name in READ), None)
+    read = next((READ[name] for name in map(full_name, type(model).__mro__) if name in READ), None)
     if read is None:
         return np.array(model.classes_)
     name, found = type(model).__name__, read(model)
@@ -101,7 +94,3 @@ def _is_constant(terms: TreeTerms, threshold: float) -> bool:
     smallest, largest = terms.ranges(np.zeros(terms.n_features), np.zeros(terms.n_features))
     never_positive = max(largest.max(initial=0.0), terms.intercept.max()) <= 0 and (terms.coef >= 0).all()
     return np.array_equal(smallest, largest) or (terms.n_outputs == 1 and threshold >= 0 and bool(never_positive))
-
-
-def _full_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"

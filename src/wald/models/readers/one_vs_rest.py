@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
 from ..linear import LinearTerms
-from ..watch import Watch
+from ..reading import Decompose, Family, Reading, of_classes
 from ..wrappers import peel
 from .kernel import KERNEL_MODELS
 from .linear import LINEAR_MODELS
@@ -19,37 +17,18 @@ from .linear import LINEAR_MODELS
 if TYPE_CHECKING:
     from ..model import AdditiveModel
 
-__all__ = ["ONE_VS_REST_MODELS", "Rest", "read_one_vs_rest"]
 
-ONE_VS_REST_MODELS: tuple[type, ...] = (OneVsRestClassifier,)
-READ_BY_PREDICT = ("estimators_", "label_binarizer_")
-
-
-class Rest(NamedTuple):
-    """The models of all classes, joined."""
-
-    terms: LinearTerms
-    decision: Decision
-    dtype: np.dtype[Any]
-    folded: bool
-    centres: bool
-    watches: tuple[Watch, ...]
-
-
-def read_one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Rest:
+def read_one_vs_rest(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``OneVsRestClassifier`` of linear classifiers.
+
+    One score per class, and argmax; for two classes, one score, where exactly 0 is the first class. The model of a
+    class that all or no training rows had is a constant score.
 
     Parameters
     ----------
     model : OneVsRestClassifier
-        The fitted model. The model of a class that all or no training rows had is a constant score.
     decompose : callable
         Reads the model of one class.
-
-    Returns
-    -------
-    Rest
-        One score per class, and argmax; for two classes, one score, where exactly 0 is the first class.
 
     Raises
     ------
@@ -98,14 +77,15 @@ def read_one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> R
         intercept_bound=np.concatenate([row.intercept_bound for row in rows]),
         depth=max(row.depth for row in rows),
     )
-    return Rest(
+    return Reading(
         joined,
         # Two classes: label 1 for a score above 0, even if the inner model differs at 0. More: argmax.
-        Decision("sign" if n_classes == 2 else "argmax", n_classes),
+        of_classes(n_classes),
         min((part.dtype for part in parts), key=lambda dtype: dtype.itemsize),  # the least precise
-        any(part.folded for part in parts),
-        any(part.centres for part in parts),
-        tuple(part.watch for part in parts),
+        folded=any(part.folded for part in parts),
+        centres=any(part.centres for part in parts),
+        watches=tuple(part.watch for part in parts),
+        row_by_row="sparse",
     )
 
 
@@ -117,7 +97,7 @@ def _constant_score(value: float, n_features: int) -> LinearTerms:
     return LinearTerms(np.zeros((1, n_features)), np.array([value]))
 
 
-def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> AdditiveModel:
+def _read(estimator: Any, decompose: Decompose) -> AdditiveModel:
     peeled = peel(estimator)
     model: Any = peeled.model
     leaf = type(model).__name__
@@ -139,3 +119,11 @@ def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> Additive
             "the steps in front: make_pipeline(steps, OneVsRestClassifier(model))."
         )
     return read
+
+
+FAMILY = Family(
+    (OneVsRestClassifier,),
+    ("predict", "decision_function"),
+    ("classes_", "estimators_", "label_binarizer_"),
+    read_one_vs_rest,
+)

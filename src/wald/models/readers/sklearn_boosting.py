@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,23 +10,13 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
 from ..encoded_categories import EncodedCategories
+from ..links import Link, Links, as_they_are, by_columns
+from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
 from .sklearn_trees import add_tree
-
-__all__ = [
-    "GRADIENT_BOOSTING_MODELS",
-    "HIST_GRADIENT_BOOSTING_MODELS",
-    "encoding_steps",
-    "read_gradient_boosting",
-    "read_hist_gradient_boosting",
-]
-
-GRADIENT_BOOSTING_MODELS: tuple[type, ...] = (GradientBoostingClassifier,)
-HIST_GRADIENT_BOOSTING_MODELS: tuple[type, ...] = (HistGradientBoostingClassifier,)
 
 #: Fields of the private node records of HistGradientBoosting that the reader uses.
 FIELDS = {
@@ -34,19 +25,15 @@ FIELDS = {
 }
 
 
-def read_gradient_boosting(model: Any) -> tuple[TreeTerms, Decision]:
+def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``GradientBoostingClassifier``.
+
+    Rows are rounded to float32; scores are the initial score plus ``learning_rate`` times a leaf, tree by tree. Two
+    classes: class 1 where the score is at least 0. More: the first of the largest.
 
     Parameters
     ----------
     model : GradientBoostingClassifier
-
-    Returns
-    -------
-    terms : TreeTerms
-        Rows are rounded to float32; scores are the initial score plus ``learning_rate`` times a leaf, tree by tree.
-    decision : Decision
-        Two classes: class 1 where the score is at least 0. More: the first of the largest.
 
     Raises
     ------
@@ -62,9 +49,8 @@ def read_gradient_boosting(model: Any) -> tuple[TreeTerms, Decision]:
         for k, tree in enumerate(stage):
             add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0], k)
     terms = TreeTerms(builder.build(), _initial_scores(model, n_outputs), f32_rows=True, nan=False, infinity=False)
-    if n_outputs == 1:
-        return terms, Decision("sign", 2, tie_positive=True)
-    return terms, Decision("argmax", n_outputs)
+    decision = of_classes(max(2, n_outputs), tie_positive=n_outputs == 1)
+    return Reading(terms, decision, row_by_row="always", links=Links(as_they_are, model._loss.predict_proba))
 
 
 def _initial_scores(model: Any, n_outputs: int) -> Floats:
@@ -78,21 +64,15 @@ def _initial_scores(model: Any, n_outputs: int) -> Floats:
     return scores.reshape(n_outputs).astype(np.float64)
 
 
-def read_hist_gradient_boosting(model: Any) -> tuple[TreeTerms, Decision]:
+def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``HistGradientBoostingClassifier``.
 
-    Its trees have no public form: the fields of their nodes are read by name.
+    Its trees have no public form: the fields of their nodes are read by name. Terms are those of rows whose categories
+    are encoded. Two classes: class 1 where the score is above 0. More: the first of the largest.
 
     Parameters
     ----------
     model : HistGradientBoostingClassifier
-
-    Returns
-    -------
-    terms : TreeTerms
-        Terms of the rows after `encoding_steps`.
-    decision : Decision
-        Two classes: class 1 where the score is above 0. More: the first of the largest.
 
     Raises
     ------
@@ -117,8 +97,15 @@ def read_hist_gradient_boosting(model: Any) -> tuple[TreeTerms, Decision]:
     for iteration in predictors:
         for k, predictor in enumerate(iteration):
             _add_nodes(builder, predictor, k, known, place)
-    terms = TreeTerms(builder.build(), base)
-    return terms, Decision("sign", 2) if len(base) == 1 else Decision("argmax", len(base))
+    link = Link("expit" if len(base) == 1 else "exp")
+    return Reading(
+        TreeTerms(builder.build(), base),
+        of_classes(max(2, len(base))),
+        steps=_encoding_steps(model),
+        row_by_row="always",
+        dense_only=True,
+        links=Links(as_they_are, partial(by_columns, model._loss.predict_proba), link),
+    )
 
 
 def _add_nodes(builder: TreesBuilder, predictor: Any, output: int, known: Any, place: Any) -> None:
@@ -147,19 +134,27 @@ def _add_nodes(builder: TreesBuilder, predictor: Any, output: int, known: Any, p
     )
 
 
-def encoding_steps(model: Any) -> list[tuple[str, Any]]:
-    """Return the model's own encoding of categories as steps of a pipeline.
-
-    Parameters
-    ----------
-    model : HistGradientBoostingClassifier
-
-    Returns
-    -------
-    list of (str, EncodedCategories)
-        Empty for a model of numbers.
-    """
+def _encoding_steps(model: Any) -> tuple[tuple[str, Any], ...]:
+    """The model's own encoding of categories as steps of a pipeline; none for a model of numbers."""
     encoding = getattr(model, "_preprocessor", None)
     if encoding is None:
-        return []
-    return [("categories", EncodedCategories(encoding, np.flatnonzero(model.is_categorical_).tolist()))]
+        return ()
+    return (("categories", EncodedCategories(encoding, np.flatnonzero(model.is_categorical_).tolist())),)
+
+
+FAMILIES = (
+    Family(
+        (GradientBoostingClassifier,),
+        ("predict", "decision_function"),
+        ("estimators_", "init_", "learning_rate", "classes_"),
+        read_gradient_boosting,
+        thresholds=False,
+    ),
+    Family(
+        (HistGradientBoostingClassifier,),
+        ("predict", "decision_function"),
+        ("_predictors", "_baseline_prediction", "_bin_mapper", "_preprocessor", "classes_"),
+        read_hist_gradient_boosting,
+        thresholds=False,
+    ),
+)

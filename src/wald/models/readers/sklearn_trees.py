@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,23 +17,15 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ...engine import Decision
-from ..links import as_they_are
+from ..links import Links, as_they_are
+from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
 
-__all__ = [
-    *("ADABOOST_MODELS", "BAGGING_MODELS", "FOREST_MODELS"),
-    *("adaboost_probabilities", "add_tree", "asked_members", "read_adaboost", "read_forest"),
-]
 
-FOREST_MODELS: tuple[type, ...] = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
-BAGGING_MODELS: tuple[type, ...] = (BaggingClassifier,)
-ADABOOST_MODELS: tuple[type, ...] = (AdaBoostClassifier,)
-
-
-def read_forest(model: Any) -> tuple[TreeTerms, Decision]:
-    """Read a fitted forest, decision tree, or bagging classifier of decision trees.
+def read_forest(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted forest, decision tree, or bagging classifier of decision trees: the mean probability of each class.
 
     scikit-learn adds the probabilities of a forest's trees in the order in which threads finish, and those of bagging
     job by job. The scores here are added in the order of the trees, as with ``n_jobs=1``.
@@ -40,13 +33,6 @@ def read_forest(model: Any) -> tuple[TreeTerms, Decision]:
     Parameters
     ----------
     model : RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier or BaggingClassifier
-
-    Returns
-    -------
-    terms : TreeTerms
-        Mean probability of each class.
-    decision : Decision
-        The first of the most probable classes.
 
     Raises
     ------
@@ -79,7 +65,8 @@ def read_forest(model: Any) -> tuple[TreeTerms, Decision]:
         nan=_takes_nan(members),
         infinity=False,
     )
-    return terms, Decision("argmax", len(classes))
+    decision, links = Decision("argmax", len(classes)), Links(predict_proba=as_they_are)
+    return Reading(terms, decision, row_by_row="always", links=links)
 
 
 def asked_members(model: Any) -> list[Any]:
@@ -103,20 +90,15 @@ def asked_members(model: Any) -> list[Any]:
     return list(model.estimators_[: model.n_estimators])
 
 
-def read_adaboost(model: Any) -> tuple[TreeTerms, Decision]:
+def read_adaboost(model: Any) -> Reading:
     """Read a fitted ``AdaBoostClassifier`` of decision trees.
+
+    A tree adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
+    "Multi-class AdaBoost", 2009).
 
     Parameters
     ----------
     model : AdaBoostClassifier
-
-    Returns
-    -------
-    terms : TreeTerms
-        A tree adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
-        "Multi-class AdaBoost", 2009).
-    decision : Decision
-        Two classes: class 1 where the score is above 0. More: the first of the largest.
 
     Raises
     ------
@@ -140,27 +122,16 @@ def read_adaboost(model: Any) -> tuple[TreeTerms, Decision]:
             chosen = predicted[:, None] == model.classes_
             values = np.where(chosen, weight, -1 / (n_classes - 1) * weight)
         add_tree(builder, member.tree_, values)
-    total = float(model.estimator_weights_.sum())
-    base = np.zeros(1 if binary else n_classes)
-    scale = (
-        2.0 if binary else 1.0
-    )  # scikit-learn subtracts the score of class 0, which is the negative of that of class 1
+    total, base = float(model.estimator_weights_.sum()), np.zeros(1 if binary else n_classes)
+    # scikit-learn subtracts the score of class 0, which is the negative of that of class 1
+    scale = 2.0 if binary else 1.0
     terms = TreeTerms(builder.build(), base, scale=scale, divisor=total, f32_rows=True, nan=False, infinity=False)
-    return terms, Decision("sign", 2) if binary else Decision("argmax", n_classes)
+    links = Links(as_they_are, partial(_adaboost_probabilities, n_classes))
+    return Reading(terms, of_classes(n_classes), row_by_row="always", links=links)
 
 
-def adaboost_probabilities(n_classes: int, scores: Floats) -> Floats:
-    """Compute AdaBoost's probabilities from its decision function.
-
-    Parameters
-    ----------
-    n_classes : int
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-
-    Returns
-    -------
-    float64 ndarray of shape (n_rows, n_classes)
-    """
+def _adaboost_probabilities(n_classes: int, scores: Floats) -> Floats:
+    """AdaBoost's probabilities from its decision function."""
     found: Floats = AdaBoostClassifier._compute_proba_from_decision(as_they_are(scores).copy(), n_classes)
     return found
 
@@ -214,3 +185,12 @@ def _require_one_output(model: Any) -> None:
 def _takes_nan(members: Any) -> bool:
     tags: list[Callable[[], Any]] = [member.__sklearn_tags__ for member in members[:1]]
     return all(tag().input_tags.allow_nan for tag in tags)
+
+
+FAMILY = Family(
+    (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier),
+    ("predict", "predict_proba"),
+    ("estimators_", "tree_", "classes_"),
+    read_forest,
+    thresholds=False,
+)

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["read_ubjson"]
-
 _NUMBERS: dict[bytes, np.dtype[Any]] = {
     b"i": np.dtype(">i1"),
     b"U": np.dtype(">u1"),

@@ -2,67 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.ensemble import VotingClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, VotingClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ...engine import Decision
 from ..members import Member, watch_of
+from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
 from ..votes import VoteTerms
 from ..watch import Watch
-from .sklearn_trees import add_tree, asked_members
-
-__all__ = ["VOTING_MODELS", "Votes", "all_trees", "read_adaboost_votes", "read_bagging_votes", "read_voting"]
-
-VOTING_MODELS: tuple[type, ...] = (VotingClassifier,)
+from .sklearn_trees import add_tree, asked_members, read_adaboost, read_forest
 
 
-class Votes(NamedTuple):
-    """The terms and the decision of a vote, and watches of its members."""
-
-    terms: VoteTerms | TreeTerms
-    decision: Decision
-    watches: tuple[Watch, ...] = ()
-
-    @property
-    def row_by_row(self) -> bool:
-        """Whether the answers of all members for a row depend on that row alone."""
-        terms = self.terms
-        return isinstance(terms, TreeTerms) or all(member.row_by_row for member in terms.members)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The least precise dtype in which scores may be computed."""
-        terms = self.terms
-        return np.dtype(np.float64 if isinstance(terms, TreeTerms) or terms.exact else np.float32)
+def voted(terms: VoteTerms) -> Reading:
+    """A vote of members that are watched."""
+    return Reading(
+        terms,
+        of_classes(2) if terms.single else Decision("argmax", terms.n_classes),
+        np.dtype(np.float64 if terms.exact else np.float32),
+        watches=tuple(watch_of(member.estimator) for member in terms.members),
+        row_by_row="always" if all(member.row_by_row for member in terms.members) else "never",
+    )
 
 
-def all_trees(members: Sequence[Any]) -> bool:
+def _all_trees(model: Any) -> bool:
     """Whether all members are decision trees, which the compiled engine evaluates."""
-    return all(isinstance(member, DecisionTreeClassifier) for member in members)
+    check_is_fitted(model)
+    return all(isinstance(member, DecisionTreeClassifier) for member in model.estimators_)
 
 
-def read_voting(model: Any) -> Votes:
+def read_voting(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``VotingClassifier``.
+
+    ``voting="soft"``: weighted mean probabilities, and the first of the largest. ``voting="hard"``: weighted counts of
+    the members' labels, and the first of the largest. Votes of two classes with whole weights have one score: the mean
+    of 1 for the second class and -1 for the first.
 
     Parameters
     ----------
     model : VotingClassifier
-
-    Returns
-    -------
-    Votes
-        ``voting="soft"``: weighted mean probabilities, and the first of the largest. ``voting="hard"``: weighted counts
-        of the members' labels, and the first of the largest. Votes of two classes with whole weights have one score:
-        the mean of 1 for the second class and -1 for the first.
 
     Raises
     ------
@@ -118,20 +103,17 @@ def read_voting(model: Any) -> Votes:
         exact=voting == "hard" or all(member.row_by_row for member in read),
         **_accepts(model),
     )
-    return _votes(terms)
+    return voted(terms)
 
 
-def read_bagging_votes(model: Any) -> Votes:
-    """Read a fitted ``BaggingClassifier`` of arbitrary estimators.
+def read_bagging(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``BaggingClassifier``.
+
+    Mean probabilities; a member without ``predict_proba`` counts as 1 for its label. The first of the largest.
 
     Parameters
     ----------
     model : BaggingClassifier
-
-    Returns
-    -------
-    Votes
-        Mean probabilities; a member without ``predict_proba`` counts as 1 for its label. The first of the largest.
 
     Raises
     ------
@@ -142,7 +124,8 @@ def read_bagging_votes(model: Any) -> Votes:
     ValueError
         If there is nothing to decide.
     """
-    check_is_fitted(model)
+    if _all_trees(model):
+        return read_forest(model, decompose)
     _require_classes(model)
     n_classes, width = len(model.classes_), _width(model)
     read = []
@@ -155,7 +138,7 @@ def read_bagging_votes(model: Any) -> Votes:
     only_votes = all(member.method == "predict" for member in read)
     # scikit-learn adds the members of a job, and then the jobs; only counts do not depend on it
     exact = only_votes or (all(member.row_by_row for member in read) and model.n_jobs in (None, 1))
-    return _votes(
+    return voted(
         VoteTerms(
             tuple(read),
             np.ones(len(read)),
@@ -170,18 +153,15 @@ def read_bagging_votes(model: Any) -> Votes:
     )
 
 
-def read_adaboost_votes(model: Any) -> Votes:
-    """Read a fitted ``AdaBoostClassifier`` of arbitrary estimators.
+def read_adaboost_votes(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``AdaBoostClassifier``.
+
+    A member adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
+    "Multi-class AdaBoost", 2009).
 
     Parameters
     ----------
     model : AdaBoostClassifier
-
-    Returns
-    -------
-    Votes
-        A member adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
-        "Multi-class AdaBoost", 2009).
 
     Raises
     ------
@@ -190,7 +170,8 @@ def read_adaboost_votes(model: Any) -> Votes:
     ValueError
         If weights do not fit, or there is nothing to decide.
     """
-    check_is_fitted(model)
+    if _all_trees(model):
+        return read_adaboost(model)
     _require_classes(model)
     n_classes, binary = len(model.classes_), len(model.classes_) == 2
     every = np.asarray(model.estimator_weights_, dtype=np.float64)
@@ -198,7 +179,7 @@ def read_adaboost_votes(model: Any) -> Votes:
     _require_weights(model, weights, len(model.estimators_))
     labels = np.asarray(model.classes_)
     read = tuple(_member(model, f"member {i}", each, "predict", labels) for i, each in enumerate(model.estimators_))
-    return _votes(
+    return voted(
         VoteTerms(
             read,
             weights,
@@ -215,12 +196,7 @@ def read_adaboost_votes(model: Any) -> Votes:
     )
 
 
-def _votes(terms: VoteTerms) -> Votes:
-    decision = Decision("sign", 2) if terms.single else Decision("argmax", terms.n_classes)
-    return Votes(terms, decision, tuple(watch_of(member.estimator) for member in terms.members))
-
-
-def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Votes:
+def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Reading:
     """Trees of a ``VotingClassifier``: leaves are weighted probabilities, or weighted votes."""
     n_classes, soft = len(model.classes_), model.voting == "soft"
     single = not soft and n_classes == 2 and bool((weights == np.round(weights)).all())
@@ -240,8 +216,8 @@ def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Votes:
         nan=bool(_accepts(model)["nan"]),
         infinity=False,
     )
-    decision = Decision("sign", 2) if single else Decision("argmax", n_classes)
-    return Votes(terms, decision, (Watch((tree, "tree_") for tree in trees),))
+    decision, watches = of_classes(2) if single else Decision("argmax", n_classes), Watch((t, "tree_") for t in trees)
+    return Reading(terms, decision, watches=(watches,), row_by_row="always")
 
 
 def _know_all(trees: list[Any], n_classes: int) -> bool:
@@ -298,3 +274,28 @@ def _accepts(model: Any) -> dict[str, bool]:
 
 def _is_dropped(estimator: Any) -> bool:
     return isinstance(estimator, str) and estimator == "drop"
+
+
+FAMILIES = (
+    Family(
+        (BaggingClassifier,),
+        ("predict", "predict_proba"),
+        ("estimators_", "estimators_features_", "n_estimators", "classes_"),
+        read_bagging,
+        thresholds=False,
+    ),
+    Family(
+        (AdaBoostClassifier,),
+        ("predict", "decision_function"),
+        ("estimators_", "estimator_weights_", "classes_"),
+        read_adaboost_votes,
+        thresholds=False,
+    ),
+    Family(
+        (VotingClassifier,),
+        ("predict", "predict_proba", "_predict", "_collect_probas"),
+        ("estimators_", "estimators", "weights", "voting", "le_", "classes_"),
+        read_voting,
+        thresholds=False,
+    ),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,15 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...engine import Decision
 from ..categories import NamedCategories
-from ..links import Link
+from ..links import Link, Links, softmax_of_float32
+from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
 from .even_odds import largest_not_above_half
 from .limits import most_words, require_sizes
 from .ubjson import read_ubjson
-
-__all__ = ["XGBOOST_MODELS", "XGBoostModel", "read_xgboost", "read_xgboost_model", "xgboost_rule"]
 
 #: Dtypes of the names of categories, by their numbers in a file.
 NAMES = {9: "int8", 10: "uint8", 11: "int16", 12: "uint16", 13: "int32", 14: "uint32", 15: "int64", 16: "uint64"}
@@ -66,10 +65,6 @@ class XGBoostModel:
     categories: list[NDArray[Any] | None]
     best_iteration: int | None = None
 
-    def steps(self) -> list[tuple[str, NamedCategories]]:
-        """Return the codes of the categories as steps of a pipeline."""
-        return [("categories", NamedCategories(self.categories, len(self.categories)))] if self.categories else []
-
     def require_codes(self, what: str) -> None:
         """Raise TypeError if the model codes categories with names by itself."""
         if self.categories:
@@ -79,7 +74,7 @@ class XGBoostModel:
             )
 
     def terms(self, missing: float = math.nan) -> TreeTerms:
-        """Return the margins as terms: sums in float32, to which the base comes first."""
+        """Margins as terms: sums in float32, to which the base comes first."""
         return TreeTerms(
             self.trees,
             self.base,
@@ -90,23 +85,58 @@ class XGBoostModel:
             refuses_categories=True,
         )
 
+    def reading(self, what: str, missing: float = math.nan) -> Reading:
+        """Read the model: its margins, and the rule from these to labels.
 
-def read_xgboost(model: Any) -> tuple[TreeTerms, Decision, float, Link, list[tuple[str, NamedCategories]]]:
-    """Read a fitted ``XGBClassifier`` or ``XGBRFClassifier``.
+        Scores nearer than `tie_margin` may have equal probabilities in float32.
+
+        Parameters
+        ----------
+        what : str
+            What holds the model, in messages.
+        missing : float, default=NaN
+            A value that counts as missing.
+
+        Raises
+        ------
+        TypeError
+            If the objective has no known rule.
+        """
+        decision, tie_margin, link = self._rule(what)
+        codes = NamedCategories(self.categories, len(self.categories))
+        return Reading(
+            self.terms(missing),
+            decision,
+            np.dtype(np.float32),
+            steps=(("categories", codes),) if self.categories else (),
+            row_by_row="always",
+            tie_margin=tie_margin,
+            links=Links(link=link),
+            names=tuple(self.feature_names),
+        )
+
+    def _rule(self, what: str) -> tuple[Decision, float, Link]:
+        n_outputs = len(self.base)
+        if n_outputs == 1 and self.objective == "binary:logistic":
+            return Decision("sign", 2, threshold=_half_in_float32()), NEAR, Link("sigmoid", single=True)
+        if n_outputs == 1 and self.objective == "binary:logitraw":
+            return Decision("sign", 2, threshold=0.5), 0.0, Link("none")
+        if n_outputs == 1 and self.objective == "binary:hinge":
+            return Decision("sign", 2), 0.0, Link("none")
+        if n_outputs > 1 and self.objective in ("multi:softprob", "multi:softmax"):
+            return Decision("argmax", n_outputs), NEAR, Link("softmax", single=True)
+        raise TypeError(
+            f"{what} with objective {self.objective!r} is not supported: wald does not know how its margins become "
+            "labels. Supported are binary:logistic, binary:logitraw, binary:hinge, multi:softprob and multi:softmax."
+        )
+
+
+def read_xgboost(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``XGBClassifier`` or ``XGBRFClassifier``; see `XGBoostModel.reading`.
 
     Parameters
     ----------
     model : XGBClassifier
-
-    Returns
-    -------
-    terms : TreeTerms
-    decision : Decision
-    tie_margin : float
-        Scores nearer than this may have equal probabilities in float32.
-    link : Link
-    steps : list of (str, NamedCategories)
-        The codes of named categories.
 
     Raises
     ------
@@ -143,42 +173,9 @@ def read_xgboost(model: Any) -> tuple[TreeTerms, Decision, float, Link, list[tup
             f"This XGBClassifier has {len(model.classes_)} classes and {n_outputs} scores a row, which wald cannot "
             "turn into labels."
         )
-    return (read.terms(missing), *xgboost_rule(read, "XGBClassifier"), read.steps())
-
-
-def xgboost_rule(read: XGBoostModel, what: str) -> tuple[Decision, float, Link]:
-    """Rule from the margins of a model to labels.
-
-    Parameters
-    ----------
-    read : XGBoostModel
-    what : str
-        What holds the model, in messages.
-
-    Returns
-    -------
-    decision : Decision
-    tie_margin : float
-    link : Link
-
-    Raises
-    ------
-    TypeError
-        If the objective has no known rule.
-    """
-    n_outputs = len(read.base)
-    if n_outputs == 1 and read.objective == "binary:logistic":
-        return Decision("sign", 2, threshold=_half_in_float32()), NEAR, Link("sigmoid", single=True)
-    if n_outputs == 1 and read.objective == "binary:logitraw":
-        return Decision("sign", 2, threshold=0.5), 0.0, Link("none")
-    if n_outputs == 1 and read.objective == "binary:hinge":
-        return Decision("sign", 2), 0.0, Link("none")
-    if n_outputs > 1 and read.objective in ("multi:softprob", "multi:softmax"):
-        return Decision("argmax", n_outputs), NEAR, Link("softmax", single=True)
-    raise TypeError(
-        f"{what} with objective {read.objective!r} is not supported: wald does not know how its margins become "
-        "labels. Supported are binary:logistic, binary:logitraw, binary:hinge, multi:softprob and multi:softmax."
-    )
+    reading = read.reading("XGBClassifier", missing)
+    links = Links.of(reading.links.link, softmax_of_float32 if model.objective == "multi:softmax" else None)
+    return replace(reading, links=links, names=())
 
 
 def _half_in_float32() -> float:
@@ -349,3 +346,13 @@ def _add_categories(builder: TreesBuilder, right: Any) -> int:
     bits = np.full((n + 31) // 32, 0xFFFFFFFF, dtype=np.uint32)
     np.bitwise_and.at(bits, right // 32, ~(np.uint32(1) << (right % 32).astype(np.uint32)))
     return builder.add_set(bits, n, other_left=True)
+
+
+FAMILY = Family(
+    (),
+    ("predict", "predict_proba"),
+    ("_Booster", "n_classes_", "missing", "best_iteration", "objective"),
+    read_xgboost,
+    thresholds=False,
+    named=XGBOOST_MODELS,
+)
