@@ -269,7 +269,7 @@ Parameters
 ----------
 model : Model
 decided : object
-    What `wald.engine.Decided` says: `tie_margin`, and `decision` with the attributes of `wald.models.Decision`.
+    What `wald.engine.Decided` says: `tie_margin`, and `decision` with the attributes of `wald.outputs.Labels`.
 stages : object
     The attributes of `wald.engine.Stages`. Its `passes`, `race` and `least_variance` are read where there are `sums`.
 low, high : float64 ndarray of shape (n_stages,)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
-from wald.models import Decision, Family, Reading, Terms, register
+from wald.models import Family, Reading, Terms, register
+from wald.outputs import Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +46,9 @@ def read(model, decompose):
         coef.append(table[np.triu_indices(len(table))][:-1])
         intercept.append(np.log(prior) - (mean @ A @ mean + np.log(scaling).sum()) / 2)
     coef, intercept = np.array(coef), np.array(intercept)
-    decision = Decision("argmax", len(coef))
+    decision = Labels("argmax", len(coef))
     if len(coef) == 2:
-        decision = Decision("sign", 2)
+        decision = Labels("sign", 2)
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
     terms = QuadraticTerms(coef, intercept, len(mean))
     return Reading(terms, decision, coef.dtype)

@@ -12,7 +12,8 @@ from kinds.containers import LAYOUTS
 from trees.growing import random_rows, random_terms
 
 from wald.engine import LEAST_VARIANCE, Readout, RunningSums, Stages, Status
-from wald.models import Decision, TreeTerms
+from wald.models import TreeTerms
+from wald.outputs import Labels
 
 ENDS = [4, 11, 12, 20, 33, 48]  # numbers of trees after which the stages come
 N_SUMS = 3
@@ -27,7 +28,7 @@ class Ensemble:
     terms: TreeTerms
     order: np.ndarray
     stages: Stages
-    decision: Decision
+    decision: Labels
     X: np.ndarray
 
     def cascade(self, low: Any = None, high: Any = None, **changes: Any) -> Any:
@@ -92,7 +93,7 @@ def ensemble(
         )
         for _ in ENDS
     ]
-    decision = Decision("sign", 2) if n_outputs == 1 else Decision("argmax", n_outputs)
+    decision = Labels("sign", 2) if n_outputs == 1 else Labels("argmax", n_outputs)
     stages = Stages(np.array(ENDS), readouts, RunningSums(sum_ends, weights, corrections))
     return Ensemble(terms, order, stages, decision, random_rows(rng, n_rows, terms.n_features))
 
@@ -256,7 +257,7 @@ def test_corrections_of_leaves_with_several_values_are_refused_where_most_are_ze
         [Readout(np.ones((3, 1)), np.zeros(3))],
         RunningSums(np.array([3]), np.ones((1, 3)), (np.ones(int(trees.first_leaf[3]), dtype=np.float32),)),
     )
-    wrong = replace(made, terms=terms, order=np.arange(3), stages=stages, decision=Decision("argmax", 3))
+    wrong = replace(made, terms=terms, order=np.arange(3), stages=stages, decision=Labels("argmax", 3))
     with pytest.raises(ValueError, match="corrections"):
         wrong.cascade()
 

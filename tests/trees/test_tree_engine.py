@@ -258,11 +258,11 @@ def test_a_plan_without_stages_has_nothing_to_trace() -> None:
     from types import SimpleNamespace
 
     from wald.engine import NO_STAGES
-    from wald.models import Decision
+    from wald.outputs import Labels
 
     rng = np.random.default_rng(11)
     terms = random_terms(rng)
-    model = SimpleNamespace(decision=Decision("sign", 2), tie_margin=0.0, working_precision=lambda dtype: 0.0)
+    model = SimpleNamespace(decision=Labels("sign", 2), tie_margin=0.0, working_precision=lambda dtype: 0.0)
     none = np.zeros(0, dtype=np.int64)
     cascade = terms.pack(none).cascade(model, NO_STAGES, np.zeros(0), np.zeros(0))
     assert cascade.trace(random_rows(rng, 9, terms.n_features), 1).scores.shape == (9, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..outputs import Labels as Decision
 from .compiled import CompiledTerms
 from .interface import AtEnd, Cascade, Decided, Packed
 from .ledger import Decisions, Ledger, Status
@@ -16,7 +15,6 @@ __all__ = [
     "Cascade",
     "CompiledTerms",
     "Decided",
-    "Decision",
     "Decisions",
     "Ledger",
     "Packed",

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import Decision
 from .boosters import fitted_for_good
 from .checks import check_terms
 from .columns import ColumnMap
@@ -43,7 +42,6 @@ __all__ = [
     "NO_SURROGATES",
     "AdditiveModel",
     "ColumnMap",
-    "Decision",
     "Family",
     "KernelTerms",
     "LinearTerms",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 from sklearn.utils import extmath
 
-from ..engine import Decision
+from ..outputs import Labels
 from .units import Floats
 
 #: Steps of a power of two in glibc's ``expf``, and the coefficients of 2^(x / EXPF_STEPS) - 1, the highest first.
@@ -71,13 +71,13 @@ class Link:
             return float32_softmax(scores) if self.single else softmax(scores)
         return float32_sigmoids(scores) if self.single else sigmoids(self.slope, scores)
 
-    def codes(self, scores: Floats, decision: Decision) -> NDArray[np.int32]:
+    def codes(self, scores: Floats, decision: Labels) -> NDArray[np.int32]:
         """Labels by comparison of probabilities.
 
         Parameters
         ----------
         scores : float64 ndarray of shape (n_rows, n_outputs)
-        decision : Decision
+        decision : Labels
             The rule for links without probabilities.
 
         Returns

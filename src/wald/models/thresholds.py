@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..engine import Decision
+from ..outputs import Labels
 
 Floats = NDArray[np.float64]
 # Takes probabilities and a margin; returns whether the label is class 1 even for probabilities lower by the margin.
@@ -132,7 +132,7 @@ def above_half(p: Floats, margin: float) -> NDArray[np.bool_]:
     return np.asarray(p > 0.5 + margin)
 
 
-def decision_from(response: Response, rule: Rule) -> tuple[Decision, float]:
+def decision_from(response: Response, rule: Rule) -> tuple[Labels, float]:
     """Turn a rule on probabilities into a threshold on the score.
 
     Parameters
@@ -144,7 +144,7 @@ def decision_from(response: Response, rule: Rule) -> tuple[Decision, float]:
 
     Returns
     -------
-    decision : Decision
+    decision : Labels
         A decision of kind ``"sign"``.
     tie_margin : float
         The decision equals the rule for every score further than this from the threshold. 0: for every score.
@@ -161,10 +161,10 @@ def decision_from(response: Response, rule: Rule) -> tuple[Decision, float]:
     points = _points(response.knots)
     first, last = _first_true(possibly_positive, points), _last_false(certainly_positive, points)
     if last < first or (first == last and np.isinf(first)):  # rounding cannot matter, or the label is constant
-        return Decision("sign", 2, threshold=first, tie_positive=True), 0.0
+        return Labels("sign", 2, threshold=first, tie_positive=True), 0.0
     middle = (first + last) / 2 if np.isfinite((first, last)).all() else 0.0
     tie_margin = (last - first) / 2 + 2 * float(np.spacing(abs(middle))) + response.input_error(middle)
-    return Decision("sign", 2, threshold=middle), tie_margin
+    return Labels("sign", 2, threshold=middle), tie_margin
 
 
 def _points(knots: NDArray[np.floating]) -> Floats:

@@ -16,7 +16,7 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, Tune
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine import Decision
+from ..outputs import Labels
 from .columns import READ_BY_TRANSFORM, ColumnMap, read_step
 from .thresholds import Response, Rule, above_half, at_least, decision_from, logistic, other_at_least
 
@@ -183,7 +183,7 @@ def _uniquely_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [(name if names.count(name) == 1 else f"{name}-{i}", step) for i, (name, step) in enumerate(steps)]
 
 
-def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
+def rule_decision(peeled: Peeled, single: bool) -> tuple[Labels, float]:
     """Map the outermost threshold or calibrator of a binary classifier to a threshold on the model's score.
 
     Parameters
@@ -195,7 +195,7 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
 
     Returns
     -------
-    decision : Decision
+    decision : Labels
         A decision of kind ``"sign"``.
     tie_margin : float
         Distance from the threshold within which the decision is not exact.
@@ -234,7 +234,7 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
     rounded = single and np.isfinite(level) and float(np.float32(level)) != level
     tie_margin = 2.0**-24 * abs(level) if rounded else 0.0
     # Class 1 if F >= level; or class 0 if -F >= level.
-    return Decision("sign", 2, level if positive == 1 else -level, tie_positive=positive == 1), tie_margin
+    return Labels("sign", 2, level if positive == 1 else -level, tie_positive=positive == 1), tie_margin
 
 
 def response_method(outer: Any) -> str:

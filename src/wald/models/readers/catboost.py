@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from ...engine import Decision
+from ...outputs import Labels
 from ..links import Link, Links
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
@@ -89,20 +89,20 @@ class CatBoostModel:
         links, names = Links(link=link), tuple(self.feature_names)
         return Reading(self.terms(), decision, row_by_row="always", links=links, names=names, classes=classes)
 
-    def _rule(self, what: str, n_classes: int) -> tuple[Decision, Link]:
+    def _rule(self, what: str, n_classes: int) -> tuple[Labels, Link]:
         n_outputs, loss = len(self.bias), self.loss
         if loss is None and self.classes is not None:  # a sum of models keeps the classes, and forgets the loss
             if n_outputs == n_classes:
-                return Decision("argmax", n_classes), Link("none")  # softmax or sigmoids: who knows
+                return Labels("argmax", n_classes), Link("none")  # softmax or sigmoids: who knows
             loss = "Logloss"
         if loss is None:
             raise TypeError(f"{what} is not supported: it knows neither a loss nor classes. A classifier is needed.")
         if loss not in LOSSES:
             raise TypeError(f"{what} with loss_function={loss!r} is not supported. Supported are {', '.join(LOSSES)}.")
         if n_outputs == 1 and n_classes == 2:
-            return Decision("sign", 2, threshold=self.threshold), Link("sigmoid")
+            return Labels("sign", 2, threshold=self.threshold), Link("sigmoid")
         if n_outputs == n_classes:
-            return Decision("argmax", n_classes), Link("softmax" if loss == "MultiClass" else "sigmoids")
+            return Labels("argmax", n_classes), Link("softmax" if loss == "MultiClass" else "sigmoids")
         raise TypeError(f"This {what} has {n_classes} classes and {n_outputs} scores a row.")
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
+from ...outputs import Labels
 from ..kernel import KernelTerms
 from ..linear import LinearTerms
 from ..reading import Decompose, Family, Reading
@@ -58,9 +58,9 @@ def read_kernel(model: Any, decompose: Decompose) -> Reading:
     intercept = np.array(model.intercept_, dtype=np.float64)
     if n_classes == 2:
         # libsvm's own score has the other sign: its first class wins only when strictly above 0.
-        decision = Decision("sign", 2, tie_positive=True)
+        decision = Labels("sign", 2, tie_positive=True)
     else:
-        decision = Decision("votes", n_classes, break_ties=bool(model.break_ties))
+        decision = Labels("votes", n_classes, break_ties=bool(model.break_ties))
 
     terms: LinearTerms | KernelTerms
     if kernel == "linear":
@@ -85,7 +85,7 @@ def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDAr
     ends = np.cumsum(n_support)
     group = [slice(end - size, end) for end, size in zip(ends, n_support, strict=True)]
     coef = np.zeros((n_classes * (n_classes - 1) // 2, dual.shape[1]))
-    for pair, (i, j) in enumerate(Decision("votes", n_classes).pairs()):
+    for pair, (i, j) in enumerate(Labels("votes", n_classes).pairs()):
         coef[pair, group[i]] = dual[j - 1, group[i]]
         coef[pair, group[j]] = dual[i, group[j]]
     return coef

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine import Decision
+from ...outputs import Labels
 from ..linear import LinearTerms
 from ..reading import of_classes
 
@@ -16,7 +16,7 @@ def first_of_largest(
     coef_bound: NDArray[np.float64],
     intercept_bound: NDArray[np.float64],
     depth: int,
-) -> tuple[LinearTerms, Decision]:
+) -> tuple[LinearTerms, Labels]:
     """Terms and decision of a model with one score per class, even for two classes, that predicts by argmax.
 
     With two classes, the second wins if its score is larger, and the first otherwise. That is the sign of the
@@ -38,7 +38,7 @@ def first_of_largest(
     -------
     terms : LinearTerms
         One output for two classes, one per class for more.
-    decision : Decision
+    decision : Labels
         Sign for two classes, argmax for more.
     """
     if len(coef) > 2:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
+from ...outputs import Labels
 from ..categories import OrderedCategories
 from ..links import Link, Links, as_they_are
 from ..reading import Decompose, Family, Reading
@@ -118,7 +118,7 @@ class LightGBMText:
             self.terms(), decision, steps=steps, row_by_row="always", tie_margin=tie_margin, links=links, names=names
         )
 
-    def _rule(self, what: str, n_classes: int | None) -> tuple[Decision, float, Link]:
+    def _rule(self, what: str, n_classes: int | None) -> tuple[Labels, float, Link]:
         name, *options = self.objective or [""]
         settings = dict(option.split(":", 1) for option in options if ":" in option)
         slope = float(settings.get("sigmoid", 1.0))
@@ -127,12 +127,12 @@ class LightGBMText:
         n_classes = max(2, self.n_outputs) if n_classes is None else n_classes
         if name in ("binary", "cross_entropy") and self.n_outputs == 1 and n_classes == 2:
             slope = slope if name == "binary" else 1.0
-            return Decision("sign", 2, threshold=even_odds(slope)), 0.0, Link("sigmoid", slope)
+            return Labels("sign", 2, threshold=even_odds(slope)), 0.0, Link("sigmoid", slope)
         if name == "multiclass" and self.n_outputs == n_classes > 1:
-            return Decision("argmax", n_classes), NEAR, Link("softmax")
+            return Labels("argmax", n_classes), NEAR, Link("softmax")
         if name == "multiclassova" and self.n_outputs == n_classes > 1:
             saturation = SATURATION / slope
-            decision = Decision("argmax", n_classes, saturation=saturation)
+            decision = Labels("argmax", n_classes, saturation=saturation)
             return decision, NEAR * saturation / SATURATION, Link("sigmoids", slope)
         raise TypeError(
             f"{what} with {f'objective {name!r}' if name else 'an objective of its own'} is not supported: wald "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine import Decision
+from ...outputs import Labels
 from ..reading import Reading, full_name
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
@@ -64,7 +64,7 @@ def read_one_class(model: Any) -> Reading:
         )
     builder, none = TreesBuilder(int(width)), np.zeros(0, dtype=np.int64)
     builder.add(none, none, none, none, none, np.zeros(1))
-    terms, decision = TreeTerms(builder.build(), np.zeros(1)), Decision("sign", 1, threshold=math.inf)
+    terms, decision = TreeTerms(builder.build(), np.zeros(1)), Labels("sign", 1, threshold=math.inf)
     return Reading(terms, decision, row_by_row="always", classes=_label(model, int(width)))
 
 

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
+from ...outputs import Labels
 from ..members import Member, watch_of
 from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
@@ -25,7 +25,7 @@ def voted(terms: VoteTerms) -> Reading:
     """A vote of members that are watched."""
     return Reading(
         terms,
-        of_classes(2) if terms.single else Decision("argmax", terms.n_classes),
+        of_classes(2) if terms.single else Labels("argmax", terms.n_classes),
         np.dtype(np.float64 if terms.exact else np.float32),
         watches=tuple(watch_of(member.estimator) for member in terms.members),
         row_by_row="always" if all(member.row_by_row for member in terms.members) else "never",
@@ -216,7 +216,7 @@ def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Reading:
         nan=bool(_accepts(model)["nan"]),
         infinity=False,
     )
-    decision, watches = of_classes(2) if single else Decision("argmax", n_classes), Watch((t, "tree_") for t in trees)
+    decision, watches = of_classes(2) if single else Labels("argmax", n_classes), Watch((t, "tree_") for t in trees)
     return Reading(terms, decision, watches=(watches,), row_by_row="always")
 
 

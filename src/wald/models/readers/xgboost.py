@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine import Decision
+from ...outputs import Labels
 from ..categories import NamedCategories
 from ..links import Link, Links, softmax_of_float32
 from ..reading import Decompose, Family, Reading
@@ -115,16 +115,16 @@ class XGBoostModel:
             names=tuple(self.feature_names),
         )
 
-    def _rule(self, what: str) -> tuple[Decision, float, Link]:
+    def _rule(self, what: str) -> tuple[Labels, float, Link]:
         n_outputs = len(self.base)
         if n_outputs == 1 and self.objective == "binary:logistic":
-            return Decision("sign", 2, threshold=_half_in_float32()), NEAR, Link("sigmoid", single=True)
+            return Labels("sign", 2, threshold=_half_in_float32()), NEAR, Link("sigmoid", single=True)
         if n_outputs == 1 and self.objective == "binary:logitraw":
-            return Decision("sign", 2, threshold=0.5), 0.0, Link("none")
+            return Labels("sign", 2, threshold=0.5), 0.0, Link("none")
         if n_outputs == 1 and self.objective == "binary:hinge":
-            return Decision("sign", 2), 0.0, Link("none")
+            return Labels("sign", 2), 0.0, Link("none")
         if n_outputs > 1 and self.objective in ("multi:softprob", "multi:softmax"):
-            return Decision("argmax", n_outputs), NEAR, Link("softmax", single=True)
+            return Labels("argmax", n_outputs), NEAR, Link("softmax", single=True)
         raise TypeError(
             f"{what} with objective {self.objective!r} is not supported: wald does not know how its margins become "
             "labels. Supported are binary:logistic, binary:logitraw, binary:hinge, multi:softprob and multi:softmax."
