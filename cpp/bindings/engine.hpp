@@ -85,7 +85,8 @@ public:
         auto* const status = reinterpret_cast<Status*>(codes + 2 * n);
         {
             const Unlocked unlocked;
-            engine_->predict(b.view(), b.id_data(), b.size(), n_stages, end, working, n_threads,
+            const Rows rows = b.view();
+            engine_->predict({b.set(rows, n_threads), n_stages, end, working},
                              {codes, codes + n, status, memory, engine_->costs().data()});
         }
         return nb::make_tuple(array_in(codes, n, owner), array_in(codes + n, n, owner), array_in(memory, n, owner),
@@ -110,7 +111,8 @@ public:
         std::int32_t code = 0, stage = 0;
         Status status = Status::pending;
         double paid = 0.0;
-        engine_->predict_one(rows, 0, n_stages, end, working, {&code, &stage, &status, &paid, engine_->costs().data()});
+        engine_->predict({{rows, nullptr, 1}, n_stages, end, working},
+                         {&code, &stage, &status, &paid, engine_->costs().data()});
         return nb::make_tuple(code, stage, paid, static_cast<int>(status));
     }
 
@@ -155,7 +157,8 @@ private:
         const std::size_t n = static_cast<std::size_t>(b.size()), stages = static_cast<std::size_t>(n_stages());
         const auto run = [&](const Trace& trace) {
             const Unlocked unlocked;
-            engine_->trace(b.view(), b.id_data(), b.size(), n_threads, trace);
+            const Rows rows = b.view();
+            engine_->trace(b.set(rows, n_threads), trace);
         };
         if (engine_->shape().n_outputs == 1) {
             auto scores = new_array<T>({n, stages});

@@ -142,8 +142,8 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
     auto errors = new_array<double>({n});
     {
         const Unlocked unlocked;
-        m.packed->without_stages(single)->full_scores(b.view(), b.id_data(), b.size(), working, n_threads,
-                                                      scores.data(), errors.data());
+        const Rows rows = b.view();
+        m.packed->scores(b.set(rows, n_threads), working, single, scores.data(), errors.data());
     }
     return nb::make_tuple(scores, errors);
 }
@@ -156,7 +156,8 @@ inline nb::object term_values(const Model& m, BoundRows& b, int n_threads) {
     auto values = new_array<double>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(shape.n_terms)});
     {
         const Unlocked unlocked;
-        m.packed->without_stages(false)->values(b.view(), b.id_data(), b.size(), n_threads, values.data());
+        const Rows rows = b.view();
+        m.packed->values(b.set(rows, n_threads), values.data());
     }
     return nb::cast(values);
 }

@@ -26,8 +26,11 @@ struct BoundRows {
         seen.columns = columns;
         return seen;
     }
+    // All rows, or those that were taken, for the core. The view must outlive them.
+    RowSet set(const Rows& seen, int n_threads) const {
+        return {seen, subset ? ids.data() : nullptr, size(), threads_for(size(), n_threads)};
+    }
     std::int64_t size() const { return subset ? static_cast<std::int64_t>(ids.size()) : rows.n_rows; }
-    const std::int64_t* id_data() const { return subset ? ids.data() : nullptr; }
 };
 
 inline std::int64_t byte_stride(const Any& a, int axis) {

@@ -57,7 +57,8 @@ inline nb::object leaves(const Model& model, BoundRows& b, int n_threads) {
         new_array<std::int32_t>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(model.n_terms())});
     {
         const Unlocked unlocked;
-        model.trees->leaves(b.view(), b.id_data(), b.size(), n_threads, found.data());
+        const Rows rows = b.view();
+        model.trees->leaves(b.set(rows, n_threads), found.data());
     }
     return nb::cast(found);
 }

@@ -44,12 +44,15 @@ inline Sides sides(const double* z, double low, double high) {
 // Answers those of eight rows whose bits are set in `leaves`.
 inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::int32_t stage, std::int32_t* codes,
                          std::int32_t* stages, wald::Status* status) {
+    // Eight bytes are written, no more: a masked store of sixteen would delay the next load.
     constexpr auto not_finite = static_cast<char>(wald::Status::not_finite);
+    auto* const to = reinterpret_cast<__m128i*>(status);
 #if defined(__AVX512F__)
     const auto mask = static_cast<__mmask8>(leaves);
     _mm256_mask_storeu_epi32(codes, mask, _mm256_maskz_set1_epi32(static_cast<__mmask8>(above & finite), 1));
     _mm256_mask_storeu_epi32(stages, mask, _mm256_set1_epi32(stage));
-    _mm_mask_storeu_epi8(status, mask, _mm_maskz_set1_epi8(static_cast<__mmask16>(~finite), not_finite));
+    const __m128i found = _mm_maskz_set1_epi8(static_cast<__mmask16>(~finite), not_finite);  // Status::early is 0
+    _mm_storel_epi64(to, _mm_mask_blend_epi8(static_cast<__mmask16>(leaves), _mm_loadl_epi64(to), found));
 #else
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     const auto lanes = [&](unsigned mask) {
@@ -61,8 +64,7 @@ inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::
     };
     _mm256_maskstore_epi32(codes, lanes(leaves), _mm256_srli_epi32(lanes(above & finite), 31));
     _mm256_maskstore_epi32(stages, lanes(leaves), _mm256_set1_epi32(stage));
-    auto* const to = reinterpret_cast<__m128i*>(status);
-    const __m128i found = _mm_andnot_si128(bytes(finite), _mm_set1_epi8(not_finite));  // Status::early is 0
+    const __m128i found = _mm_andnot_si128(bytes(finite), _mm_set1_epi8(not_finite));
     _mm_storel_epi64(to, _mm_blendv_epi8(_mm_loadl_epi64(to), found, bytes(leaves)));
 #endif
 }

@@ -1,218 +1,153 @@
-// A batch of rows that goes through the stages of a cascade together: prepare, evaluate, decide, compact, answer.
-// Included by cascade.hpp, which declares the class.
+// Rows that are prepared and evaluated together.
 #pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/arena.hpp"
+#include "core/cascade/terms.hpp"
+#include "core/models/rows.hpp"
+#include "core/thread_pool.hpp"
 
 namespace wald {
 
-// The active rows are the first n_active() ones, in the order in which they were added.
-template <TermSource Source, Accumulator State, TermSource Reference>
-    requires std::same_as<typename State::Source, Source>
-class Cascade<Source, State, Reference>::Batch {
+inline constexpr std::size_t kScratchBytes = 12u << 20;  // per thread
+inline constexpr std::int64_t kBatchRows = 512;
+
+// Calls batch(begin, end) for batches of at most `most` of n rows; for each thread there is one of `least` rows or
+// more.
+template <class Use>
+void each_batch(std::int64_t n, std::int64_t least, std::int64_t most, int n_threads, const Use& batch) {
+    const std::int64_t shares = std::clamp<std::int64_t>(n / least, 1, n_threads);
+    each_piece(n, std::clamp<std::int64_t>((n + shares - 1) / shares, 1, most), n_threads,
+               [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
+}
+
+// The rows are numbered in the order in which they were added. The state of a row lives in its slot.
+template <TermSource Source>
+class Batch {
 public:
+    using T = typename Source::Scalar;
     using Row = typename Source::Row;
 
-    Batch(const Cascade& cascade, int capacity, std::int64_t width)
-        : c_(cascade), width_(std::max<std::int64_t>(width, 1)) {
+    // Number of rows, at most `most`, whose slots of `width` values fit the scratch memory.
+    static std::int64_t fitting(const Source& source, std::int64_t width, std::int64_t most) {
+        const std::size_t row =
+            Arena::bytes<T>(width) + Arena::bytes<T>(padded_outputs(source)) + source.row_bytes() + 64;
+        return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / row), 1, most);
+    }
+
+    Batch(const Source& source, const RowSet& set, std::int64_t n, std::int64_t width)
+        : source_(source), set_(set), width_(std::max<std::int64_t>(width, 1)), outputs_(padded_outputs(source)) {
+        const std::int64_t work = std::max(outputs_, source.full_work());
         Arena& arena = thread_arena();
-        const std::int64_t n = capacity;
-        const std::int64_t work =
-            std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.source_->full_work()});
-        arena.reset(static_cast<std::size_t>(n) * c_.source_->row_bytes() + Arena::bytes<T>(n * width_) +
-                    Arena::bytes<T>(n * c_.padded_outputs_) + Arena::bytes<Row>(n) + 16 * kPanelBytes +
+        arena.reset(static_cast<std::size_t>(n) * source.row_bytes() + Arena::bytes<T>(n * width_) +
+                    Arena::bytes<T>(n * outputs_) + Arena::bytes<Row>(n) + 16 * kPanelBytes +
                     3 * Arena::bytes<void*>(n) + Arena::bytes<std::int64_t>(n) + Arena::bytes<T>(work) +
                     2 * Arena::bytes<double>(work));
-        rows_storage_ = arena.take<Row>(n);
+        row_storage_ = arena.take<Row>(n);
         rows_ = arena.take<const Row*>(n);
         slots_ = arena.take<T*>(n);
         scores_ = arena.take<T*>(n);
         positions_ = arena.take<std::int64_t>(n);
         slot_storage_ = arena.take<T>(n * width_);
-        score_storage_ = arena.take<T>(n * c_.padded_outputs_);
+        score_storage_ = arena.take<T>(n * outputs_);
         work_ = arena.take<T>(work);
         full_ = arena.take<double>(work);
         votes_ = arena.take<double>(work);
-        scratch_ = c_.source_->scratch(arena, n);
+        scratch_ = source.scratch(arena, n);
     }
 
-    // Prepares a row and returns its index in the batch. A row that is not finite is answered at once; returns -1.
-    int add(const Call& call, std::int64_t position) {
-        return add_prepared(call, position, [&](Row& row) {
-            return c_.source_->prepare(call.rows, call.row(position), row, scratch_);
-        });
+    // Prepares the row at a position and returns its number; -1 if it is not finite.
+    int add(std::int64_t position) {
+        return added(position, source_.prepare(set_.rows, set_.row(position), row_storage_[n_], scratch_));
     }
-
-    // Prepares the rows at n positions. Calls added(i, r) for each finite row: the i-th position is row r of the batch.
-    template <class Position, class Added>
-    void read(const Call& call, std::int64_t n, const Position& position, const Added& added) {
+    // Prepares the rows at n positions. Calls added(i, r): the i-th position is row r; or refused(position) for a row
+    // that is not finite.
+    template <class Position, class Added, class Refused>
+    void read(std::int64_t n, const Position& position, const Added& use, const Refused& refused) {
         constexpr int kBlockRows = Source::kBlockRows;
-        if (n == 1) {
-            const int r = add(call, position(0));
-            if (r >= 0) added(0, r);
-            return;
-        }
         for (std::int64_t at = 0; at < n; at += kBlockRows) {
             const int m = static_cast<int>(std::min<std::int64_t>(kBlockRows, n - at));
-            std::int64_t rows[kBlockRows];
-            for (int i = 0; i < m; ++i) rows[i] = call.row(position(at + i));
-            const auto block = c_.source_->block(call.rows, rows, m, scratch_);
+            std::int64_t ids[kBlockRows];
+            for (int i = 0; i < m; ++i) ids[i] = set_.row(position(at + i));
+            const auto block = source_.block(set_.rows, ids, m, scratch_);
             for (int i = 0; i < m; ++i) {
-                const int r = add_prepared(call, position(at + i),
-                                           [&](Row& row) { return c_.source_->prepare(block, i, row, scratch_); });
-                if (r >= 0) added(at + i, r);
+                const std::int64_t p = position(at + i);
+                const int r = added(p, source_.prepare(block, i, row_storage_[n_], scratch_));
+                if (r >= 0) use(at + i, r);
+                else refused(p);
             }
         }
     }
-    template <class Position>
-    void read(const Call& call, std::int64_t n, const Position& position) {
-        read(call, n, position, [](std::int64_t, int) {});
-    }
 
-    int n_active() const { return n_; }
+    int size() const { return n_; }
     std::int64_t position(int r) const { return positions_[r]; }
-    T* slot(int r) const { return slots_[r]; }
+    const Row* const* rows() const { return rows_; }
+    T* const* slots() const { return slots_; }
+    // Room for the estimates of each row, one for each output.
+    T* const* scores() const { return scores_; }
+    T* work() const { return work_; }
 
-    // Runs stages [first_stage, last_stage). `begin` is the first term that slots do not contain yet; by default the
-    // end of the previous stage.
-    void run(const Call& call, int first_stage, int last_stage, std::int64_t begin = -1) {
-        for (int t = first_stage; t < last_stage && n_ > 0; ++t, begin = -1) {
-            const std::int64_t end = c_.stages_.terms[t];
-            if (begin < 0) begin = c_.evaluated(t);
-            if (end > begin) c_.accumulator_->evaluate(rows_, slots_, n_, begin, end);
-            if (c_.source_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
-            else several_outputs(call, t, t + 1 == call.n_stages);
-        }
-    }
-
-    // Evaluates all terms, and copies each row's values to its place in (positions, n_terms).
-    void copy_values(double* to) {
-        const std::int64_t n_terms = c_.source_->n_terms();
-        if (n_ > 0) c_.source_->evaluate(rows_, slots_, n_, 0, n_terms);
-        for (int r = 0; r < n_; ++r) std::copy_n(slots_[r], n_terms, to + positions_[r] * n_terms);
-    }
-
-    // Answers the rows that are still active after the last stage.
-    void finish(const Call& call) {
-        if (n_ == 0) return;
-        if (call.at_end != AtEnd::full) {
-            for (int r = 0; r < n_; ++r) call.ledger.write(positions_[r], kPending, c_.stages_.size());
-            return;
-        }
-        const std::int64_t done = c_.evaluated(call.n_stages);
-        if (c_.source_->full_width() > done) c_.accumulator_->evaluate(rows_, slots_, n_, done, c_.source_->n_terms());
-        const int outputs = c_.source_->n_outputs(), prefetched = c_.source_->full_prefetch_rows();
-        for (int r = 0; r < n_; ++r) {
-            if (r % prefetched == 0) c_.source_->prefetch_full(rows_ + r, std::min(prefetched, n_ - r));
-            const double e =
-                c_.source_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
-            if (call.scores != nullptr) {
-                std::copy(full_, full_ + outputs, call.scores + positions_[r] * outputs);
-                call.errors[positions_[r]] = e + c_.tie_margin_;
-                continue;
-            }
-            call.ledger.write(positions_[r], c_.decision_.decide(full_, e + c_.tie_margin_, votes_), c_.stages_.size());
-        }
-    }
-
-private:
-    template <class Prepare>
-    int add_prepared(const Call& call, std::int64_t position, const Prepare& prepare) {
-        Row& row = rows_storage_[n_];
-        if (!prepare(row)) {
-            refuse(call, position);
-            return -1;
-        }
-        rows_[n_] = &row;
-        slots_[n_] = slot_storage_ + n_ * width_;
-        scores_[n_] = score_storage_ + n_ * c_.padded_outputs_;
-        positions_[n_] = position;
-        c_.accumulator_->start(slots_[n_]);
-        return n_++;
-    }
-
-    void refuse(const Call& call, std::int64_t position) {
-        if (call.scores != nullptr) {
-            const int outputs = c_.source_->n_outputs();
-            std::fill_n(call.scores + position * outputs, outputs, std::numeric_limits<double>::quiet_NaN());
-            call.errors[position] = HUGE_VAL;
-            return;
-        }
-        if (!call.tracing()) return call.ledger.write(position, kNotFinite, c_.stages_.size());
-        const int n_stages = c_.stages_.size();
-        for (int t = 0; t < n_stages; ++t) {
-            const std::int64_t at = position * n_stages + t;
-            if (call.traced.scores != nullptr) call.traced.scores[at] = std::numeric_limits<T>::quiet_NaN();
-            else {
-                call.traced.codes[at] = 0;
-                call.traced.confidence[at] = std::numeric_limits<T>::quiet_NaN();
-            }
-        }
-    }
-    void keep(int r, int to) {
+    // Row r becomes row `to`, which is not after it.
+    void move(int r, int to) {
         rows_[to] = rows_[r];
         std::swap(slots_[to], slots_[r]);
         positions_[to] = positions_[r];
     }
+    void shrink(int n) { n_ = n; }
 
-    void one_output(const Call& call, int t, bool last) {
-        const auto estimate = c_.accumulator_->estimate(t);
-        const T largest = std::numeric_limits<T>::max();
-        int left = 0;
+    // Evaluates rows in full whose slots hold the first `done` terms. Calls use(position, scores, error, work), where
+    // `work` has room for a value of each class.
+    template <class Use>
+    void full(std::int64_t done, double working, const Use& use) {
+        if (n_ > 0 && source_.full_width() > done) source_.evaluate(rows_, slots_, n_, done, source_.n_terms());
+        const int prefetched = source_.full_prefetch_rows();
         for (int r = 0; r < n_; ++r) {
-            const T z = estimate(slots_[r]);
-            if (call.tracing()) {
-                call.traced.scores[positions_[r] * c_.stages_.size() + t] = z;
-                keep(r, left++);
-                continue;
-            }
-            const Answer answer = c_.decided(z, t);
-            if (answer.status == Status::early) {
-                call.ledger.write(positions_[r], answer, t);
-            } else if (!(z >= -largest && z <= largest)) {
-                call.ledger.write(positions_[r], kNotFinite, t);
-            } else if (last && call.at_end == AtEnd::answer) {
-                call.ledger.write(positions_[r], {c_.decision_.positive(z), Status::out_of_budget}, t);
-            } else {
-                keep(r, left++);
-            }
+            if (r % prefetched == 0) source_.prefetch_full(rows_ + r, std::min(prefetched, n_ - r));
+            const std::int64_t at = positions_[r];
+            const double e = source_.full(set_.rows, set_.row(at), *rows_[r], slots_[r], working, full_, work_);
+            use(at, full_, e, votes_);
         }
-        n_ = left;
     }
 
-    void several_outputs(const Call& call, int t, bool last) {
-        const std::int64_t n_stages = c_.stages_.size();
-        c_.accumulator_->estimates(slots_, n_, t, scores_);
-        int left = 0;
-        for (int r = 0; r < n_; ++r) {
-            const Judgement<T> j = c_.decision_.judge(scores_[r], work_);
-            if (call.tracing()) {
-                call.traced.codes[positions_[r] * n_stages + t] = j.code;
-                call.traced.confidence[positions_[r] * n_stages + t] = j.confidence;
-                keep(r, left++);
-                continue;
-            }
-            if (!(std::fabs(j.confidence) <= std::numeric_limits<T>::max())) {  // also catches NaN
-                call.ledger.write(positions_[r], kNotFinite, t);
-            } else if (j.confidence > c_.stages_.high[t]) {
-                call.ledger.write(positions_[r], {j.code, Status::early}, t);
-            } else if (last && call.at_end == AtEnd::answer) {
-                call.ledger.write(positions_[r], {j.code, Status::out_of_budget}, t);
-            } else {
-                keep(r, left++);
-            }
-        }
-        n_ = left;
+private:
+    static std::int64_t padded_outputs(const Source& source) { return round_up(source.n_outputs(), kLanes<T>); }
+
+    int added(std::int64_t position, bool finite) {
+        if (!finite) return -1;
+        rows_[n_] = row_storage_ + n_;
+        slots_[n_] = slot_storage_ + n_ * width_;
+        scores_[n_] = score_storage_ + n_ * outputs_;
+        positions_[n_] = position;
+        return n_++;
     }
 
-    const Cascade& c_;
-    std::int64_t width_;
+    const Source& source_;
+    const RowSet& set_;
+    std::int64_t width_, outputs_;
     int n_ = 0;
     typename Source::Scratch scratch_;
-    Row* rows_storage_;
+    Row* row_storage_;
     const Row** rows_;
     T **slots_, **scores_;
     std::int64_t* positions_;
     T *slot_storage_, *score_storage_, *work_;
     double *full_, *votes_;
 };
+
+// Evaluates rows in full. Calls use(position, scores, error, work) as a batch does, with null for the scores of a row
+// that is not finite.
+template <TermSource Source, class Use>
+void each_full(const Source& source, const RowSet& set, double working, const Use& use) {
+    const std::int64_t width = source.full_width(), most = Batch<Source>::fitting(source, width, kBatchRows);
+    each_batch(set.n, 1, most, set.n_threads, [&](std::int64_t begin, std::int64_t end) {
+        Batch<Source> batch(source, set, end - begin, width);
+        batch.read(
+            end - begin, [&](std::int64_t i) { return begin + i; }, [](std::int64_t, int) {},
+            [&](std::int64_t at) { use(at, static_cast<const double*>(nullptr), HUGE_VAL, nullptr); });
+        batch.full(0, working, use);
+    });
+}
 
 }  // namespace wald

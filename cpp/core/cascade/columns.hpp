@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/cascade/cascade.hpp"
+#include "core/limits.hpp"
 #include "core/models/stage_estimates.hpp"
 
 namespace wald {
@@ -13,125 +14,102 @@ class ColumnCascade final : public Cascade<LinearModel, StageEstimates, LinearMo
 public:
     using Cascade::Cascade;
 
-private:
-    class Tile;
-
-    void answer_call(const Call& call, std::int64_t n, int n_threads) const override;
-};
-
-class ColumnCascade::Tile {
-public:
-    // Rows per tile, such that sums and values fit the scratch memory of a thread.
-    static std::int64_t rows(int n_stages) {
-        return std::clamp<std::int64_t>(
-            static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_stages + StageEstimates::kGathered), L, kMaxRows);
-    }
-
-    Tile(const ColumnCascade& cascade, const Call& call, std::int64_t first, int n)
-        : c_(cascade), call_(call), first_(first), n_(n) {}
-
-    void run(const StageEstimates::Columns& columns) {
-        // A call that must answer at its last stage evaluates this stage from whole rows; columns serve the stages
-        // before it.
-        const int most =
-            std::min(columns.n_stages, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
-        std::int32_t active[kMaxRows], from[kMaxRows];
-        for (int r = 0; r < n_; ++r) active[r] = r;
-        int left = n_, stage = 0;
-        {
-            const Ledger& all = call_.ledger;
-            const Ledger mine{all.codes + first_, all.stages + first_, all.status + first_};
-            std::fill_n(mine.status, n_, Status::pending);
-            T scores[kMaxRows];
-            for (; stage < most && left * kSparseShare > n_; ++stage) {
-                c_.accumulator_->column_scores(columns, first_, n_, stage, scores);
-                left = decide(stage, scores, n_, mine, active);
+    void predict(const Call& call, const Ledger& ledger) const override {
+        if (call.n_stages > 0 && call.ids == nullptr && call.n > 1) {
+            const StageEstimates::Columns columns = accumulator_->columns(call.rows, call.n_stages);
+            if (columns.n_stages > 0) {
+                // Sums and values of a tile fit the scratch memory of a thread.
+                const auto width = std::int64_t{call.n_stages} + StageEstimates::kGathered;
+                const auto room = static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / width;
+                each_piece(call.n, std::clamp<std::int64_t>(room, L, kMaxRows), call.n_threads,
+                           [&](std::int64_t begin, std::int64_t end, int) {
+                               answer_tile(call, ledger, columns, begin, static_cast<int>(end - begin));
+                               ledger.pay(begin, end);
+                           });
+                return;
             }
         }
-        if (left == 0) return;
-        Arena& arena = column_arena();
-        const std::int64_t stride = round_up(left, L);
-        arena.reset(Arena::bytes<T>(stride * call_.n_stages) + Arena::bytes<T>(stride * StageEstimates::kGathered));
-        T* sums = arena.take<T>(stride * call_.n_stages);
-        T* values = arena.take<T>(stride * StageEstimates::kGathered);
-        for (int t = stage; t < call_.n_stages; ++t) std::fill_n(sums + t * stride, stride, c_.accumulator_->bias(t));
-        std::int64_t begin = 0;
-        for (; stage < most && left > 0; ++stage) {
-            const std::int64_t end = c_.stages_.terms[stage];
-            c_.accumulator_->add_columns(columns, first_, active, left, stage, call_.n_stages, begin, end, sums, stride,
-                                         values);
-            begin = end;
-            const int kept = decide_active(stage, sums + stage * stride, active, left, from);
-            for (int t = stage + 1; t < call_.n_stages && kept < left; ++t)
-                take_in_place(sums + t * stride, from, kept);
-            left = kept;
-        }
-        // The remaining rows continue row by row, with the sums that they have.
-        for (int at = 0; at < left; at += kHeadRows) {
-            const int stop = std::min<int>(left, at + kHeadRows);
-            Batch batch(c_, stop - at, c_.tail_width(call_));
-            for (int i = at; i < stop; ++i) {
-                const int r = batch.add(call_, first_ + active[i]);
-                for (int t = stage; t < call_.n_stages; ++t) batch.slot(r)[t] = sums[t * stride + i];
-            }
-            batch.run(call_, stage, call_.n_stages, begin);
-            batch.finish(call_);
-        }
+        Cascade::predict(call, ledger);
     }
 
 private:
     static constexpr int kMaxRows = 2048;
 
-    int decide(int stage, const T* z, int n, const Ledger& ledger, std::int32_t* kept) const {
-        return kernels<T>().decide(z, n, c_.stages_.low[stage], c_.stages_.high[stage], stage, ledger, kept);
+    // Answers rows [first, first + n).
+    void answer_tile(const Call& call, const Ledger& ledger, const StageEstimates::Columns& columns, std::int64_t first,
+                     int n) const {
+        // A call that must answer at its last stage evaluates this stage from whole rows; columns serve the stages
+        // before it.
+        const int most = std::min(columns.n_stages, call.at_end == AtEnd::answer ? call.n_stages - 1 : call.n_stages);
+        std::int32_t active[kMaxRows], from[kMaxRows];
+        for (int r = 0; r < n; ++r) active[r] = r;
+        int left = n, stage = 0;
+        {
+            const Ledger tile{ledger.codes + first, ledger.stages + first, ledger.status + first};
+            std::fill_n(tile.status, n, Status::pending);
+            T scores[kMaxRows];
+            for (; stage < most && left * kSparseShare > n; ++stage) {
+                accumulator_->column_scores(columns, first, n, stage, scores);
+                left = decide(stage, scores, n, tile, active);
+            }
+        }
+        if (left == 0) return;
+        static thread_local Arena arena;
+        const std::int64_t stride = round_up(left, L);
+        arena.reset(Arena::bytes<T>(stride * call.n_stages) + Arena::bytes<T>(stride * StageEstimates::kGathered));
+        T* sums = arena.take<T>(stride * call.n_stages);
+        T* values = arena.take<T>(stride * StageEstimates::kGathered);
+        for (int t = stage; t < call.n_stages; ++t) std::fill_n(sums + t * stride, stride, accumulator_->bias(t));
+        std::int64_t begin = 0;
+        for (; stage < most && left > 0; ++stage) {
+            const std::int64_t end = terms_[stage];
+            accumulator_->add_columns(columns, first, active, left, stage, call.n_stages, begin, end, sums, stride,
+                                      values);
+            begin = end;
+            const int kept = decide_active(stage, sums + stage * stride, ledger, first, active, left, from);
+            for (int t = stage + 1; t < call.n_stages && kept < left; ++t) take_in_place(sums + t * stride, from, kept);
+            left = kept;
+        }
+        // The remaining rows continue row by row, with the sums that they have.
+        const Answering<T> sink(exits_, call, ledger);
+        for (int at = 0; at < left; at += kHeadRows) {
+            const int stop = std::min<int>(left, at + kHeadRows);
+            Batch<LinearModel> batch(*source_, call, stop - at, tail_width(call));
+            for (int i = at; i < stop; ++i) {
+                T* const slot = batch.slots()[batch.add(first + active[i])];
+                accumulator_->start(slot);
+                for (int t = stage; t < call.n_stages; ++t) slot[t] = sums[t * stride + i];
+            }
+            run(batch, sink, stage, call.n_stages, begin);
+            finish(batch, call, sink);
+        }
     }
 
+    int decide(int stage, const T* z, int n, const Ledger& ledger, std::int32_t* kept) const {
+        return kernels<T>().decide(z, n, exits_.low[stage], exits_.high[stage], stage, ledger, kept);
+    }
+    // Answers the active rows that the stage decides and compacts the rest; from[i] is the previous index of the row
+    // now at i. Branch-free: rows that stay are written, too, as pending.
+    int decide_active(int stage, const T* z, const Ledger& ledger, std::int64_t first, std::int32_t* active, int n,
+                      std::int32_t* from) const {
+        std::int32_t codes[kMaxRows], stages[kMaxRows];
+        Status status[kMaxRows];
+        std::fill_n(status, n, Status::pending);
+        const int kept = decide(stage, z, n, {codes, stages, status}, from);
+        for (int i = 0; i < n; ++i) {
+            ledger.codes[first + active[i]] = codes[i];
+            ledger.stages[first + active[i]] = stage;
+            ledger.status[first + active[i]] = status[i];
+        }
+        take_in_place(active, from, kept);
+        return kept;
+    }
     // x[i] = x[from[i]] for ascending from[i] >= i. Unrolled, because the loop is bound by its instructions.
     template <class V>
     static void take_in_place(V* x, const std::int32_t* from, int n) {
 #pragma GCC unroll 4
         for (int i = 0; i < n; ++i) x[i] = x[from[i]];
     }
-
-    // Answers the active rows that the stage decides and compacts the rest; from[i] is the previous index of the row
-    // now at i. Branch-free: rows that stay are written, too, as pending.
-    int decide_active(int stage, const T* z, std::int32_t* active, int n, std::int32_t* from) const {
-        std::int32_t codes[kMaxRows], stages[kMaxRows];
-        Status status[kMaxRows];
-        std::fill_n(status, n, Status::pending);
-        const int kept = decide(stage, z, n, {codes, stages, status}, from);
-        for (int i = 0; i < n; ++i) {
-            call_.ledger.codes[first_ + active[i]] = codes[i];
-            call_.ledger.stages[first_ + active[i]] = stage;
-            call_.ledger.status[first_ + active[i]] = status[i];
-        }
-        take_in_place(active, from, kept);
-        return kept;
-    }
-
-    static Arena& column_arena() {
-        static thread_local Arena arena;
-        return arena;
-    }
-
-    const ColumnCascade& c_;
-    const Call& call_;
-    std::int64_t first_;
-    int n_;
 };
-
-inline void ColumnCascade::answer_call(const Call& call, std::int64_t n, int n_threads) const {
-    if (call.n_stages > 0 && call.ids == nullptr && n > 1) {
-        const StageEstimates::Columns columns = accumulator_->columns(call.rows, call.n_stages);
-        if (columns.n_stages > 0) {
-            each_piece(n, Tile::rows(call.n_stages), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
-                Tile(*this, call, begin, static_cast<int>(end - begin)).run(columns);
-                call.ledger.pay(begin, end);
-            });
-            return;
-        }
-    }
-    Cascade::answer_call(call, n, n_threads);
-}
 
 }  // namespace wald

@@ -33,17 +33,6 @@ Readouts<T> padded_readouts(const StagesSpec& spec, int n_outputs) {
     return readouts;
 }
 
-template <class T>
-Stages<T> thresholds(const StagesSpec& spec) {
-    Stages<T> s;
-    for (std::size_t t = 0; t < spec.terms.size(); ++t) {
-        s.terms.push_back(spec.terms[t]);
-        s.low.push_back(static_cast<T>(spec.low[t]));
-        s.high.push_back(static_cast<T>(spec.high[t]));
-    }
-    return s;
-}
-
 // A cascade that stores the values of the terms.
 template <class Source, class Reference>
 using ValueCascade = Cascade<Source, TermValues<Source>, Reference>;
@@ -54,8 +43,34 @@ std::shared_ptr<const Engine> build_on_values(const ModelShape& shape, const std
                                               const Decision& decision, const StagesSpec& spec, double tie_margin) {
     using T = typename Source::Scalar;
     auto values = std::make_shared<const TermValues<Source>>(source, padded_readouts<T>(spec, shape.n_outputs));
-    return std::make_shared<const Engine_>(shape, source, values, reference, decision, thresholds<T>(spec), spec.costs,
-                                           tie_margin);
+    return std::make_shared<const Engine_>(shape, source, values, reference, decision, spec, tie_margin);
+}
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+template <class Source>
+void write_scores(const Source& source, const RowSet& set, double working, double* scores, double* errors) {
+    const int outputs = source.n_outputs();
+    each_full(source, set, working, [&](std::int64_t at, const double* found, double error, double*) {
+        if (found != nullptr) std::copy_n(found, outputs, scores + at * outputs);
+        else std::fill_n(scores + at * outputs, outputs, kNaN);
+        errors[at] = error;
+    });
+}
+
+template <class Source>
+void write_values(const Source& source, const RowSet& set, double* values) {
+    const std::int64_t n_terms = source.n_terms(), width = source.slot_width(n_terms);
+    each_batch(set.n, 1, Batch<Source>::fitting(source, width, kBatchRows), set.n_threads,
+               [&](std::int64_t begin, std::int64_t end) {
+                   Batch<Source> batch(source, set, end - begin, width);
+                   batch.read(
+                       end - begin, [&](std::int64_t i) { return begin + i; }, [](std::int64_t, int) {},
+                       [&](std::int64_t at) { std::fill_n(values + at * n_terms, n_terms, kNaN); });
+                   if (batch.size() > 0) source.evaluate(batch.rows(), batch.slots(), batch.size(), 0, n_terms);
+                   for (int r = 0; r < batch.size(); ++r)
+                       std::copy_n(batch.slots()[r], n_terms, values + batch.position(r) * n_terms);
+               });
 }
 
 class PackedKernelMachine final : public PackedModel {
@@ -75,9 +90,11 @@ public:
                                               double tie_margin) const override {
         return shape_.f32 ? build(f32_, decision, stages, tie_margin) : build(f64_, decision, stages, tie_margin);
     }
-    std::shared_ptr<const Engine> without_stages(bool f32) const override {
-        return f32 ? build(f32_, {}, {}, 0.0) : build(f64_, {}, {}, 0.0);
+    void scores(const RowSet& set, double working, bool f32, double* scores, double* errors) const override {
+        if (f32) write_scores(*f32_, set, working, scores, errors);
+        else write_scores(*f64_, set, working, scores, errors);
     }
+    void values(const RowSet& set, double* values) const override { write_values(*f64_, set, values); }
 
 private:
     template <class T>
@@ -108,12 +125,12 @@ public:
             return build_on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, decision, spec,
                                                                            tie_margin);
         auto estimates = std::make_shared<const StageEstimates>(model_, spec.terms, spec.weights, spec.bias);
-        return std::make_shared<const ColumnCascade>(shape_, model_, estimates, model_, decision,
-                                                     thresholds<double>(spec), spec.costs, tie_margin);
+        return std::make_shared<const ColumnCascade>(shape_, model_, estimates, model_, decision, spec, tie_margin);
     }
-    std::shared_ptr<const Engine> without_stages(bool) const override {
-        return build_on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, {}, {}, 0.0);
+    void scores(const RowSet& set, double working, bool, double* scores, double* errors) const override {
+        write_scores(*model_, set, working, scores, errors);
     }
+    void values(const RowSet& set, double* values) const override { write_values(*model_, set, values); }
 
 private:
     std::shared_ptr<const LinearModel> model_;
@@ -136,16 +153,36 @@ public:
                                               double tie_margin) const override {
         return std::make_shared<const TreeCascade>(shape_, trees_, order_, decision, spec, tie_margin);
     }
-    std::shared_ptr<const Engine> without_stages(bool) const override { return with_stages({}, {}, 0.0); }
+    void scores(const RowSet& set, double, bool, double* scores, double* errors) const override {
+        std::fill_n(errors, set.n, 0.0);
+        trees_->each_full(set, [&](std::int64_t at, int m, const double* found) {
+            std::copy_n(found, m * trees_->n_outputs(), scores + at * trees_->n_outputs());
+        });
+    }
+    void values(const RowSet& set, double* values) const override {
+        each_leaf(set, [&](std::size_t at, std::int64_t tree, std::int32_t leaf, bool refused) {
+            values[at] = refused ? kNaN : trees_->leaf_value(tree, leaf);
+        });
+    }
     std::shared_ptr<const PackedTrees> reordered(std::span<const std::int64_t> order) const override {
         return std::make_shared<const PackedEnsemble>(trees_, order);
     }
-    void leaves(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
-                std::int32_t* leaves) const override {
-        TreeCascade(shape_, trees_, order_, {}, {}, 0.0).leaves(rows, ids, n, n_threads, leaves);
+    void leaves(const RowSet& set, std::int32_t* leaves) const override {
+        each_leaf(set, [&](std::size_t at, std::int64_t, std::int32_t leaf, bool) { leaves[at] = leaf; });
     }
 
 private:
+    // Calls use(place in an array (n, n_terms), tree of the spec, its leaf, whether the row holds a refused value).
+    template <class Use>
+    void each_leaf(const RowSet& set, const Use& use) const {
+        std::vector<std::int64_t> column(static_cast<std::size_t>(trees_->n_trees()), -1);
+        for (std::size_t j = 0; j < order_.size(); ++j) column[order_[j]] = static_cast<std::int64_t>(j);
+        trees_->each_leaf(set, [&](std::int64_t at, std::int64_t tree, std::int32_t leaf, bool refused) {
+            if (column[tree] >= 0)
+                use(static_cast<std::size_t>(at * std::ssize(order_) + column[tree]), tree, leaf, refused);
+        });
+    }
+
     std::shared_ptr<const TreeEnsemble> trees_;
     std::vector<std::int64_t> order_;
     ModelShape shape_;

@@ -63,41 +63,37 @@ struct StagesSpec {
     std::span<const double> race = {};
 };
 
+// What is asked of an engine: answers to rows by its first n_stages stages. `working` is the unit roundoff of the
+// wrapped model's precision.
+struct Call : RowSet {
+    int n_stages = 0;
+    AtEnd at_end = AtEnd::full;
+    double working = 0.0;
+};
+
 class Engine {
 public:
-    Engine(const ModelShape& shape, const Decision& decision, std::span<const double> costs, double tie_margin)
-        : shape_(shape), decision_(decision), costs_(costs.begin(), costs.end()), tie_margin_(tie_margin) {}
+    Engine(const ModelShape& shape, const Decision& decision, const StagesSpec& stages, double tie_margin)
+        : shape_(shape), decision_(decision), costs_(stages.costs.begin(), stages.costs.end()),
+          n_stages_(static_cast<int>(stages.terms.size())), tie_margin_(tie_margin) {}
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
     const ModelShape& shape() const { return shape_; }
     const Decision& decision() const { return decision_; }
+    int n_stages() const { return n_stages_; }
     // What a row pays that leaves at each stage, and last one that does not.
     const std::vector<double>& costs() const { return costs_; }
     // Largest difference between a full score and the wrapped model's own, besides rounding.
     double tie_margin() const { return tie_margin_; }
 
-    // Answers rows ids[0..n), or rows 0..n if `ids` is null. `working` is the unit roundoff of the wrapped model's
-    // precision.
-    virtual void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end,
-                         double working, int n_threads, const Ledger& ledger) const = 0;
-    // Predicts one row on the calling thread.
-    virtual void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working,
-                             const Ledger& ledger) const = 0;
+    // Answers rows; a single one on the calling thread.
+    virtual void predict(const Call& call, const Ledger& ledger) const = 0;
     // Writes the estimates of every stage for every row; no row leaves.
-    virtual void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
-                       const Trace& trace) const = 0;
-    // Writes full scores (n, n_outputs) and bounds of their distance from the wrapped model's own (n,); NaN for rows
-    // that are not finite.
-    virtual void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads,
-                             double* scores, double* errors) const = 0;
-    // The values of all terms (n, n_terms), in their packed order; NaN for rows that are not finite.
-    virtual void values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
-                        double* values) const = 0;
-    virtual int n_stages() const = 0;
-    // The columns that the first n_stages stages read; nullopt means every column.
-    virtual std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const = 0;
+    virtual void trace(const RowSet& set, const Trace& trace) const = 0;
+    // The columns that the first stages read; nullopt means every column.
+    virtual std::optional<std::span<const std::int32_t>> columns_read(int stages) const = 0;
     // The columns that full evaluation reads; nullopt means every column.
     virtual std::optional<std::span<const std::int32_t>> columns_read_in_full() const { return std::nullopt; }
 
@@ -105,6 +101,7 @@ private:
     ModelShape shape_;
     Decision decision_;
     std::vector<double> costs_;
+    int n_stages_;
     double tie_margin_;
 };
 
@@ -116,8 +113,11 @@ public:
     // Builds an engine with stages, and chooses the fast path that suits it.
     virtual std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& stages,
                                                       double tie_margin) const = 0;
-    // Builds an engine that computes full scores only, in float32 if `f32` is true.
-    virtual std::shared_ptr<const Engine> without_stages(bool f32) const = 0;
+    // Writes full scores (n, n_outputs), computed in float32 if `f32` is true, and bounds of their distance from the
+    // wrapped model's own (n,), which computes with the unit roundoff `working`; NaN for rows that are not finite.
+    virtual void scores(const RowSet& set, double working, bool f32, double* scores, double* errors) const = 0;
+    // The values of all terms (n, n_terms), in their packed order; NaN for rows that are not finite.
+    virtual void values(const RowSet& set, double* values) const = 0;
 };
 
 // Trees. All orders share the packed trees.
@@ -126,8 +126,7 @@ public:
     virtual std::shared_ptr<const PackedTrees> reordered(std::span<const std::int64_t> order) const = 0;
     virtual std::int64_t n_trees() const = 0;
     // The leaf of each tree in the order, (n, n_terms); of leaves with the same value, one may stand for all.
-    virtual void leaves(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
-                        std::int32_t* leaves) const = 0;
+    virtual void leaves(const RowSet& set, std::int32_t* leaves) const = 0;
 };
 
 std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32);

@@ -71,4 +71,14 @@ struct Rows {
     }
 };
 
+// The rows of a call, and how many threads may work on them.
+struct RowSet {
+    const Rows& rows;
+    const std::int64_t* ids = nullptr;  // null: all rows
+    std::int64_t n = 0;
+    int n_threads = 1;
+
+    std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
+};
+
 }  // namespace wald

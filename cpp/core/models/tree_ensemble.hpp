@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/thread_pool.hpp"
 #include "core/trees/tile_reader.hpp"
 
 namespace wald {
@@ -31,12 +32,110 @@ public:
     std::int64_t n_trees() const { return spec().n_trees(); }
     int n_outputs() const { return static_cast<int>(spec().base.size()); }
 
-    // Tiles of rows, as `full` and `each_leaf` read them.
+    double leaf_value(std::int64_t tree, std::int32_t leaf) const {
+        return spec().leaves[spec().first_leaf[tree] + leaf];
+    }
+
+    // Computes full scores of rows, of which a thread reads a tile at a time.
+    class FullScores {
+    public:
+        FullScores(const TreeEnsemble& trees, const Rows& rows)
+            : trees_(trees), rows_(rows), f64_(trees.reader().compares_f64(rows)), tiles_(trees.tiles(rows)) {}
+        std::size_t bytes() const {
+            return tiles_.bytes() + 2 * Arena::bytes<double>(std::int64_t{kTileRows} * trees_.n_outputs()) +
+                   Arena::bytes<double>(trees_.n_features());
+        }
+        void take(Arena& arena) {
+            tiles_.take(arena);
+            sums_ = arena.take<double>(std::int64_t{kTileRows} * trees_.n_outputs());
+            scores_ = arena.take<double>(std::int64_t{kTileRows} * trees_.n_outputs());
+            x_ = arena.take<double>(trees_.n_features());
+        }
+
+        int n_rows() const { return tiles_.n_rows(); }
+        // Scores of rows, [row * n_outputs + output]; NaN for rows with a refused value.
+        const double* of(const RowIds& some) {
+            if (some.n >= kFewRows) trees_.full(tiles_, some, sums_, scores_);
+            else
+                for (int i = 0; i < some.n; ++i)
+                    trees_.full_row(rows_, some.ids[i], f64_, x_, scores_ + std::int64_t{i} * trees_.n_outputs());
+            return scores_;
+        }
+        // Room for the features of one row.
+        double* x() const { return x_; }
+
+    private:
+        const TreeEnsemble& trees_;
+        const Rows& rows_;
+        bool f64_;
+        TileReader tiles_;
+        double *sums_ = nullptr, *scores_ = nullptr, *x_ = nullptr;
+    };
+
+    // Calls use(first position, number of rows, their full scores).
+    template <class Use>
+    void each_full(const RowSet& set, const Use& use) const {
+        each_chunk(set, kChunkRows, [&](std::int64_t begin, std::int64_t end) {
+            FullScores full(*this, set.rows);
+            Arena& arena = thread_arena();
+            arena.reset(full.bytes());
+            full.take(arena);
+            each_tile(set, begin, end, full.n_rows(),
+                      [&](const RowIds& some, std::int64_t at) { use(at, some.n, full.of(some)); });
+        });
+    }
+    // Calls use(position, tree of the spec, its leaf or one with the same values, whether the row has a refused value).
+    template <class Use>
+    void each_leaf(const RowSet& set, const Use& use) const {
+        each_chunk(set, kChunkRows, [&](std::int64_t begin, std::int64_t end) {
+            TileReader tile_reader = tiles(set.rows);
+            Arena& arena = thread_arena();
+            arena.reset(tile_reader.bytes());
+            tile_reader.take(arena);
+            each_tile(set, begin, end, tile_reader.n_rows(), [&](const RowIds& some, std::int64_t at) {
+                std::int32_t numbers[kTileRows];
+                const Tile tile = tile_reader.read(some, trees_);
+                for (int t = 0; t < steps().size(); ++t) {
+                    tree_kernels().leaves(steps().view(), t, t + 1, tile, numbers);
+                    for (const std::int64_t m : steps().members(t))
+                        for (int i = 0; i < some.n; ++i)
+                            use(at + i, m, steps().leaf(t, numbers[i]), tile_reader.is_refused(i));
+                }
+            });
+        });
+    }
+
+    static constexpr std::int64_t kChunkRows = 16384;
+    static constexpr int kFewRows = 8;  // fewer rows are faster one by one than in a panel
+
+    // Calls chunk(begin, end) for chunks of one size, at most `most`, as many for each thread.
+    template <class Chunk>
+    static void each_chunk(const RowSet& set, std::int64_t most, const Chunk& chunk) {
+        const auto n_threads = static_cast<int>(std::clamp<std::int64_t>(set.n / kPanelRows, 1, set.n_threads));
+        const std::int64_t n_chunks = n_threads * std::max<std::int64_t>(1, divided_up(set.n, n_threads * most));
+        const std::int64_t size = std::max<std::int64_t>(kPanelRows, round_up(divided_up(set.n, n_chunks), kPanelRows));
+        each_piece(set.n, size, n_threads, [&](std::int64_t begin, std::int64_t end, int) { chunk(begin, end); });
+    }
+
+private:
+    static constexpr int kSpare = 64;
+
+    const StepTrees& steps() const { return trees_.steps(); }
     TileReader tiles(const Rows& rows) const {
         return {reader_, rows, steps().bins().panel_bytes(), steps().any_cut()};
     }
-    // Full scores of n rows of a tile: scores[i * n_outputs + k]; NaN for rows with a refused value. `sums` has room
-    // for kTileRows values of each output.
+    // Calls use(rows, first position) for tiles of `size` rows at positions [begin, end).
+    template <class Use>
+    static void each_tile(const RowSet& set, std::int64_t begin, std::int64_t end, int size, const Use& use) {
+        std::int64_t some[kTileRows + kPanelRows];
+        for (std::int64_t at = begin; at < end; at += size) {
+            const int n = static_cast<int>(std::min<std::int64_t>(size, end - at));
+            const int known = static_cast<int>(std::min<std::int64_t>(size + kPanelRows, end - at));
+            for (int i = 0; i < known; ++i) some[i] = set.row(at + i);
+            use(RowIds{some, n, known, at == begin}, at);
+        }
+    }
+
     void full(TileReader& tiles, const RowIds& some, double* sums, double* scores) const {
         const Tile tile = tiles.read(some, trees_);
         if (spec().f32_sums)
@@ -46,31 +145,10 @@ public:
             if (tiles.is_refused(i))
                 std::fill_n(scores + i * n_outputs(), n_outputs(), std::numeric_limits<double>::quiet_NaN());
     }
-    // Calls use(tree of the spec, its leaf or one with the same values, i) for n rows of a tile.
-    template <class Use>
-    void each_leaf(TileReader& tiles, const RowIds& some, const Use& use) const {
-        std::int32_t numbers[kTileRows];
-        const Tile tile = tiles.read(some, trees_);
-        for (int t = 0; t < steps().size(); ++t) {
-            tree_kernels().leaves(steps().view(), t, t + 1, tile, numbers);
-            for (const std::int64_t m : steps().members(t))
-                for (int i = 0; i < some.n; ++i) use(m, steps().leaf(t, numbers[i]), i);
-        }
-    }
-    double leaf_value(std::int64_t tree, std::int32_t leaf) const {
-        return spec().leaves[spec().first_leaf[tree] + leaf];
-    }
-
-    // Full scores of one row, or NaN; `x` has room for n_features values of type double.
     void full_row(const Rows& rows, std::int64_t r, bool f64, double* x, double* scores) const {
         if (f64) full_row(rows, r, x, scores);
         else full_row(rows, r, reinterpret_cast<float*>(x), scores);
     }
-
-private:
-    static constexpr int kSpare = 64;
-
-    const StepTrees& steps() const { return trees_.steps(); }
 
     template <class V, class Add>
     void add_all(const Tile& tile, V* sums, double* scores, const Add& add, const std::vector<V>& values) const {

@@ -33,10 +33,9 @@ public:
     public:
         explicit Batch(const Forest& forest)
             : trees_(forest.trees_), rows_(static_cast<std::size_t>(kPanelRows * trees_.n_features())),
-              x_(static_cast<std::size_t>(trees_.n_features())), view_(view_of(rows_, trees_.n_features())),
-              tiles_(trees_.tiles(view_)) {
-            arena_.reset(tiles_.bytes());
-            tiles_.take(arena_);
+              view_(view_of(rows_, trees_.n_features())), full_(trees_, view_) {
+            arena_.reset(full_.bytes());
+            full_.take(arena_);
         }
         Batch(const Batch&) = delete;
         Batch& operator=(const Batch&) = delete;
@@ -50,8 +49,6 @@ public:
         }
 
     private:
-        static constexpr int kFewRows = 8;  // fewer rows are faster one by one
-
         static Rows view_of(const Aligned<float>& rows, std::int64_t n_features) {
             Rows view;
             view.n_columns = n_features;
@@ -61,23 +58,17 @@ public:
             return view;
         }
         void flush() {
-            double scores[kPanelRows], sums[kTileRows];
-            if (n_ < kFewRows) {
-                for (int r = 0; r < n_; ++r) trees_.full_row(view_, r, false, x_.data(), scores + r);
-            } else {
-                std::int64_t ids[kPanelRows];
-                std::iota(ids, ids + n_, 0);
-                trees_.full(tiles_, {ids, n_, n_, false}, sums, scores);
-            }
+            std::int64_t ids[kPanelRows];
+            std::iota(ids, ids + n_, 0);
+            const double* const scores = full_.of({ids, n_, n_, false});
             for (int r = 0; r < n_; ++r) *to_[r] = scores[r];
             n_ = 0;
         }
 
         const TreeEnsemble& trees_;
         Aligned<float> rows_;
-        std::vector<double> x_;
         Rows view_;
-        TileReader tiles_;
+        TreeEnsemble::FullScores full_;
         Arena arena_;
         double* to_[kPanelRows];
         int n_ = 0;

@@ -64,7 +64,7 @@ public:
         return tile;
     }
     // Whether a row of the tile holds a refused value among those that the trees read.
-    bool is_refused(int i) const { return refused_[i] != 0; }
+    bool is_refused(int i) const { return any_refused_ && refused_[i] != 0; }
     bool any_refused() const { return any_refused_; }
 
 private:

@@ -1,0 +1,91 @@
+// What becomes of a stage's estimates: they answer rows, which then leave, or they are written down.
+#pragma once
+
+#include <limits>
+
+#include "core/cascade/engine.hpp"
+
+namespace wald {
+
+// When rows leave: after stage t, if their estimate is above high[t] or below low[t] (one output), or if its confidence
+// is above high[t] (several outputs).
+template <class T>
+struct Exits {
+    Exits(const Decision& rule, const StagesSpec& stages)
+        : decision(rule), low(stages.low.begin(), stages.low.end()), high(stages.high.begin(), stages.high.end()) {}
+
+    Answer answer(T z, int t) const {
+        if (!is_finite(z)) return kNotFinite;
+        if (z > high[t]) return {1, Status::early};
+        if (z < low[t]) return {0, Status::early};
+        return kPending;
+    }
+    Answer answer(const Judgement<T>& z, int t) const {
+        if (!is_finite(z.confidence)) return kNotFinite;
+        return z.confidence > high[t] ? Answer{z.code, Status::early} : kPending;
+    }
+    // The answer to a row that may take no further stage.
+    Answer last_answer(T z) const { return {decision.positive(z), Status::out_of_budget}; }
+    Answer last_answer(const Judgement<T>& z) const { return {z.code, Status::out_of_budget}; }
+
+    Decision decision;
+    std::vector<T> low, high;
+
+private:
+    static bool is_finite(T z) { return z >= -std::numeric_limits<T>::max() && z <= std::numeric_limits<T>::max(); }
+};
+
+// Answers the rows that leave.
+template <class T>
+struct Answering {
+    const Exits<T>& exits;
+    const Ledger& ledger;
+    int last;  // the stage that answers every row, or -1
+
+    Answering(const Exits<T>& rule, const Call& call, const Ledger& to)
+        : exits(rule), ledger(to), last(call.at_end == AtEnd::answer ? call.n_stages - 1 : -1) {}
+
+    // The answer to a row with this estimate, a number or a judgement, after stage t; kPending if it stays.
+    template <class Estimate>
+    Answer answer(const Estimate& z, int t) const {
+        const Answer found = exits.answer(z, t);
+        return found.status == Status::pending && t == last ? exits.last_answer(z) : found;
+    }
+    // Writes it down. Whether the row stays.
+    template <class Estimate>
+    bool stays(std::int64_t at, int t, const Estimate& z) const {
+        const Answer found = answer(z, t);
+        if (found.status == Status::pending) return true;
+        ledger.write(at, found, t);
+        return false;
+    }
+    void refuse(std::int64_t at) const { ledger.write(at, kNotFinite, static_cast<int>(exits.high.size())); }
+};
+
+// Writes estimates down. Every row stays.
+template <class T>
+struct Tracing {
+    const Trace& trace;
+    int n_stages;
+
+    bool stays(std::int64_t at, int t, T z) const {
+        static_cast<T*>(trace.scores)[at * n_stages + t] = z;
+        return true;
+    }
+    bool stays(std::int64_t at, int t, const Judgement<T>& z) const {
+        trace.codes[at * n_stages + t] = z.code;
+        static_cast<T*>(trace.confidence)[at * n_stages + t] = z.confidence;
+        return true;
+    }
+    void refuse(std::int64_t at) const {
+        for (int t = 0; t < n_stages; ++t) refuse(at, t);
+    }
+    // The row is not finite at stage t.
+    void refuse(std::int64_t at, int t) const {
+        constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+        if (trace.scores != nullptr) stays(at, t, nan);
+        else stays(at, t, Judgement<T>{0, nan});
+    }
+};
+
+}  // namespace wald
