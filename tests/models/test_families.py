@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from kinds.containers import LAYOUTS
 from kinds.estimators import LINEAR_IN_DISGUISE
@@ -160,6 +160,7 @@ def test_equal_classes_tie_and_the_first_wins(model, n_classes):
     dtype=st.sampled_from(DTYPES),
 )
 def test_sizes(name, n_classes, n_features, top, seed, dtype):
+    assume(n_features > 1 or name != "complement with norm")  # its only weight is 0 / 0
     X, y = counts(n_classes, 40 + 10 * n_classes, n_features, seed, top)
     X = X.astype(dtype)
     with warnings.catch_warnings():
