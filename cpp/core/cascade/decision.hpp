@@ -99,8 +99,8 @@ private:
     }
 
     // `votes` has room for n_classes values. A decision within `error` may be a vote for either class: the label stands
-    // if it wins even though such votes go to all classes but itself. Votes and sums count a decision of 0 for different
-    // classes, so that it is open where sums break ties.
+    // if it wins even though such votes go to all classes but itself. Votes and sums count a decision of 0 for
+    // different classes, so that it is open where sums break ties.
     Answer decide_votes(const double* f, double error, double* votes) const {
         const auto open = [this, error](double decision) {
             return (std::fabs(decision) <= error && error > 0) || (break_ties && decision == 0);

@@ -44,9 +44,8 @@ def made_rows(predictor: Predictor, Z: Source | None) -> Any:
 
 def with_and_without_nan(rows: Any) -> Iterator[Any]:
     """The rows, and then, for models that refuse NaN, the rows with numbers in its place."""
-    yield rows
-    if not sparse.issparse(rows) and np.isnan(rows).any():
-        yield np.nan_to_num(rows)
+    filled = [] if sparse.issparse(rows) or not np.isnan(rows).any() else [np.nan_to_num(rows)]
+    return iter([rows, *filled])
 
 
 def stacked(parts: list[Any]) -> Any:

@@ -39,9 +39,12 @@ def in_turns(
         Of the case.
     n_rows : int
         Rows of each batch.
-    model, wald : callables
+    model : callable
         From a batch to labels.
-    model_batches, wald_batches : sequences of batches
+    model_batches : sequence of batches
+    wald : callable
+        From a batch to labels.
+    wald_batches : sequence of batches
     repeats, report
         As for `median_seconds`.
 
