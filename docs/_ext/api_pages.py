@@ -65,9 +65,10 @@ def resolve(app: Any, env: Any, node: Any, shown: Any) -> Any:
 
 
 def skip(app: Any, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
-    """Leave out what scikit-learn adds to every estimator to route metadata."""
+    """Leave out what scikit-learn adds to every estimator to route metadata, and methods of Python's numbers."""
     inherited = name == "get_metadata_routing" and not thing.__module__.startswith("wald")
-    return True if inherited or re.fullmatch(r"set_\w+_request", name) else None
+    of_int = name in vars(int) and not inspect.isfunction(thing)
+    return True if inherited or of_int or re.fullmatch(r"set_\w+_request", name) else None
 
 
 def _is_function(module: str, name: str) -> bool:

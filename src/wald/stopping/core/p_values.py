@@ -57,7 +57,7 @@ def hoeffding_interval(total: float, n: int, confidence: float) -> tuple[float, 
     --------
     >>> low, high = hoeffding_interval(2.5, 200, 0.95)
     >>> round(low, 4), round(high, 4)
-    (0.0022, 0.0382)
+    (0.0012, 0.0468)
     """
     level = 0.5 * (1.0 - confidence)
 
