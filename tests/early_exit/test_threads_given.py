@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from wald import EarlyExitClassifier
 from wald.early_exit.lossless import FeatureRanges
 from wald.early_exit.predictor import Predictor
+from wald.sources import source_of
 from wald.stopping import Lossless
 
 
@@ -44,7 +45,7 @@ def test_rows_outside_of_the_ranges_take_the_threads_of_the_call(n_threads: int)
     packed = own.model.terms.pack(own.plan.terms, own.plan.surrogates, own.plan.precision)
     predictor = Predictor(own.model, own.plan, own.by_proof, Noting(packed, noted), FeatureRanges.of(own.model, rule))
     drifted = X * np.where(np.arange(12) % 2, 1.0, 5.0)
-    decided = predictor.predict(drifted, n_threads, None)
+    decided = predictor.predict(source_of(drifted), n_threads, None)
     np.testing.assert_array_equal(predictor.labels(decided.codes), fast.predict(drifted))
     assert len(noted) == 2  # all rows, and those whose exits were undone
     assert set(noted) == {n_threads}

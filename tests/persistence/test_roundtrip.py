@@ -120,10 +120,10 @@ def test_ties_are_decided_in_float64_unless_the_estimator_is_there(path):
     wald.save(fast, path)
     without_estimator(path)
     loaded = wald.load(path)
-    codes, stages, _ = twin(fast).predict(source_of(X), 1, None)
+    codes, ledger = twin(fast).predict(source_of(X), 1, None)
     labels, cost = loaded.predict(X, return_cost=True)
     np.testing.assert_array_equal(labels, fast.classes_[codes])
-    np.testing.assert_array_equal(cost, fast.plan_.stage_costs[stages])
+    np.testing.assert_array_equal(cost, fast.plan_.stage_costs[ledger.stages])
     assert [loaded.predict_one(x) for x in X[:200]] == labels[:200].tolist()
     assert (labels != fast.predict(X)).any()  # or this test shows nothing
     np.testing.assert_array_equal(wald.load(path, estimator=fast.estimator_).predict(X), fast.predict(X))

@@ -90,7 +90,7 @@ def test_settings_are_found(parts, rbf):
 def test_nothing_safe_is_no_exit():
     scores = StageScores(full=np.zeros(4, dtype=np.int32), margins=np.ones((4, 1)))
     run = Run(
-        scores, Boundary.upper([0.0], [1.0]), np.array([1.0, 9.0]), -np.ones(4), np.array([0.5, 0.1]), scores.scores
+        scores, Boundary.upper([0.0], [1.0]), np.array([1.0, 9.0]), -np.ones(4), np.array([0.5, 0.1]), scores.margins
     )
     assert run.setting_at_risk(0.1) == np.inf
     assert run.outcome(np.inf).cost.tolist() == [9, 9, 9, 9]

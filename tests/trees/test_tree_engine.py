@@ -265,7 +265,7 @@ def test_a_plan_without_stages_has_nothing_to_trace() -> None:
     model = SimpleNamespace(decision=Labels("sign", 2), tie_margin=0.0, working_precision=lambda dtype: 0.0)
     none = np.zeros(0, dtype=np.int64)
     cascade = terms.pack(none).cascade(model, NO_STAGES, np.zeros(0), np.zeros(0))
-    assert cascade.trace(random_rows(rng, 9, terms.n_features), 1).scores.shape == (9, 0)
+    assert cascade.trace(random_rows(rng, 9, terms.n_features), 1).margins.shape == (9, 0)
 
 
 def arguments(rng: np.random.Generator) -> dict:
