@@ -5,6 +5,6 @@ Scores come in; answers, margins, losses and the words of a promise go out. An o
 
 from .checks import check_output
 from .labels import Labels
-from .output import Output, known_outputs
+from .output import Output
 
-__all__ = ["Labels", "Output", "check_output", "known_outputs"]
+__all__ = ["Labels", "Output", "check_output"]

@@ -13,8 +13,9 @@ from ..codec.writing import TYPE, Arrays, encode_fields, fields_of, text_array
 from ..models import AdditiveModel, families
 from ..models.encoding import decode_terms, encode_terms
 from ..models.plain import terms_for
-from ..outputs import Output, known_outputs
+from ..outputs import Output
 from ..outputs.labels import MOST_CLASSES
+from ..outputs.output import known_outputs
 from ..sources import Schema
 
 LABELS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
