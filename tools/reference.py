@@ -23,7 +23,7 @@ SECTIONS = (
         "wald",
         "EarlyExitClassifier CompiledPlan TreeClassifier Certificate CostModel read_model save load report",
     ),
-    ("How rows were answered", "wald.early_exit", ""),
+    ("How rows were answered", "wald.early_exit", "Answers Status Trace"),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),
     ("A web service", "wald.serving", "create_app Service"),
     ("Clusters", "wald.dask", "predict"),
@@ -101,7 +101,8 @@ SECTIONS = (
     ("What a fitted classifier holds", "wald.plan", "Plan"),
 )
 #: Modules whose names must all be listed; other modules list only the names for users.
-COMPLETE = {module for _, module, _ in SECTIONS} - {"wald.models", "wald.persistence", "wald.plan", "wald.sources"}
+PARTLY = {"wald.early_exit", "wald.models", "wald.persistence", "wald.plan", "wald.sources"}
+COMPLETE = {module for _, module, _ in SECTIONS} - PARTLY
 
 
 def page() -> str:
