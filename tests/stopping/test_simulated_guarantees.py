@@ -252,7 +252,7 @@ def test_the_boldest_of_several_splits(n_splits, valid):
         for _ in range(n_splits):
             order = rng.permutation(n)
             planned, kept = stage_scores.take(order[n_kept:]), stage_scores.take(order[:n_kept])
-            boundary = Boundary.symmetric(0.0, np.quantile(np.abs(planned.scores), 0.9, axis=0))
+            boundary = Boundary.symmetric(0.0, np.quantile(np.abs(planned.margins), 0.9, axis=0))
             certificate = certify(
                 kept,
                 boundary,
@@ -331,4 +331,4 @@ def test_stages_allow_mistakes(kind):
     """With walks that no rule could get wrong, every test here would pass."""
     rows: StageScores = pool(kind)
     assert 0.2 < rows.full.mean() < 0.8
-    assert np.mean((rows.scores[:, 2] > 0) != (rows.full == 1)) > 0.03
+    assert np.mean((rows.margins[:, 2] > 0) != (rows.full == 1)) > 0.03
