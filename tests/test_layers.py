@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 KNOWS = {
     "utils": set(),
     "codec": {"utils"},
-    "outputs": {"codec"},
+    "outputs": {"codec", "utils"},
     "sources": {"utils"},
     "engine": {"outputs", "sources", "utils"},
     "models": {"codec", "engine", "outputs", "sources", "utils"},

@@ -46,7 +46,7 @@ def test_units_keep_what_they_say():
         ),
         (replace(SHARING, members=tuple(m.astype(np.int32) for m in SHARING.members)), "int64"),
         (replace(SHARING, costs=np.array([3.0, np.inf, 4.0])), "finite"),
-        (replace(SHARING, costs=np.array([3.0, 2.0])), "for each unit"),
+        (replace(SHARING, costs=np.array([3.0, 2.0])), "one for each unit"),
         (replace(SHARING, prices=None), "go with prices"),
         (replace(SHARING, prices=np.array([1.0, 2.0, -4.0])), "prices"),
         (replace(SHARING, costs=np.array([3.0, 1.0, 4.0])), "a unit alone"),

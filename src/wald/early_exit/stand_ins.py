@@ -7,6 +7,7 @@ members answer the same rows once, whoever asks. What both make of answers is co
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import partial
@@ -27,7 +28,7 @@ from .predictor import Predictor
 METHODS = ("predict", "predict_proba")
 
 
-class StandIn:
+class StandIn(ABC):
     """An object in place of a member of a vote, with the methods and attributes of its estimator."""
 
     def __init__(self, member: Member) -> None:
@@ -37,9 +38,9 @@ class StandIn:
         own = getattr(self.member.estimator, name)
         return partial(self.answer, name) if name in METHODS else own
 
+    @abstractmethod
     def answer(self, method: str, X: Any) -> NDArray[Any]:
         """What it answers for rows."""
-        raise NotImplementedError
 
 
 class Remembering(StandIn):

@@ -34,8 +34,8 @@ class PlainTerms(Filed):
 
     def __init__(self, inner: Terms) -> None:
         self.inner, self.coef, self.intercept = inner, inner.coef, inner.intercept
-        # of the instance: a file names the family of the inner terms
-        self.family, self.unit_name, self.planning = inner.family, inner.unit_name, Planning()  # type: ignore[misc]
+        self.family, self.unit_name = inner.family, inner.unit_name  # type: ignore[misc]  # of this instance alone
+        self.planning = Planning()  # type: ignore[misc]  # of this instance alone
 
     @property
     def n_features(self) -> int:
@@ -63,5 +63,5 @@ class PlainTerms(Filed):
 
     @classmethod
     def decode(cls, section: Section, n_outputs: int) -> NoReturn:
-        """Not called: a file names the family of the inner terms."""
-        raise NotImplementedError
+        """A file names the family of the inner terms, which decodes them."""
+        raise TypeError("PlainTerms are not in files: a file names the family of the inner terms.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..codec.reading import Section
 from ..codec.writing import encode_fields, fields_of
+from ..utils.clauses import require_clauses
 from .output import Floats, Output, known_outputs
 
 #: Numbers of scores that are made, and the errors with which they are settled.
@@ -36,7 +38,7 @@ def check_output(output: Output, scores: ArrayLike | None = None) -> None:
     Raises
     ------
     AssertionError
-        The message says which clause fails.
+        The message has the clause that fails in brackets.
 
     Examples
     --------
@@ -44,20 +46,15 @@ def check_output(output: Output, scores: ArrayLike | None = None) -> None:
     >>> check_output(Labels("argmax", 3))
     """
     made = _made(output) if scores is None else output.table(scores).astype(np.float64)
-    answers = output.answers(made)
-    assert answers.dtype == np.int32, "answers: must be an int32 array"
-    assert answers.shape == (len(made),), "answers: must have one answer for each row"
-    assert ((answers >= 0) & (answers < output.n_answers)).all(), "answers: must lie from 0 to n_answers - 1"
-    alone = np.concatenate([output.answers(row[None]) for row in made])
-    assert (alone == answers).all(), "answers: a row's answer depends on other rows"
-    _check_margins(output, made)
-    _check_settled(output, made)
-    both = np.arange(output.n_answers, dtype=np.int32)
-    early, full = (grid.ravel() for grid in np.meshgrid(both, both))
-    losses = output.losses(early, full)
-    assert ((losses >= 0) & (losses <= 1)).all(), "losses: must lie from 0 to 1"
-    assert (losses[early == full] == 0).all(), "losses: the same answer must lose nothing"
-    _check_file(output, made)
+    clauses = {
+        "answers": _answers,
+        "judged": _judged,
+        "centre": _centre,
+        "settled": _settled,
+        "losses": _losses,
+        "file": _file,
+    }
+    require_clauses(clauses, type(output).__name__, output, made)
 
 
 def _made(output: Output) -> Floats:
@@ -70,42 +67,73 @@ def _made(output: Output) -> Floats:
     return scores + (centre if centre is not None and np.isfinite(centre) else 0.0)
 
 
-def _check_margins(output: Output, scores: Floats) -> None:
+def _answers(output: Output, scores: Floats) -> Iterator[str]:
+    answers = output.answers(scores)
+    if answers.dtype != np.int32 or answers.shape != (len(scores),):
+        yield f"must be one int32 number for each row, not {answers.dtype} of shape {answers.shape}"
+    if not ((answers >= 0) & (answers < output.n_answers)).all():
+        yield "must lie from 0 to n_answers - 1"
+    if (np.concatenate([output.answers(row[None]) for row in scores]) != answers).any():
+        yield "a row's answer depends on other rows"
+
+
+def _judged(output: Output, scores: Floats) -> Iterator[str]:
     for estimates in (scores, scores.astype(np.float32)):
         answers, margins = output.judged(estimates)
-        assert margins.dtype == estimates.dtype, "judged: margins must have the dtype of the estimates"
-        assert answers.shape == margins.shape == (len(scores),), "judged: must give one answer and margin for each row"
+        if margins.dtype != estimates.dtype or not answers.shape == margins.shape == (len(scores),):
+            yield "must give one answer and one margin for each row, margins in the dtype of the estimates"
         clear = output.distances(estimates) > 0
-        assert (answers[clear] == output.answers(estimates)[clear]).all(), (
-            "judged: an estimate with a clear margin must have the answer of a full score"
-        )
-    assert np.isnan(output.judged(np.full_like(scores[:1], np.nan))[1]).all(), "judged: the margin of NaN must be NaN"
-    if output.centre is not None:
-        assert (output.n_outputs, output.n_answers) in ((1, 1), (1, 2)), "centre: is for one score and two answers"
-        answers, margins = output.judged(scores)
-        assert (margins == scores[:, 0]).all(), "judged: with a centre, the margin must be the estimate itself"
-        off = margins != output.centre
-        assert (answers[off] == (margins > output.centre)[off]).all(), "centre: must part the answers 1 and 0"
+        if (answers != output.answers(estimates))[clear].any():
+            yield "an estimate with a clear margin must have the answer of a full score"
+    if not np.isnan(output.judged(np.full_like(scores[:1], np.nan))[1]).all():
+        yield "the margin of NaN must be NaN"
 
 
-def _check_settled(output: Output, scores: Floats) -> None:
+def _centre(output: Output, scores: Floats) -> Iterator[str]:
+    centre = output.centre
+    if centre is None:
+        return
+    if (output.n_outputs, output.n_answers) not in ((1, 1), (1, 2)):
+        yield "is for one score and two answers"
+    answers, margins = output.judged(scores)
+    if (margins != scores[:, 0]).any():
+        yield "the margin must be the estimate itself"
+    if (answers != (margins > centre))[margins != centre].any():
+        yield "must part the answers 1 and 0"
+
+
+def _settled(output: Output, scores: Floats) -> Iterator[str]:
     rng = np.random.default_rng(1)
     for error in ERRORS:
         answers, sure = output.settled(scores, np.full(len(scores), error))
-        assert (answers[sure] == output.answers(scores)[sure]).all(), "settled: must give the answers of full scores"
+        if (answers != output.answers(scores))[sure].any():
+            yield "must give the answers of full scores"
         for _ in range(20):
             near = scores + error * rng.choice([-1.0, 0.0, 1.0], size=scores.shape)
-            same = output.answers(near) == answers
-            assert same[sure].all(), f"settled: scores within {error:g} of a settled row have another answer"
-    no_bound = output.settled(scores, np.full(len(scores), np.inf))[1]
-    assert not no_bound.any(), "settled: nothing is sure without a bound of the error"
-    assert not output.settled(np.full_like(scores[:1], np.nan), np.zeros(1))[1].any(), "settled: NaN is never sure"
+            if (output.answers(near) != answers)[sure].any():
+                yield f"scores within {error:g} of a settled row have another answer"
+    if output.settled(scores, np.full(len(scores), np.inf))[1].any():
+        yield "nothing is sure without a bound of the error"
+    if output.settled(np.full_like(scores[:1], np.nan), np.zeros(1))[1].any():
+        yield "NaN is never sure"
 
 
-def _check_file(output: Output, scores: Floats) -> None:
+def _losses(output: Output, scores: Floats) -> Iterator[str]:
+    every = np.arange(output.n_answers, dtype=np.int32)
+    early, full = (grid.ravel() for grid in np.meshgrid(every, every))
+    losses = output.losses(early, full)
+    if not ((losses >= 0) & (losses <= 1)).all():
+        yield "must lie from 0 to 1"
+    if losses[early == full].any():
+        yield "the same answer must lose nothing"
+
+
+def _file(output: Output, scores: Floats) -> Iterator[str]:
     kind = type(output)
-    assert known_outputs()[kind.__name__] is kind, "another output has the name of this class"
+    if known_outputs()[kind.__name__] is not kind:
+        yield "another output has the name of this class"
     if is_dataclass(output):
         fields: Any = json.loads(json.dumps(encode_fields(fields_of(output), {}, "output")))
         again = Section(fields, "header.output").made(kind)
-        assert (again.answers(scores) == output.answers(scores)).all(), "a file must give back the same output"
+        if (again.answers(scores) != output.answers(scores)).any():
+            yield "must give back the same output"
