@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.datasets import fetch_flights
 from wald.jobs import Options
 from wald.jobs import run as run_job
@@ -60,9 +60,9 @@ def _mnist(how: Run, folder: Path) -> list[Figure]:
     y = data.y == 0
     model = LogisticRegression(max_iter=1000).fit(data.X[:LINEAR_TRAIN], y[:LINEAR_TRAIN])
     rest = data.X[LINEAR_TRAIN:]
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=RISK, cost="units", n_jobs=THREADS, random_state=0).fit(
-        rest
-    )
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model), risk=RISK, planner=Planner(cost="units"), n_jobs=THREADS, random_state=0
+    ).fit(rest)
     n_rows, figures = how.rows(2_000_000, 80_000), []
     by_score = data.X_test[np.argsort(model.decision_function(data.X_test))]
     for name, rows, group in (

@@ -21,7 +21,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.datasets import fetch_mnist
 
 from .settings import OTHER_SPLIT
@@ -134,7 +134,7 @@ def linear(digit: int | None, other: int | None) -> Linear:
 def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time", risk: float = RISK) -> EarlyExitClassifier:
     """Wrap a model and fit with the parameters of all settings."""
     fast = EarlyExitClassifier(
-        FrozenEstimator(model), risk=risk, confidence=0.95, cost=cost, n_jobs=n_jobs, random_state=0
+        FrozenEstimator(model), risk=risk, confidence=0.95, planner=Planner(cost=cost), n_jobs=n_jobs, random_state=0
     )
     return fast.fit(X)
 

@@ -46,9 +46,8 @@ def rows(classes: int, n: int = 240) -> tuple[Any, Any]:
 
 def early(model: Any, classes: int = 2, **params: Any) -> Any:
     X, y = rows(classes)
-    fast = wald.EarlyExitClassifier(
-        FrozenEstimator(model.fit(X[:40], y[:40])), **{"cost": "units", "random_state": 0} | params
-    )
+    params = {"planner": wald.Planner(cost="units"), "random_state": 0} | params
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model.fit(X[:40], y[:40])), **params)
     fast.fit(X[40:])
     if params["risk"]:  # few rows of stage scores, so that most mutations alter other parts
         compiled = fast.compiled_plan_

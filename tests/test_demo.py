@@ -22,7 +22,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.frozen import FrozenEstimator  # noqa: E402
 
-from wald import EarlyExitClassifier, cli  # noqa: E402
+from wald import EarlyExitClassifier, Planner, cli  # noqa: E402
 from wald.commands.demo.material import Material, load  # noqa: E402
 from wald.commands.demo.measure import Exhibit, measure  # noqa: E402
 from wald.commands.demo.pictures import draw, draw_panel, pick_rows, share_map  # noqa: E402
@@ -58,9 +58,7 @@ def exhibit(which: int, risk: float = 0.01) -> tuple[Exhibit, Material]:
     fast = EarlyExitClassifier(
         FrozenEstimator(model),
         risk=risk,
-        cost="units",
-        certificate_fraction=material.certificate_fraction,
-        n_splits=1,
+        planner=Planner(cost="units", certificate_fraction=material.certificate_fraction, n_splits=1),
         random_state=0,
     ).fit(material.X_fit)
     return measure(task, model, fast, material.X_count), material

@@ -14,9 +14,8 @@ import sys
 import wald.utils.progress
 wald.utils.progress.PATIENCE = float(sys.argv[1])
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 10))
 svc = SVC().fit(X[:400], X[:400, 0] * X[:400, 1] > 0)
@@ -26,7 +25,8 @@ if len(sys.argv) > 2:
             raise KeyError("on purpose")
     svc.__class__ = type("SVC", (Fails,), {"__module__": "sklearn.svm"})
 try:
-    fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0, n_splits=2, cost="units").fit(X[400:])
+    planner = Planner(cost="units", n_splits=2)
+    fast = EarlyExitClassifier(svc, risk=0.05, random_state=0, planner=planner).fit(X[400:])
     print(fast.plan_.q)
 except Exception as error:
     print(type(error).__name__)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands.running import done
+from kinds.parameters import nested
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import wald
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.monitoring import DriftWarning, Monitor
 from wald.online import AttentivePerceptron
 
@@ -32,7 +33,9 @@ FRAME = pd.DataFrame(X, columns=list("abcdef"))
 @pytest.fixture(scope="module")
 def fast() -> EarlyExitClassifier:
     model = LogisticRegression().fit(FRAME[:1000], y[:1000])
-    early = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0).fit(FRAME[1000:7000])
+    early = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, planner=Planner(cost="units"), random_state=0).fit(
+        FRAME[1000:7000]
+    )
     assert not early.plan_.evaluate_all
     return early
 
@@ -117,7 +120,7 @@ def test_news_of_a_monitor_by_itself_name_the_line_that_records() -> None:
 
 
 def frozen(model: Any, **params: Any) -> EarlyExitClassifier:
-    return EarlyExitClassifier(FrozenEstimator(model), random_state=0, **params)
+    return EarlyExitClassifier(FrozenEstimator(model), **nested(random_state=0, **params))
 
 
 def own_class() -> EarlyExitClassifier:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.stopping import Boundary, Budget, StageScores, Walk, q_grid
 
 from .material import Material, Rows
@@ -255,8 +255,7 @@ class LadderPredictor:
         fast = EarlyExitClassifier(
             FrozenEstimator(material.model),
             risk=risk,
-            cost="units",
-            certificate_fraction=LEAST_CERTIFICATE,
+            planner=Planner(cost="units", certificate_fraction=LEAST_CERTIFICATE),
             n_jobs=n_jobs,
             random_state=seed,
         )

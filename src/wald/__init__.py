@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .early_exit import CompiledPlan, EarlyExitClassifier
+    from .early_exit import CompiledPlan, EarlyExitClassifier, Planner
     from .models import TreeClassifier, read_model
     from .persistence import load, save
     from .plan import CostModel
@@ -22,6 +22,7 @@ __all__ = [
     "CompiledPlan",
     "CostModel",
     "EarlyExitClassifier",
+    "Planner",
     "TreeClassifier",
     "__version__",
     "load",
@@ -35,6 +36,7 @@ _WHERE = {
     "CompiledPlan": ".early_exit",
     "CostModel": ".plan",
     "EarlyExitClassifier": ".early_exit",
+    "Planner": ".early_exit",
     "TreeClassifier": ".models",
     "load": ".persistence",
     "read_model": ".models",

@@ -46,7 +46,9 @@ def make_case(labels: str = "str", estimator=None, named: bool = True, dtype=np.
     inner = (estimator or LogisticRegression()).fit(given[:500], LABELS[labels][y[:500]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = wald.EarlyExitClassifier(FrozenEstimator(inner), risk=0.05, cost="units", random_state=0)
+        model = wald.EarlyExitClassifier(
+            FrozenEstimator(inner), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+        )
         model.fit(given[500:3000])
     rows = frame[3000:].reset_index(drop=True)
     labels_, cost = model.predict(rows if named else rows.to_numpy(), return_cost=True)

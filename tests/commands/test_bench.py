@@ -78,8 +78,8 @@ def test_runs_alternate() -> None:
 CLASSES = np.array(["no", "yes"])
 
 
-def verdict(protect: Any, n_bad_yes: int, n_bad_no: int, risk: float = 0.01, status: Any = "certified") -> str | None:
-    certificate = Certificate(status, risk, 0.95, protect, q=1.0, strata=(Stratum("rows", 1000, 0),))
+def verdict(about: Any, n_bad_yes: int, n_bad_no: int, risk: float = 0.01, status: Any = "certified") -> str | None:
+    certificate = Certificate(status, risk, 0.95, about, q=1.0, strata=(Stratum("rows", 1000, 0),))
     full = np.repeat(CLASSES, [9000, 1000])
     differs = np.zeros(10_000, dtype=bool)
     differs[:n_bad_no] = True
@@ -99,8 +99,8 @@ def test_a_promise_covers_only_its_own_rows() -> None:
     assert verdict("positive", 0, 9000) is None
     assert verdict("negative", 1000, 0) is None
     assert verdict("all", 30, 0) is None
-    for protect in ("positive", "each"):
-        message = verdict(protect, 30, 0)
+    for about in ("positive", "each"):
+        message = verdict(about, 30, 0)
         assert message is not None
         assert "30 of 1 000 rows that the model calls yes" in message
 

@@ -30,7 +30,9 @@ UNITS = ("--cost", "units", "--risk", 0.05)
 
 def test_the_file_predicts_as_python_does(files: Path, digits: Any) -> None:
     svc = FrozenEstimator(io.load(files / "svc.skops"))
-    fast = wald.EarlyExitClassifier(svc, risk=0.05, cost="units", random_state=0).fit(digits.X_fit)
+    fast = wald.EarlyExitClassifier(svc, risk=0.05, planner=wald.Planner(cost="units"), random_state=0).fit(
+        digits.X_fit
+    )
     loaded = wald.load(files / "svc.wald")
     assert str(loaded.certificate_) == str(fast.certificate_)
     for one, other in zip(
@@ -55,12 +57,21 @@ def test_json(files: Path, tmp_path: Path) -> None:
 
 
 def test_options_reach_the_classifier(files: Path, tmp_path: Path) -> None:
-    words = ("--risk", 0.08, "--confidence", 0.9, "--protect", "each", "--seed", 3, "--cost", "units", "--jobs", 2)
+    words = ("--risk", "each=0.08", "--confidence", 0.9, "--seed", 3, "--cost", "units", "--jobs", 2)
     done("fit", files / "words.skops", files / "fit.npy", "-o", tmp_path / "a.wald", *words)
     fast = wald.load(tmp_path / "a.wald")
-    assert fast.get_params(deep=False) | {"estimator": None} == wald.EarlyExitClassifier(
-        None, risk=0.08, confidence=0.9, protect="each", random_state=3, cost="units", n_jobs=2
-    ).get_params(deep=False)
+    given = fast.get_params()
+    expected = {"risk": {"each": 0.08}, "confidence": 0.9, "random_state": 3, "planner__cost": "units", "n_jobs": 2}
+    others = wald.EarlyExitClassifier(None, planner=wald.Planner()).get_params().keys() - {"estimator", "planner"}
+    assert {name: given[name] for name in expected} == expected
+    assert {name: given[name] for name in others - expected.keys()} == {
+        "feature_costs": None,
+        "feature_groups": None,
+        "planner__rule": "ladder",
+        "planner__order": "greedy",
+        "planner__certificate_fraction": "auto",
+        "planner__n_splits": "auto",
+    }
 
 
 def test_columns_by_name_and_groups(files: Path, tmp_path: Path, digits: Any) -> None:
@@ -123,10 +134,10 @@ def test_training_rows_are_warned_about_in_a_line(files: Path, tmp_path: Path) -
 
 def test_classes_have_risks_of_their_own(files: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.wald"
-    words = ("fit", files / "words.skops", files / "fit.npy", "-o", path, *UNITS, "--protect", "odd=0.08")
-    facts = said(*words, "--protect", "even=0.09")
+    words = ("fit", files / "words.skops", files / "fit.npy", "-o", path, *UNITS, "--risk", "odd=0.08")
+    facts = said(*words, "--risk", "even=0.09")
     fast = wald.load(path)
-    assert fast.protect == {"odd": 0.08, "even": 0.09}
+    assert fast.risk == {"all": 0.05, "odd": 0.08, "even": 0.09}
     assert "bound" not in facts["certificate"]
     assert [s["risk"] for s in facts["certificate"]["strata"]] == [0.05, 0.08, 0.09]
     assert "<= 8 % within class odd" in done("inspect", path).stdout
@@ -136,27 +147,27 @@ def test_classes_have_risks_of_their_own(files: Path, tmp_path: Path) -> None:
 
 def test_labels_that_are_numbers(files: Path, tmp_path: Path) -> None:
     words = ("fit", files / "svc.skops", files / "fit.npy", "-o", tmp_path / "a.wald", "--cost", "units")
-    result = done(*words, "--risk", 0.05, "--protect", "8=0.01", code=1)
+    result = done(*words, "--risk", 0.05, "--risk", "8=0.01", code=1)
     assert "299 certificate rows of class 8 needed" in result.stdout
-    assert wald.load(tmp_path / "a.wald").protect == {8: 0.01}
+    assert wald.load(tmp_path / "a.wald").risk == {"all": 0.05, 8: 0.01}
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["each", "positive"], "takes one of its words"),
-        (["each", "odd=0.1"], "each is not LABEL=RISK"),
-        (["odd=much"], "odd=much is not LABEL=RISK"),
-        (["=0.1"], "=0.1 is not LABEL=RISK"),
+        (["0.1", "0.2"], "names all twice"),
+        (["odd=much"], "odd=much is neither a number nor STRATUM=RISK"),
+        (["=0.1"], "=0.1 is neither a number nor STRATUM=RISK"),
         (["odd=0.1", "odd=0.2"], "names odd twice"),
         (["strange=0.1"], "names strange, which is none of the classes even, odd"),
-        (["odd=2"], "must be a number above 0 and below 1"),
-        (["some"], "protect must be one of"),
+        (["odd=2"], "must be None or a number at least 0 and below 1"),
+        (["odd=0.1"], "says nothing of the rows of class 'even'"),
+        (["some"], "some is neither a number nor STRATUM=RISK"),
     ],
 )
-def test_invalid_values_of_protect(words: list[str], message: str, files: Path, tmp_path: Path) -> None:
-    options = [part for word in words for part in ("--protect", word)]
-    error = refusal("fit", files / "words.skops", files / "fit.npy", "-o", tmp_path / "a.wald", *UNITS, *options)
+def test_invalid_values_of_risk(words: list[str], message: str, files: Path, tmp_path: Path) -> None:
+    options = [part for word in words for part in ("--risk", word)]
+    error = refusal("fit", files / "words.skops", files / "fit.npy", "-o", tmp_path / "a.wald", *options)
     assert message in error
 
 
@@ -269,8 +280,7 @@ def test_rows_that_do_not_fit(files: Path, tmp_path: Path) -> None:
         (("--risk", 2), "risk must be"),
         (("--confidence", 1), "confidence must be"),
         (("--cost", "money"), "cost must be"),
-        (("--protect", "me"), "protect must be"),
-        (("--protect", "positive"), "needs two classes"),
+        (("--risk", "positive=0.1"), "needs two classes"),
         (("--jobs", 0), "--jobs: n_jobs must be"),
         (("--seed", -1), "--seed must be"),
         (("--groups", "writer"), "--groups: "),

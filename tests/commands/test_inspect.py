@@ -49,7 +49,9 @@ def test_shares_and_cost_of_fresh_rows_lie_within_the_printed_limits(tmp_path: P
     X[:, 0] += 4 * np.sign(X[:, 0])
     y = X[:, :5].sum(axis=1) > 0  # most rows are clear from the first feature
     model = LogisticRegression().fit(X[:1000], y[:1000])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0).fit(X[1000:3000])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.02, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[1000:3000])
     plan, n = fast.plan_, fast.compiled_plan_.validation.scores.n_rows
     assert 0 in np.round(plan.reached * n) or plan.reached.min() * n < 10, "no rare stage"
     wald.save(fast, tmp_path / "rare.wald")

@@ -234,7 +234,9 @@ def test_a_model_of_text_columns_is_for_python(tmp_path: Path, digits: Any) -> N
     said = refusal("fit", tmp_path / "pipe.skops", tmp_path / "rows.csv", "-o", tmp_path / "a.wald")
     assert "'columntransformer' (ColumnTransformer)" in said
     assert "the command line takes rows of numbers" in said
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.2, cost="units", random_state=0).fit(frame)
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.2, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(frame)
     wald.save(fast, tmp_path / "pipe.wald", pipeline="skops")
     said = refusal("predict", tmp_path / "pipe.wald", tmp_path / "rows.csv", "-o", "-")
     assert "('kind'): " in said

@@ -37,9 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("texts")
     for name, steps in (("texts", [CountVectorizer()]), ("own", [CountVectorizer(), Same()])):
         model = make_pipeline(*steps, LogisticRegression()).fit(TEXTS[:1000], Y[:1000])
-        fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.1, cost="units", random_state=0).fit(
-            TEXTS[1000:]
-        )
+        fast = wald.EarlyExitClassifier(
+            FrozenEstimator(model), risk=0.1, planner=wald.Planner(cost="units"), random_state=0
+        ).fit(TEXTS[1000:])
         with pytest.warns(UserWarning, match="trusted") if name == "own" else pytest.MonkeyPatch.context():
             wald.save(fast, folder / f"{name}.wald", pipeline="skops")
     (folder / "x.csv").write_text("a,b\n1,2\n")

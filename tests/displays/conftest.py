@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
@@ -26,7 +27,9 @@ def closed_figures() -> Iterator[None]:
 def wrapped(model: Any, digits: Any, **parameters: Any) -> EarlyExitClassifier:
     """A model with early exit, planned for units, so that the plan is the same on every machine."""
     model.fit(digits.X_train, digits.y_train)
-    fast = EarlyExitClassifier(FrozenEstimator(model), cost="units", random_state=0, **{"risk": 0.02, **parameters})
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model), **nested(cost="units", random_state=0, **{"risk": 0.02, **parameters})
+    )
     return fast.fit(digits.X_fit)
 
 
@@ -53,7 +56,7 @@ def kernel_ten(digits: Any) -> EarlyExitClassifier:
 @pytest.fixture(scope="session")
 def one_sided(binary_digits: Any) -> EarlyExitClassifier:
     """Rows may leave as negative only."""
-    return wrapped(LogisticRegression(max_iter=2000), binary_digits, protect="positive", risk=0.05)
+    return wrapped(LogisticRegression(max_iter=2000), binary_digits, risk={"positive": 0.05, "negative": 0})
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.displays import TradeoffDisplay
 from wald.stopping import ConstantBoundary
 
@@ -26,7 +26,7 @@ def test_the_point_in_use_is_what_predict_does(fast: Any, digits: Any) -> None:
     display = TradeoffDisplay.from_estimator(fast, digits.X_test)
     labels, cost = fast.predict(digits.X_test, return_cost=True)
     full = fast.estimator_.predict(digits.X_test)
-    counted = full == 1 if fast.protect == "positive" else np.ones(len(full), dtype=bool)
+    counted = full == 1 if fast.certificate_.about == "positive" else np.ones(len(full), dtype=bool)
     wrong = int(np.count_nonzero((labels != full)[counted]))
     n = int(counted.sum())
     assert display.n_rows == n
@@ -35,7 +35,7 @@ def test_the_point_in_use_is_what_predict_does(fast: Any, digits: Any) -> None:
     exact = binomtest(wrong, n).proportion_ci(0.95, method="exact")
     assert display.interval_in_use == pytest.approx((exact.low, exact.high))
     assert fast.certificate_.status == "certified"
-    assert display.risk == fast.risk
+    assert display.risk == fast.certificate_.risk
     here = np.flatnonzero(np.isclose(display.cost, display.cost_in_use))
     assert display.disagreement_in_use in display.disagreement[here]
 
@@ -168,7 +168,9 @@ def test_names_units_and_kinds_of_rows(digits: Any, binary_digits: Any) -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
     model.fit(binary_digits.X_train, binary_digits.y_train)
     costs = np.linspace(1, 3, 64)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", feature_costs=costs, random_state=0)
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.02, planner=Planner(cost="units"), feature_costs=costs, random_state=0
+    )
     display = TradeoffDisplay.from_estimator(fast.fit(binary_digits.X_fit), digits.X_test.astype(np.float32))
     assert (display.name, display.unit) == ("LogisticRegression", "feature cost")
     assert display.full_cost == pytest.approx(costs.sum())

@@ -1,6 +1,7 @@
 """Fitted models of every kind with their rows; the first 800 rows trained them."""
 
 from kinds.estimators import ALSO_SEVERAL_CLASSES, ALSO_TWO_CLASSES, SEVERAL_CLASSES, TWO_CLASSES
+from kinds.parameters import nested
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
@@ -22,7 +23,7 @@ def make(n=6000, d=20, classes=2, seed=0):
 def wrap(model, X, **params):
     """Early exit for a fitted model, planned for units, so that the plan is the same on every machine."""
     params = {"risk": 0.02, "random_state": 0, "cost": "units"} | params
-    return EarlyExitClassifier(FrozenEstimator(model), **params).fit(X)
+    return EarlyExitClassifier(FrozenEstimator(model), **nested(**params)).fit(X)
 
 
 X2, y2 = make()

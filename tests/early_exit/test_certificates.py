@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.stopping import Certificate, Lossless
 
 # ---- proofs ----------------------------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def test_proofs_are_renewed_and_may_be_relaxed():
 
 def test_groups_are_part_of_the_sentence():
     model, X = MODELS["rbf"]
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, planner=Planner(cost="units"), random_state=0)
     fast.fit(X[1000:5000], groups=np.arange(4000) // 4)
     assert str(fast.certificate_).startswith(
         "disagreement on a random row of a random group <= 5 % with 95 % confidence"
@@ -58,7 +58,7 @@ def test_groups_are_part_of_the_sentence():
 
 def test_measured_classes_have_intervals_that_hold_together():
     model, X = MODELS["one-vs-one"]
-    certificate = wrap(model, X[1000:4000], risk=None, protect="each").certificate_
+    certificate = wrap(model, X[1000:4000], risk={"each": None}).certificate_
     assert len(certificate.intervals) == 4
     assert "one of 4 intervals that hold together with 95 % confidence" in str(certificate)
     assert certificate.verify()
@@ -143,4 +143,4 @@ def test_so_does_fit_where_rows_train_the_estimator():
     with pytest.warns(
         UserWarning, match=r"0\.3 % at best\. Of 4 000 rows given .*, 1 000 serve .*, 2 000 trained the esti"
     ):
-        EarlyExitClassifier(SVC(), cost="units", random_state=0).fit(X, y)
+        EarlyExitClassifier(SVC(), planner=Planner(cost="units"), random_state=0).fit(X, y)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 # Labels come from early exits here, the scores from the whole model: where the two must agree, they differ by design.
 LABELS_ARE_EARLY = {
@@ -28,19 +28,20 @@ TWO_FITS = [
 
 
 def explained(estimator):
-    early = estimator.cost == "units" or (estimator.risk == 0.3 and isinstance(estimator.estimator, Boosting))
+    planned = estimator.planner is not None  # for units
+    early = planned or (estimator.risk == 0.3 and isinstance(estimator.estimator, Boosting))
     checks = LABELS_ARE_EARLY[type(estimator.estimator)] if early else []
     reasons = dict.fromkeys(
         checks, "compares early labels with the full decision_function, or their accuracy at a risk of 0.3"
     )
-    if estimator.risk == 0.3 and estimator.cost == "time":
+    if estimator.risk == 0.3 and not planned:
         reasons |= dict.fromkeys(TWO_FITS, "compares the labels of two fits, whose plans hang on measured times")
     return reasons
 
 
 PLAIN = [EarlyExitClassifier(e, random_state=0) for e in (*ONE_A_FAMILY.values(), LinearSVC())]
 BOLD = [EarlyExitClassifier(e, risk=0.3, confidence=0.5, random_state=0) for e in ONE_A_FAMILY.values()]
-BOLDEST = [clone(e).set_params(cost="units") for e in BOLD]
+BOLDEST = [clone(e).set_params(planner=Planner(cost="units")) for e in BOLD]
 scarce = pytest.mark.filterwarnings("ignore:no early exit")
 rare = pytest.mark.filterwarnings("ignore:The certificate's risk")  # 30 % of 25 rows
 

@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 
 import wald.online
 import wald.structured
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 # ---- texts -----------------------------------------------------------------------------------------------------------
 
@@ -60,7 +60,9 @@ def test_a_column_of_texts_is_read_like_a_list_of_them(kind):
         fast = wrap(model, of(rows[400:1200]), risk=0.05)
         late = of(rows[1200:])
         again = fast.recertify(of(rows[400:1200]), groups=groups)
-        trained = EarlyExitClassifier(clone(model), risk=0.05, cost="units", random_state=0).fit(of(rows), y)
+        trained = EarlyExitClassifier(clone(model), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(
+            of(rows), y
+        )
         yield from (fast.predict(late), fast.predict(of(rows[1200:1201])), fast.predict(of([])))
         yield from (fast.stage_scores(late)[0], fast.looks(late).full, fast.decision_function(late))
         yield from (fast.predict_proba(late), again.predict(late), trained.predict(late), [fast.predict_one(rows[0])])
@@ -74,8 +76,10 @@ def test_a_column_of_texts_is_read_like_a_list_of_them(kind):
 def test_labels_in_a_series_are_taken_by_place():
     order = np.random.default_rng(0).permutation(len(X2))
     frame, labels = FRAME.iloc[order], pd.Series(y2).iloc[order]
-    by_place = EarlyExitClassifier(SVC(), risk=0.05, cost="units", random_state=0).fit(frame, labels.to_numpy())
-    fast = EarlyExitClassifier(SVC(), risk=0.05, cost="units", random_state=0).fit(frame, labels)
+    by_place = EarlyExitClassifier(SVC(), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(
+        frame, labels.to_numpy()
+    )
+    fast = EarlyExitClassifier(SVC(), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(frame, labels)
     np.testing.assert_array_equal(fast.decision_function(FRAME), by_place.decision_function(FRAME))
 
 
@@ -317,7 +321,7 @@ def test_no_rows_at_all_are_refused():
 
 def test_labels_for_a_frozen_model_must_fit_and_are_not_used():
     model = MODELS["rbf"][0]
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, random_state=0, cost="units")
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, random_state=0, planner=Planner(cost="units"))
     labels = fast.fit(X2[1000:5000], 1 - y2[1000:5000]).predict(X2)
     np.testing.assert_array_equal(labels, wrap(model, X2[1000:5000]).predict(X2))
     with pytest.raises(ValueError, match=r"y must have one label for each of the 4000 rows of X\. Got 10\."):
@@ -348,7 +352,7 @@ def test_pickles_keep_the_wrapped_scores(shape):
 
 @pytest.mark.filterwarnings("ignore:no early exit")
 def test_scikit_learns_tools_take_it():
-    fast = EarlyExitClassifier(SVC(), risk=0.05, cost="units", random_state=0)
+    fast = EarlyExitClassifier(SVC(), risk=0.05, planner=Planner(cost="units"), random_state=0)
     assert cross_val_score(fast, FRAME, pd.Series(y2), cv=3).min() > 0.9
     piped = make_pipeline(StandardScaler(), fast).set_output(transform="pandas").fit(FRAME, y2)
     assert piped[-1].feature_names_in_.tolist() == NAMES

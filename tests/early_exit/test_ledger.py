@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from kinds.parameters import nested
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
@@ -27,7 +28,7 @@ MODELS = {
 
 def fitted(model, rows=X[1000:], **options):
     options = {"risk": 0.05, "cost": "units", "random_state": 0, **options}
-    return EarlyExitClassifier(FrozenEstimator(model), **options).fit(rows)
+    return EarlyExitClassifier(FrozenEstimator(model), **nested(**options)).fit(rows)
 
 
 @pytest.fixture(scope="module", params=MODELS)

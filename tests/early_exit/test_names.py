@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier, load, save
+from wald import EarlyExitClassifier, Planner, load, save
 from wald.models import read_model
 from wald.sources import Schema
 
@@ -290,7 +290,9 @@ def test_a_row_of_a_list_is_read_by_position_and_draws_no_warning(risk: float) -
     for steps in ((StandardScaler(),), (SimpleImputer(), StandardScaler())):
         for last in (LogisticRegression(), HistGradientBoostingClassifier(max_iter=5), SVC()):
             model = make_pipeline(*steps, last).fit(X[:300], y[:300])
-            fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(X[300:])
+            fast = EarlyExitClassifier(
+                FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0
+            ).fit(X[300:])
             for row, label in zip(rows[:3].tolist(), fast.predict(X[:3]), strict=True):
                 assert fast.predict_one(row) == fast.predict_one(tuple(row)) == fast.trace(row).label == label
                 if hasattr(fast, "predict_proba"):

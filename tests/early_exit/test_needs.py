@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.plan import CostModel, Plan
 from wald.stopping import Boundary, Budget, Ladder, Lossless, Needs, Qwyc, Rule, Walk, check_stopping_rule
 
@@ -49,7 +50,7 @@ class Twin:
 
 def planned(model: Any, rule: Any, risk: float | None = 0.05, **parameters: Any) -> Plan:
     parameters = {"cost": "units", "random_state": 0} | parameters
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, rule=rule, **parameters)
+    fast = EarlyExitClassifier(FrozenEstimator(model), **nested(risk=risk, rule=rule, **parameters))
     return fast.fit((X2 if model is TREES else X)[1500:]).plan_
 
 
@@ -96,7 +97,7 @@ def test_bounds_stages_and_orders_are_given_to_who_needs_them(rule: Rule, risk: 
 
 def test_ranges_are_compared_with_rows_whoever_names_them() -> None:
     rule = Twin.of(Lossless(low=-30, high=30))
-    fast = EarlyExitClassifier(FrozenEstimator(LINEAR), risk=0, rule=rule, random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(LINEAR), risk=0, planner=Planner(rule=rule), random_state=0)
     rows = np.where(np.arange(20) == 7, 31.0, X[1500:])
     with pytest.raises(ValueError, match=r"column 7, but the rule says that this feature lies in \[-30, 30\]"):
         fast.fit(rows)

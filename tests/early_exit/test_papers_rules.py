@@ -6,12 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from kinds.rules import OF_THE_PAPERS
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.stopping import (
     ConstantBoundary,
     CurvedBoundary,
@@ -29,7 +30,7 @@ def wrap(rule, **params):
         warnings.simplefilter("ignore", OptimisticBoundaryWarning)  # of the raw reflection
         warnings.simplefilter("ignore", DegenerateBoundaryWarning)
         return EarlyExitClassifier(
-            FrozenEstimator(MODEL), rule=rule, order="random", cost="units", random_state=0, **params
+            FrozenEstimator(MODEL), **nested(rule=rule, order="random", cost="units", random_state=0, **params)
         ).fit(X[800:4800])
 
 
@@ -59,7 +60,9 @@ def test_scaled_a_rule_is_certified(rule):
 def test_a_warning_reaches_the_user():
     rule = ConstantBoundary("bridge_simple")
     with pytest.warns(DegenerateBoundaryWarning, match="negative threshold"):
-        EarlyExitClassifier(FrozenEstimator(MODEL), rule=rule, risk=None, order="random", cost="units").fit(X[800:])
+        EarlyExitClassifier(
+            FrozenEstimator(MODEL), planner=Planner(rule=rule, order="random", cost="units"), risk=None
+        ).fit(X[800:])
 
 
 def test_several_classes_are_refused_with_what_to_use_instead():
@@ -67,7 +70,7 @@ def test_several_classes_are_refused_with_what_to_use_instead():
     model = LogisticRegression().fit(Xm[:500], ym[:500])
     for rule in (ConstantBoundary(), CurvedBoundary(), OptimalBoundary()):
         with pytest.raises(ValueError, match=r"for binary models; for several classes use Ladder\(\)"):
-            EarlyExitClassifier(FrozenEstimator(model), rule=rule, risk=None).fit(Xm[500:])
+            EarlyExitClassifier(FrozenEstimator(model), planner=Planner(rule=rule), risk=None).fit(Xm[500:])
 
 
 def test_rows_of_one_class():
@@ -75,7 +78,10 @@ def test_rows_of_one_class():
     positives = X[800:][MODEL.predict(X[800:]) == 1]
     with pytest.warns(DegenerateBoundaryWarning, match="lets no row exit as positive"):
         fast = EarlyExitClassifier(
-            FrozenEstimator(MODEL), rule=ConstantBoundary(), risk=None, order="random", cost="units", random_state=0
+            FrozenEstimator(MODEL),
+            planner=Planner(rule=ConstantBoundary(), order="random", cost="units"),
+            risk=None,
+            random_state=0,
         ).fit(positives)
     labels, cost = fast.predict(X[:500], return_cost=True)
     assert (labels[cost < 20] == 0).all()

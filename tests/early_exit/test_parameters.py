@@ -6,8 +6,8 @@ from early_exit.models import MODELS, X2, X3, make, wrap
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import CostModel, EarlyExitClassifier
-from wald.stopping import Budget, ConstantBoundary
+from wald import CostModel, EarlyExitClassifier, Planner
+from wald.stopping import Budget, ConstantBoundary, Ladder
 
 
 def test_budget_is_kept_by_every_row_and_checked():
@@ -35,19 +35,29 @@ def test_budget_works_where_the_plan_evaluates_everything():
     assert fast.predict(X[5000:], budget=20, return_cost=True)[1].max() <= 20
 
 
-@pytest.mark.parametrize("protect", ["positive", "negative", "each"])
-def test_protect(protect):
+@pytest.mark.parametrize(
+    ("risk", "sides"),
+    [
+        ({"positive": 0.05, "negative": 0}, "negative"),
+        ({"negative": 0.05, "positive": 0}, "positive"),
+        ({1: 0.05, 0: 0}, "negative"),
+        ({"each": 0.05}, "both"),
+    ],
+    ids=str,
+)
+def test_risks_of_classes(risk, sides):
     model, X = MODELS["rbf"]
-    fast = wrap(model, X[1000:5000], protect=protect, risk=0.05)
+    fast = wrap(model, X[1000:5000], risk=risk)
     full = model.predict(X[5000:])
     labels, cost = fast.predict(X[5000:], return_cost=True)
     early = cost < fast.plan_.full_cost
-    if protect != "each":
-        assert set(labels[early]) == {0 if protect == "positive" else 1}
+    if sides != "both":
+        assert set(labels[early]) == {0 if sides == "negative" else 1}
+        assert fast.certificate_.about == ("positive" if sides == "negative" else "negative")
     for label in (0, 1):
         assert np.mean(labels[full == label] != label) <= 0.07
     with pytest.raises(ValueError, match="two classes"):
-        wrap(MODELS["one-vs-one"][0], X3[1000:3000], protect="positive")
+        wrap(MODELS["one-vs-one"][0], X3[1000:3000], risk={"positive": 0.05, "negative": 0})
 
 
 @pytest.mark.parametrize("order", ["greedy", "random", "sorted", "array"])
@@ -55,7 +65,7 @@ def test_protect(protect):
 def test_orders_and_readouts(order, readout):
     model, X = MODELS["logistic"]
     given = np.arange(X.shape[1])[::-1] if order == "array" else order
-    fast = wrap(model, X[1000:5000], order=given, readout=readout, risk=0.05)
+    fast = wrap(model, X[1000:5000], order=given, rule=Ladder(readout=readout), risk=0.05)
     if order == "array":
         np.testing.assert_array_equal(fast.plan_.order, given)
     assert np.mean(fast.predict(X[5000:]) != model.predict(X[5000:])) <= 0.07
@@ -109,7 +119,7 @@ def test_feature_costs_and_groups():
 def test_groups_stay_together_and_certify_one_row_each():
     model, X = MODELS["rbf"]
     groups = np.repeat(np.arange(800), 5)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, random_state=0, cost="units")
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, random_state=0, planner=Planner(cost="units"))
     fast.fit(X[1000:5000], groups=groups)
     assert fast.certificate_.grouped
     assert fast.certificate_.n_rows == 400

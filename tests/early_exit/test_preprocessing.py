@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 pytestmark = pytest.mark.filterwarnings("ignore:no early exit")
 N_TRAIN, N_FIT = 1000, 3000
@@ -68,7 +68,7 @@ def pipeline(kind: str) -> tuple[Any, Any, Any]:
 def test_everything_is_evaluated_and_steps_run_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, X, y = pipeline(kind)
     model.fit(X[:N_TRAIN], y[:N_TRAIN])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="time", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, planner=Planner(cost="time"), random_state=0)
     fast.fit(X[N_TRAIN : N_TRAIN + N_FIT])
     assert fast.plan_.evaluate_all
     fresh = X[N_TRAIN + N_FIT :]

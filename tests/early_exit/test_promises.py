@@ -6,7 +6,7 @@ from early_exit.models import MODELS, make, wrap
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from wald.stopping import Lossless
+from wald.stopping import Ladder, Lossless
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -85,6 +85,6 @@ def test_greedy_regressed_needs_fewer_terms_than_the_papers_way():
     model, X = MODELS["rbf"]
     ours, theirs = (
         wrap(model, X[1000:5000], **kw).predict(X[5000:], return_cost=True)[1].mean()
-        for kw in ({}, {"order": "random", "readout": "partial"})
+        for kw in ({}, {"order": "random", "rule": Ladder(readout="partial")})
     )
     assert ours < theirs / 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -14,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer
 
 import wald
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.inspection.facts import expected_cost, least_costs
 from wald.plan import CostModel
 
@@ -25,7 +26,9 @@ def fitted(*steps: Any) -> EarlyExitClassifier:
     boosted = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
     model = make_pipeline(*steps, boosted) if steps else boosted
     model.fit(X[:1500], Y[:1500])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[1500:5000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(
+        X[1500:5000]
+    )
     assert fast.plan_.early.race is not None
     return fast
 
@@ -76,7 +79,7 @@ PRICED = {"feature_costs": np.ones(20), "cost": CostModel(row=0.0, unit=1.0, rea
 def test_thinned_ladders_keep_the_stage_to_which_sums_reach(order: str) -> None:
     boosted = HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=8, early_stopping=False, random_state=0)
     boosted.fit(X[:1500], Y[:1500] > 1)
-    fast = EarlyExitClassifier(FrozenEstimator(boosted), risk=0.05, order=order, random_state=0, **PRICED)
+    fast = EarlyExitClassifier(FrozenEstimator(boosted), **nested(risk=0.05, order=order, random_state=0, **PRICED))
     fast.fit(X[1500:5000])
     assert np.mean(fast.predict(X[5000:]) != boosted.predict(X[5000:])) < 0.08
 
@@ -84,7 +87,7 @@ def test_thinned_ladders_keep_the_stage_to_which_sums_reach(order: str) -> None:
 @pytest.mark.filterwarnings("ignore:The file holds the terms")
 def test_thinned_ladders_of_forests_are_saved(tmp_path: Path) -> None:
     forest = RandomForestClassifier(40, max_depth=5, random_state=0).fit(X[:1500], Y[:1500])
-    fast = EarlyExitClassifier(FrozenEstimator(forest), risk=0.1, random_state=0, **PRICED).fit(X[1500:5000])
+    fast = EarlyExitClassifier(FrozenEstimator(forest), **nested(risk=0.1, random_state=0, **PRICED)).fit(X[1500:5000])
     wald.save(fast, tmp_path / "fast.wald")
     loaded = wald.load(tmp_path / "fast.wald")
     answers = (model.predict(X[5000:], return_cost=True) for model in (fast, loaded))

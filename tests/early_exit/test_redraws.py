@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from scipy import stats
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.plan import CostModel
 
 REDRAWS = 200
@@ -49,16 +50,19 @@ class Setting:
 
     def rates(self, wrong: np.ndarray) -> list[tuple[float, float]]:
         """Each promise, and its true rate."""
-        protect, risk = self.params.get("protect", "all"), self.params["risk"]
+        risk = self.params["risk"]
         if self.groups is not None:
             shares = np.bincount(self.groups, wrong) / np.bincount(self.groups)
             return [(risk, float(shares.mean()))]
-        if protect == "each":
-            return [(risk, float(wrong[self.labels == label].mean())) for label in np.unique(self.labels)]
-        if isinstance(protect, dict):
-            named = [(limit, float(wrong[self.labels == label].mean())) for label, limit in protect.items()]
-            return [(risk, float(wrong.mean())), *named]
-        return [(risk, float(wrong.mean()))]
+        if not isinstance(risk, dict):
+            return [(risk, float(wrong.mean()))]
+        by_class = {label: float(wrong[self.labels == label].mean()) for label in np.unique(self.labels).tolist()}
+        named = [(limit, by_class[label]) for label, limit in risk.items() if label in by_class]
+        others = (
+            [(risk["each"], rate) for label, rate in by_class.items() if label not in risk] if "each" in risk else []
+        )
+        overall = [(risk["all"], float(wrong.mean()))] if "all" in risk else []
+        return overall + named + others
 
 
 def card(classes: int = 2, seed: int = 0) -> tuple[Any, np.ndarray]:
@@ -93,8 +97,9 @@ def settings() -> dict[str, Setting]:
         "ties of three classes": Setting(*card(3, seed=2), promised),
         "few values, kernel": Setting(SVC(C=3).fit(survey[:300], y[:300]), survey, promised),
         "tiny units": Setting(SVC(gamma=0.1 / 1e-6).fit(tiny[:300], y[:300]), tiny, promised),
-        "rare class, each": Setting(rare, rare_X, promised | {"protect": "each", "risk": 0.2}, n_rows=1500),
-        "rare class, named": Setting(rare, rare_X, promised | {"protect": {True: 0.2}}, n_rows=1500),
+        "rare class, each": Setting(rare, rare_X, promised | {"risk": {"each": 0.2}}, n_rows=1500),
+        "rare class, named": Setting(rare, rare_X, promised | {"risk": {"all": 0.05, True: 0.2}}, n_rows=1500),
+        "rare class, unequal": Setting(rare, rare_X, promised | {"risk": {"each": 0.05, True: 0.2}}, n_rows=1500),
         "one-vs-one": Setting(SVC().fit(survey[:400], several[:400]), survey, promised),
         "groups": Setting(
             linear, X, promised, n_rows=300, groups=np.unique(np.arange(2000) ** 2 % 211, return_inverse=True)[1]
@@ -109,14 +114,14 @@ def made() -> dict[str, Setting]:
 
 NAMES = [
     *("ties", "ties of three classes", "few values, kernel", "tiny units"),
-    *("rare class, each", "rare class, named", "one-vs-one", "groups"),
+    *("rare class, each", "rare class, named", "rare class, unequal", "one-vs-one", "groups"),
 ]
 
 
 def fitted(setting: Setting, rng: np.random.Generator, **params: Any) -> EarlyExitClassifier:
     rows, groups = setting.draw(rng)
     seed = int(rng.integers(2**31))
-    fast = EarlyExitClassifier(FrozenEstimator(setting.model), cost="units", random_state=seed, **params)
+    fast = EarlyExitClassifier(FrozenEstimator(setting.model), **nested(cost="units", random_state=seed, **params))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return fast.fit(rows, groups=groups)
@@ -164,7 +169,11 @@ def test_plans_that_hardly_pay_exceed_their_risk_no_more_often_than_others(full)
     kept = exceeded = 0
     for seed in range(300):
         fast = EarlyExitClassifier(
-            FrozenEstimator(model), risk=0.05, confidence=0.9, cost=costs, random_state=seed, n_splits=1
+            FrozenEstimator(model),
+            risk=0.05,
+            confidence=0.9,
+            planner=Planner(cost=costs, n_splits=1),
+            random_state=seed,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -9,13 +9,19 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 
-def test_an_estimator_that_is_not_frozen_says_what_to_do():
-    X, y = make(n=500)
-    with pytest.raises(ValueError, match="FrozenEstimator"):
-        EarlyExitClassifier(LogisticRegression().fit(X, y)).fit(X)
+def test_a_fitted_estimator_is_taken_as_it_is_and_another_one_needs_labels():
+    X, y = make(n=3000)
+    model = LogisticRegression().fit(X[:500], y[:500])
+    settings = {"risk": 0.05, "planner": Planner(cost="units"), "random_state": 0}
+    plain, frozen = (EarlyExitClassifier(e, **settings).fit(X[500:]) for e in (model, FrozenEstimator(model)))
+    assert plain.certificate_ == frozen.certificate_
+    assert plain.certificate_.status == "certified"
+    np.testing.assert_array_equal(plain.plan_.order, frozen.plan_.order)
+    np.testing.assert_array_equal(plain.predict(X), frozen.predict(X))
+    np.testing.assert_array_equal(plain.decision_function(X), model.decision_function(X))
     with pytest.raises(ValueError, match="requires y"):
         EarlyExitClassifier(LogisticRegression()).fit(X)
 
@@ -26,14 +32,14 @@ def test_an_estimator_that_is_not_frozen_says_what_to_do():
         ({"risk": 1.0}, "risk must be"),
         ({"risk": -0.1}, "risk must be"),
         ({"risk": "low"}, "risk must be"),
+        ({"risk": True}, "risk must be"),
         ({"confidence": 1.0}, "confidence must be"),
         ({"certificate_fraction": 0.0}, "certificate_fraction must be"),
         ({"order": "best"}, "order must be"),
         ({"order": np.array([0, 0])}, "order must be"),
         ({"order": np.array([99])}, "order must hold unit indices"),
-        ({"readout": "none"}, "readout must be"),
         ({"rule": "wald"}, "rule must be"),
-        ({"protect": "some"}, "protect must be"),
+        ({"risk": {"some": 0.1}}, "risk names 'some', which is none of the classes"),
         ({"cost": "money"}, "cost must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
     ],
@@ -44,6 +50,8 @@ def test_parameters_out_of_range(params, message):
         wrap(model, X[1000:1500], **params)
     with pytest.raises(TypeError, match="rule must be"):
         wrap(model, X[1000:1500], rule=3)
+    with pytest.raises(TypeError, match=r"planner must be None or a wald.Planner. Got str instead"):
+        EarlyExitClassifier(model, planner="units").fit(X[1000:1500])
 
 
 @pytest.mark.parametrize("name", ["rbf", "logistic", "one-vs-one"])

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from kinds.rules import BY_ROWS_ON_MODELS
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -34,6 +35,12 @@ def make(classes=2, n=4000):
 
 X2, y2 = make()
 X3, y3 = make(classes=3)
+# Risks of classes, and the sides to which they let rows leave.
+SIDES = {
+    "negative": {"positive": 0.05, "negative": 0},
+    "positive": {"negative": 0.05, "positive": 0},
+    "both": {"each": 0.05},
+}
 LINEAR = LogisticRegression().fit(X2[:800], y2[:800])
 KERNEL = SVC().fit(X2[:400], y2[:400])
 SEVERAL = LogisticRegression().fit(X3[:800], y3[:800])
@@ -41,7 +48,7 @@ SEVERAL = LogisticRegression().fit(X3[:800], y3[:800])
 
 def wrap(model, X, **params):
     params = {"random_state": 0, "cost": "units"} | params
-    return EarlyExitClassifier(FrozenEstimator(model), **params).fit(X[800:3200])
+    return EarlyExitClassifier(FrozenEstimator(model), **nested(**params)).fit(X[800:3200])
 
 
 @pytest.mark.parametrize("model", [LINEAR, KERNEL], ids=["linear", "kernel"])
@@ -78,18 +85,18 @@ def test_several_classes(rule, risk):
         wrap(SEVERAL, X3, rule=LikelihoodRatio(), risk=risk)
 
 
-@pytest.mark.parametrize("protect", ["positive", "negative", "each"])
+@pytest.mark.parametrize("sides", SIDES)
 @pytest.mark.parametrize(
     "rule", [BY_ROWS_ON_MODELS[0], BY_ROWS_ON_MODELS[3], BY_ROWS_ON_MODELS[5], BY_ROWS_ON_MODELS[8]], ids=repr
 )
-def test_protect(rule, protect):
-    fast = wrap(LINEAR, X2, rule=rule, risk=0.05, protect=protect)
+def test_risks_of_classes(rule, sides):
+    fast = wrap(LINEAR, X2, rule=rule, risk=SIDES[sides])
     labels, cost = fast.predict(X2[3200:], return_cost=True)
     full = LINEAR.predict(X2[3200:])
     early = cost < fast.plan_.full_cost
     assert early.any()
-    if protect != "each":
-        assert set(labels[early]) == {0 if protect == "positive" else 1}
+    if sides != "both":
+        assert set(labels[early]) == {0 if sides == "negative" else 1}
     for label in (0, 1):
         assert np.mean(labels[full == label] != label) <= 0.08
 
@@ -120,7 +127,7 @@ def test_the_order_of_qwyc_goes_with_other_rules_and_needs_two_classes():
 @pytest.mark.parametrize("rule", BY_ROWS_ON_MODELS, ids=repr)
 def test_rules_survive_clone_and_pickle_and_promise_nothing_by_proof(rule):
     fast = wrap(LINEAR, X2, rule=rule, risk=0.05)
-    assert clone(fast).rule == rule
+    assert clone(fast).planner.rule == rule
     again = pickle.loads(pickle.dumps(fast))
     np.testing.assert_array_equal(again.predict(X2), fast.predict(X2))
     with pytest.raises(ValueError, match="certified by proof"):
@@ -139,13 +146,13 @@ def test_a_rule_warns_once_however_many_plans_were_tried_and_where_fit_was_calle
     assert [(w.category, w.filename) for w in caught] == [(OptimisticBoundaryWarning, __file__)]
 
 
-@pytest.mark.parametrize("protect", ["positive", "negative"])
-def test_a_rule_that_contradicts_the_promise_is_refused(protect):
-    for rule in (Qwyc(sides=protect), ConstantBoundary(sides=protect), Margin(sides=protect)):
-        with pytest.raises(ValueError, match="none could leave"):
-            wrap(LINEAR, X2, rule=rule, protect=protect)
+@pytest.mark.parametrize(("sides", "other"), [("positive", "negative"), ("negative", "positive")])
+def test_a_rule_that_contradicts_the_promise_is_refused(sides, other):
+    for rule in (Qwyc(sides=other), ConstantBoundary(sides=other), Margin(sides=other)):
+        with pytest.raises(ValueError, match=f"leave as {sides} only, and sides='{other}'.*none could leave"):
+            wrap(LINEAR, X2, rule=rule, risk=SIDES[sides])
     with pytest.raises(ValueError, match=r"Budget\(.*\) makes every row leave"):
-        wrap(LINEAR, X2, rule=Budget(5), risk=None, protect=protect)
+        wrap(LINEAR, X2, rule=Budget(5), risk={other: None, sides: 0})
 
 
 def test_a_class_is_no_rule():

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 import wald
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 pytestmark = pytest.mark.filterwarnings("ignore:no early exit")
 N_TRAIN, N_FIT, WIDTH = 3000, 2000, 47_832
@@ -42,7 +43,7 @@ def case() -> tuple[Any, Any]:
 @pytest.fixture(scope="module")
 def fast(case: tuple[Any, Any]) -> EarlyExitClassifier:
     model, X = case
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="time", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, planner=Planner(cost="time"), random_state=0)
     return fast.fit(X[N_TRAIN : N_TRAIN + N_FIT])
 
 
@@ -54,7 +55,7 @@ def test_fit_gives_up_before_it_gathers_anything(case: Any, monkeypatch: pytest.
         monkeypatch.setattr(name, never)
     monkeypatch.setattr("wald.early_exit.selection.make_plan", never)
     model, X = case
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="time", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, planner=Planner(cost="time"), random_state=0)
     tracemalloc.start()
     start = time.perf_counter()
     try:
@@ -127,9 +128,11 @@ def test_units_are_planned_where_features_cost_something() -> None:
     y = X @ np.random.default_rng(1).normal(size=2000) > 0
     model = LogisticRegression().fit(X[:1000], y[:1000])
     params = {"risk": 0.05, "cost": "units", "random_state": 0}
-    free = EarlyExitClassifier(FrozenEstimator(model), **params).fit(X[1000:3000])
+    free = EarlyExitClassifier(FrozenEstimator(model), **nested(**params)).fit(X[1000:3000])
     assert free.plan_.n_stages == 0
     np.testing.assert_array_equal(free.predict(X), model.predict(X))
-    fast = EarlyExitClassifier(FrozenEstimator(model), feature_costs=np.ones(2000), **params).fit(X[1000:3000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), **nested(feature_costs=np.ones(2000), **params)).fit(
+        X[1000:3000]
+    )
     assert fast.plan_.n_stages > 0
     assert (fast.predict(X[3000:]) != model.predict(X[3000:])).mean() <= 0.08

@@ -5,10 +5,10 @@ import pytest
 from early_exit.models import MODELS, wrap
 from sklearn.frozen import FrozenEstimator
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.early_exit import selection
 from wald.plan import CostModel, shares_reached
-from wald.stopping import ConstantBoundary, DegenerateBoundaryWarning
+from wald.stopping import ConstantBoundary, DegenerateBoundaryWarning, Ladder
 from wald.stopping.core.binomial import most_disagreements, shared_confidence
 
 
@@ -60,7 +60,7 @@ def test_sizes_of_all_kinds_are_among_those_tried():
 
 @pytest.mark.filterwarnings("ignore:no early exit")
 @pytest.mark.parametrize(
-    "params", [{"protect": "each", "risk": 0.004}, {"risk": None, "readout": "partial"}, {"risk": 0}]
+    "params", [{"risk": {"each": 0.004}}, {"risk": None, "rule": Ladder(readout="partial")}, {"risk": 0}]
 )
 def test_one_split_where_sizes_are_unknown_or_nothing_is_counted(params, planned):
     model, X = MODELS["logistic"]
@@ -93,7 +93,7 @@ def test_the_same_seed_gives_the_same_splits():
 
 def test_groups_are_counted_once():
     model, X = MODELS["logistic"]
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, planner=Planner(cost="units"), random_state=0)
     fast.fit(X[1000:3000], groups=np.repeat(np.arange(500), 4))
     assert fast.certificate_.n_rows == 300
     assert fast.certificate_.n_splits == 2
@@ -142,10 +142,10 @@ def expected(plan, stage_scores):
 def test_rules_warn_of_the_plan_that_is_kept_where_fit_was_called():
     model, X = MODELS["logistic"]
     fast = EarlyExitClassifier(
-        FrozenEstimator(model), rule=ConstantBoundary(kind="bridge_simple"), risk=0.1, n_splits=3
+        FrozenEstimator(model), planner=Planner(rule=ConstantBoundary(kind="bridge_simple"), n_splits=3), risk=0.1
     )
     with pytest.warns(DegenerateBoundaryWarning) as caught:
-        fast.set_params(random_state=0, cost="units").fit(X[1000:3000])
+        fast.set_params(random_state=0, planner__cost="units").fit(X[1000:3000])
     assert len(caught) == 1
     assert caught[0].filename == __file__
 
@@ -164,7 +164,7 @@ def test_plans_know_the_size_of_their_certificate(n_splits, grouped, monkeypatch
     monkeypatch.setattr(selection, "make_plan", lambda *args: sizes.append(args[-1]) or make(*args))
     model, X = MODELS["logistic"]
     groups = np.arange(900) // 3 if grouped else None
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.1, n_splits=n_splits, random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.1, planner=Planner(n_splits=n_splits), random_state=0)
     certificate = fast.fit(X[1000:1900], groups=groups).certificate_
     assert len(sizes) == n_splits
     for size in sizes:

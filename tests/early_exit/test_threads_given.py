@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.early_exit.lossless import FeatureRanges
 from wald.early_exit.predictor import Predictor
 from wald.sources import source_of
@@ -39,7 +39,9 @@ def test_rows_outside_of_the_ranges_take_the_threads_of_the_call(n_threads: int)
     X, y = make_classification(4000, 12, n_informative=3, random_state=0)
     X = np.clip(X, -3, 3)
     model, rule = LogisticRegression().fit(X, y), Lossless(low=-3, high=3)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.001, rule=rule, cost="units", random_state=0).fit(X)
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.001, planner=Planner(rule=rule, cost="units"), random_state=0
+    ).fit(X)
     own, noted = fast.compiled_plan_, []
     assert not own.plan.evaluate_all
     packed = own.model.terms.pack(own.plan.terms, own.plan.surrogates, own.plan.precision)

@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier, _core
+from wald import EarlyExitClassifier, Planner, _core
 
 MODELS: dict[str, Callable[[], Any]] = {
     "linear": lambda: LogisticRegression(),
@@ -43,7 +43,7 @@ def fitted(name: str) -> EarlyExitClassifier:
         return EarlyExitClassifier(
             FrozenEstimator(MODELS[name]().fit(X[:300], y[:300])),
             risk=0.05,
-            cost="units",
+            planner=Planner(cost="units"),
             n_jobs=THREADS,
             random_state=0,
         ).fit(X[300:2300])

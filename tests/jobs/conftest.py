@@ -18,7 +18,9 @@ def case() -> Case:
     pytest.importorskip("pyarrow")
     X, y = make_classification(14_000, 40, n_informative=30, class_sep=2.0, random_state=0)
     linear = LogisticRegression().fit(X[:2000], y[:2000])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(linear), risk=0.05, cost="units", random_state=0).fit(X[2000:8000])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(linear), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[2000:8000])
     return Case(fast, X[8000:], [f"c{i}" for i in range(40)])
 
 

@@ -30,7 +30,7 @@ def test_columns_in_another_order_count_by_position_without_names_and_by_name_wi
     pandas = pytest.importorskip("pandas")
     import wald
 
-    named = wald.EarlyExitClassifier(case.fast.estimator, risk=0.05, cost="units", random_state=0)
+    named = wald.EarlyExitClassifier(case.fast.estimator, risk=0.05, planner=wald.Planner(cost="units"), random_state=0)
     named.fit(pandas.DataFrame(case.rows, columns=case.names))
     save(folder / "f6.parquet", case.rows[:1000, ::-1], case.names[::-1])
     run(named, [str(folder)], tmp_path / "out", model="m", options=WITH_COST)

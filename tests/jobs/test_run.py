@@ -73,7 +73,9 @@ def test_columns_that_no_term_reads_are_not_decoded(tmp_path):
     X = rng.normal(size=(6000, 20))
     y = X[:, 3] + X[:, 7] > 0
     model = lightgbm.LGBMClassifier(n_estimators=20, n_jobs=1, num_leaves=4, verbose=-1).fit(X[:3000], y[:3000])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="units", random_state=0).fit(X[3000:])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.01, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[3000:])
     save(tmp_path / "rows.parquet", X, [f"c{i}" for i in range(20)])
     report = run(fast, [str(tmp_path / "rows.parquet")], tmp_path / "out", model="m", options=WITH_COST)
     same(answers(tmp_path / "out"), fast.predict(X, return_cost=True))
@@ -88,14 +90,18 @@ def test_models_that_read_rows_whole(case, folder, tmp_path, make, risk):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 40))
     model = make().fit(X[:300], X[:300, 0] > 0)
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(X[300:])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=risk, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[300:])
     run(fast, [str(folder)], tmp_path / "out", model="m", options=WITH_COST)
     same(answers(tmp_path / "out"), fast.predict(case.rows, return_cost=True))
 
 
 def test_lossless_plans(case, folder, tmp_path):
     linear = case.fast.estimator_
-    fast = wald.EarlyExitClassifier(FrozenEstimator(linear), risk=0, cost="units", random_state=0).fit(case.rows)
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(linear), risk=0, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(case.rows)
     run(fast, [str(folder)], tmp_path / "out", model="m", options=WITH_COST)
     assert np.array_equal(answers(tmp_path / "out")[0], linear.predict(case.rows))
     same(answers(tmp_path / "out"), fast.predict(case.rows, return_cost=True))

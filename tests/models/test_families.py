@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from wald import EarlyExitClassifier, load, save
+from wald import EarlyExitClassifier, Planner, load, save
 from wald.models import decompose
 
 pytestmark = [
@@ -123,9 +123,13 @@ def test_labels_of_early_exit_are_the_models_own(name, n_classes, dtype, form):
     X = LAYOUTS[form](X.astype(dtype))
     model = copy.deepcopy(LINEAR_IN_DISGUISE[name]).fit(X[:300], y[:300])
     expected = model.predict(X)
-    exact = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(X[300:])
+    exact = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+        X[300:]
+    )
     np.testing.assert_array_equal(exact.predict(X), expected)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[300:])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(
+        X[300:]
+    )
     labels, cost = fast.predict(X, return_cost=True)
     full = cost >= fast.plan_.full_cost
     np.testing.assert_array_equal(labels[full], expected[full])
@@ -343,7 +347,7 @@ def test_files(name, n_classes, tmp_path):
     fast = EarlyExitClassifier(
         FrozenEstimator(copy.deepcopy(LINEAR_IN_DISGUISE[name]).fit(X[:300], y[:300])),
         risk=0.1,
-        cost="units",
+        planner=Planner(cost="units"),
         random_state=0,
     ).fit(X[300:])
     save(fast, tmp_path / "model.wald")
@@ -360,6 +364,8 @@ def test_a_file_holds_no_binarizer(name, tmp_path):
         save(fast, tmp_path / "model.wald")
     bits = (X > 0).astype(np.float64)  # what it says to do
     model = BernoulliNB(binarize=None).fit(bits, y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.1, cost="units", random_state=0).fit(bits)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.1, planner=Planner(cost="units"), random_state=0).fit(
+        bits
+    )
     save(fast, tmp_path / "model.wald")
     np.testing.assert_array_equal(load(tmp_path / "model.wald").predict(bits), fast.predict(bits))

@@ -47,7 +47,9 @@ def test_it_keeps_the_contract(registered, data):
 
 def test_it_goes_all_the_way(registered, data, tmp_path):
     model, X = data
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[500:1400])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[500:1400])
     assert fast.certificate_.status == "certified"
     assert not fast.plan_.evaluate_all
     labels, cost = fast.predict(X[1400:], return_cost=True)
@@ -74,7 +76,9 @@ def test_the_command_line_knows_it(registered, data, tmp_path):
     from commands.running import done, said
 
     model, X = data
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[500:1400])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[500:1400])
     with pytest.warns(UserWarning, match="not the estimator itself"):
         wald.save(fast, tmp_path / "quadratic.wald")
     assert "quadratic model" in done("inspect", tmp_path / "quadratic.wald").stdout
@@ -84,7 +88,9 @@ def test_the_command_line_knows_it(registered, data, tmp_path):
 
 def test_risk_0_gives_the_models_own_labels(registered, data):
     model, X = data
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(X[500:1400])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[500:1400])
     assert np.array_equal(fast.predict(X), model.predict(X))
 
 
@@ -94,7 +100,9 @@ def test_a_pipeline_that_is_not_folded(registered, data):
     steps.fit(X[:500], model.predict(X[:500]))
     read = decompose(steps)
     assert read.preprocessing is not None
-    fast = wald.EarlyExitClassifier(FrozenEstimator(steps), risk=0.05, cost="units", random_state=0).fit(X[500:1400])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(steps), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[500:1400])
     assert (fast.predict(X[1400:]) != steps.predict(X[1400:])).mean() <= 0.1
 
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 
 class Ratio(TransformerMixin, BaseEstimator):
@@ -65,7 +65,9 @@ def test_steps_without_fitted_attributes_are_called(steps, last, risk):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the pipeline's own, while it is fitted
         model = make_pipeline(*STEPS[steps], last).fit(X, X.a > 0)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, random_state=0, cost="units").fit(X[100:])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, random_state=0, planner=Planner(cost="units")).fit(
+        X[100:]
+    )
     own = model.predict(X)
     if risk == 0:
         np.testing.assert_array_equal(fast.predict(X), own)

@@ -25,7 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import wald
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.models import TreeTerms, VoteTerms, check_terms, decompose
 from wald.persistence import FileFormatError, from_bytes, to_bytes
 from wald.stopping import VoteBoundary
@@ -114,7 +114,9 @@ def test_labels_are_the_ensembles_own(kind: str, seed: int) -> None:
             np.testing.assert_array_equal(scores, own.reshape(len(own), -1))
         else:
             np.testing.assert_allclose(scores, own.reshape(len(own), -1), rtol=1e-5, atol=1e-6)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(others[:150])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+        others[:150]
+    )
     for n in (1, 5, 100):
         rows = others[150 : 150 + n]
         np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))
@@ -160,7 +162,7 @@ def test_the_contract_of_terms(fitted) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_answers_are_the_same_in_every_call(fitted, dtype, risk) -> None:
     model, X = fitted
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0)
     fast.fit(X[:2500].astype(dtype))
     rows = X[2500:].astype(dtype)
     labels, cost = fast.predict(rows, return_cost=True)
@@ -216,7 +218,9 @@ def test_a_row_stops_when_the_rest_cannot_overturn_its_lead(n_members: int, n_cl
     weights = 1 + np.arange(n_members) % 3 if weighted else np.ones(n_members, dtype=int)
     members = [(f"s{i}", Slope(i)) for i in range(n_members)]
     model = VotingClassifier(members, weights=weights.tolist() if weighted else None).fit(X, y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(others[:500])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+        others[:500]
+    )
     rows = others[500:1500]
     labels, cost = fast.predict(rows, return_cost=True)
     np.testing.assert_array_equal(labels, model.predict(rows))
@@ -244,7 +248,9 @@ def test_members_that_were_seen_are_not_called_again() -> None:
     model = VotingClassifier([(f"m{i}", kind()) for i, kind in enumerate(kinds)]).fit(
         X + np.arange(300)[:, None] % 3, y
     )
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(others[:500])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+        others[:500]
+    )
     for kind in kinds:
         kind.rows = 0
     fast.predict(others[500:628])  # one block
@@ -255,7 +261,9 @@ def test_a_lossless_plan_without_exits_is_one_call_of_the_ensemble() -> None:
     X, y, others = data()
     kinds = [counting(KNeighborsClassifier) for _ in range(2)]  # two equal members are never decided by one of them
     model = VotingClassifier([(f"m{i}", kind()) for i, kind in enumerate(kinds)], voting="soft").fit(X, y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(others[:500])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+        others[:500]
+    )
     assert fast.plan_.evaluate_all
     for kind in kinds:
         kind.rows = 0
@@ -294,7 +302,9 @@ def test_members_get_the_frames_that_they_were_fitted_on() -> None:
     model = VotingClassifier([("name", by_name), ("all", GaussianNB()), ("svc", SVC())]).fit(frame, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(later[:500])
+        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+            later[:500]
+        )
         np.testing.assert_array_equal(fast.predict(later[500:]), model.predict(later[500:]))
         assert fast.predict_one(others[500]) == model.predict(later[500:501])[0]
 
@@ -305,7 +315,9 @@ def test_sparse_rows(voting: str) -> None:
     X, others = np.abs(np.round(X)), sparse.csc_matrix(np.abs(np.round(others)))
     members = [("nb", MultinomialNB()), ("line", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=4))]
     model = VotingClassifier(members, voting=voting).fit(sparse.csr_matrix(X), y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(others[:500])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+        others[:500]
+    )
     labels = model.predict(others[500:])
     np.testing.assert_array_equal(fast.predict(others[500:]), labels)
     np.testing.assert_array_equal(fast.predict(others[500:505]), labels[:5])
@@ -335,7 +347,9 @@ def test_what_a_member_changes_is_noticed() -> None:
     ):
         members = [*SLOW, ("pipe", make_pipeline(StandardScaler(), LogisticRegression()))]
         model = VotingClassifier(members, weights=[1, 1, 1, 1, 2]).fit(X, y)
-        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(others[:300])
+        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+            others[:300]
+        )
         fast.predict(others[:10])
         change(model)
         with pytest.raises(ValueError, match="after wald read the model"):
@@ -345,7 +359,9 @@ def test_what_a_member_changes_is_noticed() -> None:
 @pytest.mark.filterwarnings("ignore:The certificate's risk")
 def test_a_copy_by_pickle_answers_alike(fitted) -> None:
     model, X = fitted
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[:1000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(
+        X[:1000]
+    )
     again = pickle.loads(pickle.dumps(fast))
     for one, other in zip(
         fast.predict(X[1000:1500], return_cost=True), again.predict(X[1000:1500], return_cost=True), strict=True
@@ -368,14 +384,17 @@ def test_the_rule_of_votes_is_certified(members: str) -> None:
     for order in ("random", "greedy"):
         rule = VoteBoundary(alpha=0.01)
         fast = EarlyExitClassifier(
-            FrozenEstimator(model), risk=0.02, rule=rule, order=order, cost="units", random_state=0
+            FrozenEstimator(model), risk=0.02, planner=Planner(rule=rule, order=order, cost="units"), random_state=0
         )
         labels, cost = fast.fit(plan).predict(rows, return_cost=True)
         assert fast.certificate_.status == "certified"
         assert np.mean(labels != model.predict(rows)) < 0.025
         assert cost.mean() < 22
     published = EarlyExitClassifier(
-        FrozenEstimator(model), risk=None, rule=VoteBoundary(alpha=0.01), order="random", cost="units", random_state=0
+        FrozenEstimator(model),
+        risk=None,
+        planner=Planner(rule=VoteBoundary(alpha=0.01), order="random", cost="units"),
+        random_state=0,
     ).fit(plan)
     assert published.plan_.q == 1
     assert published.predict(rows, return_cost=True)[1].mean() < 22
@@ -385,10 +404,12 @@ def test_the_rule_of_votes_refuses_other_models() -> None:
     X, y, others = data()
     weighted = VotingClassifier(SLOW, weights=[1, 2, 1, 1]).fit(X, y)
     with pytest.raises(ValueError, match="these scores are no means of votes"):
-        EarlyExitClassifier(FrozenEstimator(weighted), rule=VoteBoundary(), risk=0.05).fit(others[:500])
+        EarlyExitClassifier(FrozenEstimator(weighted), planner=Planner(rule=VoteBoundary()), risk=0.05).fit(
+            others[:500]
+        )
     three = VotingClassifier(SLOW).fit(*data(3)[:2])
     with pytest.raises(ValueError, match="is for votes on two classes"):
-        EarlyExitClassifier(FrozenEstimator(three), rule=VoteBoundary(), risk=0.05).fit(others[:500])
+        EarlyExitClassifier(FrozenEstimator(three), planner=Planner(rule=VoteBoundary()), risk=0.05).fit(others[:500])
 
 
 #: Types of scikit-learn that skops does not list.
@@ -404,7 +425,9 @@ TRUSTED = [
 def test_a_file_holds_the_members(fitted, risk: float, tmp_path: Path) -> None:
     pytest.importorskip("skops")
     model, X = fitted
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(X[:1000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0).fit(
+        X[:1000]
+    )
     with pytest.raises(ValueError, match=r"A vote of .* cannot be saved without its estimators.*pipeline='skops'"):
         wald.save(fast, tmp_path / "fast.wald")
     wald.save(fast, tmp_path / "fast.wald", pipeline="skops")
@@ -425,7 +448,9 @@ def test_files_with_other_members_or_without_them_are_refused() -> None:
     raw = []
     for weights in ([1, 2, 1, 1], [1, 1, 2, 1]):
         model = VotingClassifier(SLOW, weights=weights).fit(X, y)
-        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(others[:500])
+        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
+            others[:500]
+        )
         raw.append(taken_apart(to_bytes(fast, pipeline="skops")))
     (header, arrays), (_, other_arrays) = raw
     with pytest.raises(FileFormatError, match="other terms than the file"):

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from kinds.parameters import nested
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
 import wald
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.monitoring import DriftWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -25,24 +25,27 @@ X, y = make_classification(14_000, 6, n_informative=4, class_sep=1.2, weights=[0
 NAMES = [f"f{i}" for i in range(6)]
 MODEL = SVC().fit(X[:1000], y[:1000])
 SERVED = X[9000:]
-PROTECT: dict[str, Any] = {
-    "all": "all",
-    "positive": "positive",
-    "negative": "negative",
-    "each": "each",
-    "dict": {1: 0.2},
+#: Risks of every kind.
+RISKS: dict[str, Any] = {
+    "all": 0.05,
+    "positive": {"positive": 0.05, "negative": 0},
+    "negative": {"negative": 0.05, "positive": 0},
+    "each": {"each": 0.05},
+    "unequal": {0: 0.05, 1: 0.1},
+    "dict": {"all": 0.05, 1: 0.2},
 }
 
 
 def fitted(**params: Any) -> EarlyExitClassifier:
-    groups = params.pop("groups", None)
-    given = {"risk": 0.05, "cost": "units", "audit_rate": 1.0, "random_state": 0} | params
-    return EarlyExitClassifier(FrozenEstimator(MODEL), **given).fit(X[2000:9000], groups=groups)
+    groups, audit_rate = params.pop("groups", None), params.pop("audit_rate", 1.0)
+    given = {"risk": 0.05, "cost": "units", "random_state": 0} | params
+    fast = EarlyExitClassifier(MODEL, **nested(**given)).fit(X[2000:9000], groups=groups)
+    return fast.watched(audit_rate)
 
 
-@pytest.fixture(scope="module", params=PROTECT)
+@pytest.fixture(scope="module", params=RISKS)
 def fast(request: pytest.FixtureRequest) -> EarlyExitClassifier:
-    return fitted(protect=PROTECT[request.param])
+    return fitted(risk=RISKS[request.param])
 
 
 def expected_lines(fast: EarlyExitClassifier, rows: np.ndarray) -> dict[str, tuple[int, int]]:
@@ -109,7 +112,7 @@ def test_copies_clones_and_files_keep_the_lines(fast, tmp_path: Path) -> None:
 
 
 def test_a_new_risk_is_watched_after_recertify() -> None:
-    again = fitted(protect={1: 0.2}).recertify(X[2000:9000], risk=0.1)
+    again = fitted().recertify(X[2000:9000], risk={"all": 0.1, 1: 0.2})
     assert [line.risk for line in again.monitor_.lines] == [0.1, 0.2]
 
 
@@ -117,7 +120,7 @@ def test_where_nothing_is_promised_nothing_breaks() -> None:
     from wald.stopping import ConstantBoundary
 
     rule = ConstantBoundary(delta=0.3)
-    fast = fitted(risk=None, rule=rule, protect="each")
+    fast = fitted(risk={"each": None}, rule=rule)
     fast.predict(SERVED)
     assert [line.risk for line in fast.monitor_.lines] == [None, None]
     assert fast.monitor_.state in ("holding", "doubtful")
@@ -209,8 +212,8 @@ def test_single_rows_have_a_group_too(grouped) -> None:
 def test_records_have_groups_too() -> None:
     frame = pd.DataFrame(X, columns=NAMES)
     model = SVC().fit(frame[:2000], y[:2000])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", audit_rate=1.0, random_state=0)
-    fast.fit(frame[2000:9000], groups=with_groups()[0])
+    fast = EarlyExitClassifier(model, risk=0.05, planner=Planner(cost="units"), random_state=0)
+    fast = fast.fit(frame[2000:9000], groups=with_groups()[0]).watched(1.0)
     records = frame[9000:9020].to_dict("records")
     fast.predict_records(records, groups=np.repeat(np.arange(5), 4))
     fast.predict_one(records[0], group="another")

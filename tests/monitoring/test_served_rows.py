@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import warnings
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from kinds.parameters import nested
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -21,7 +21,7 @@ from sklearn.preprocessing import PowerTransformer
 from sklearn.svm import SVC
 
 import wald
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.monitoring import DriftWarning
 
 X, y = make_classification(14_000, 12, n_informative=6, class_sep=1.4, random_state=0)
@@ -39,8 +39,8 @@ def fitted(request: pytest.FixtureRequest) -> tuple[EarlyExitClassifier, EarlyEx
     """The same plan with and without audits."""
     model = clone(MODELS[request.param]).fit(X[:2000], y[:2000])
     params: dict[str, Any] = {"risk": 0.02, "cost": "units", "random_state": 0}
-    plain = EarlyExitClassifier(FrozenEstimator(model), **params).fit(X[2000:8000])
-    return plain, EarlyExitClassifier(FrozenEstimator(model), audit_rate=0.2, **params).fit(X[2000:8000])
+    plain = EarlyExitClassifier(FrozenEstimator(model), **nested(**params)).fit(X[2000:8000])
+    return plain, plain.watched(0.2)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_answers_are_the_same_and_rows_are_counted(fitted, watching) -> None:
 
 
 def test_all_rows_can_be_audited(watching) -> None:
-    every = copy.copy(watching).set_params(audit_rate=1.0).recertify(X[2000:8000])
+    every = watching.watched(1.0).recertify(X[2000:8000])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DriftWarning)
         labels = every.predict(SERVED)
@@ -118,15 +118,17 @@ def drifted() -> np.ndarray:
 
 def test_broken_promises_end_in_full_evaluation() -> None:
     model = SVC().fit(X[:2000], y[:2000])
-    fast = EarlyExitClassifier(
-        FrozenEstimator(model),
-        risk=0.001,
-        confidence=0.8,
-        audit_rate=0.5,
-        on_broken="full",
-        cost="units",
-        random_state=0,
-    ).fit(X[2000:8000])
+    fast = (
+        EarlyExitClassifier(
+            FrozenEstimator(model),
+            risk=0.001,
+            confidence=0.8,
+            planner=Planner(cost="units"),
+            random_state=0,
+        )
+        .fit(X[2000:8000])
+        .watched(0.5, on_broken="full")
+    )
     fast.monitor_.restore(fast.monitor_.stage_counts, **fast.monitor_.counts() | {"state": "broken"})
     labels, costs = fast.predict(SERVED, return_cost=True)
     np.testing.assert_array_equal(labels, model.predict(SERVED))
@@ -138,8 +140,8 @@ def test_broken_promises_end_in_full_evaluation() -> None:
 
 def test_drifting_rows_are_noticed() -> None:
     model = SVC().fit(X[:2000], y[:2000])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, audit_rate=0.0, cost="units", random_state=0)
-    fast.fit(X[2000:8000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, planner=Planner(cost="units"), random_state=0)
+    fast = fast.fit(X[2000:8000]).watched(0.0)
     with pytest.warns(DriftWarning, match="Served rows are not like those of the certificate"):
         fast.predict(drifted())
     assert fast.monitor_.state == "doubtful"
@@ -150,7 +152,7 @@ def test_records_and_frames_are_counted() -> None:
     names = [f"f{i}" for i in range(12)]
     frame = pd.DataFrame(X, columns=names)
     model = LogisticRegression().fit(frame[:2000], y[:2000])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, audit_rate=0.5, random_state=0).fit(frame[2000:5000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, random_state=0).fit(frame[2000:5000]).watched(0.5)
     fast.predict(frame[5000:6000])
     fast.predict_records(frame[6000:6100].to_dict("records"))
     fast.predict_one(frame.iloc[0].to_dict())
@@ -175,6 +177,6 @@ def test_a_new_certificate_begins_a_new_monitor(watching) -> None:
     ],
 )
 def test_wrong_parameters_are_refused(params: dict[str, Any], error: type[Exception], message: str) -> None:
-    model = LogisticRegression().fit(X[:2000], y[:2000])
+    fast = EarlyExitClassifier(LogisticRegression().fit(X[:2000], y[:2000]), risk=0).fit(X[2000:5000])
     with pytest.raises(error, match=message):
-        EarlyExitClassifier(FrozenEstimator(model), **params).fit(X[2000:5000])
+        fast.watched(**{"audit_rate": 0.1} | params)

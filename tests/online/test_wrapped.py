@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from wald import EarlyExitClassifier, load, save
+from wald import EarlyExitClassifier, Planner, load, save
 from wald.online import (
     AttentiveBoosting,
     AttentivePassiveAggressive,
@@ -57,7 +57,9 @@ def test_rows_at_the_thresholds_of_stumps_are_labelled_as_the_learner_does(learn
 def test_a_learner_behind_a_scaler_leaves_early_within_its_risk(learner):
     X, y = rows(2, np.float64)
     model = make_pipeline(StandardScaler(), learner(max_iter=2, tol=None, random_state=0)).fit(X[:800], y[:800])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[800:2400])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(
+        X[800:2400]
+    )
     labels = fast.predict(X[2400:])
     assert (labels != model.predict(X[2400:])).mean() <= 0.05
 
@@ -69,7 +71,9 @@ def test_files_of_learners(learner, n_classes, tmp_path):
     X, y = rows(n_classes, np.float64)
     model = learner(max_iter=2, tol=None, random_state=0).fit(X[:800], y[:800])
     for risk in (0, 0.05):
-        fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(X[800:2400])
+        fast = EarlyExitClassifier(
+            FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0
+        ).fit(X[800:2400])
         save(fast, tmp_path / "model.wald")
         loaded = [load(tmp_path / "model.wald", estimator=model)]
         if risk:
@@ -119,7 +123,9 @@ def test_a_list_of_hypotheses(risk, average, dtype):
     model.fit(X[:800], y[:800])
     assert (model.coef_ < 0).any()
     assert model.intercept_[0] != 0
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(X[800:2200])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0).fit(
+        X[800:2200]
+    )
     served = X[2200:]
     labels, cost = fast.predict(served, return_cost=True)
     own = model.predict(served)

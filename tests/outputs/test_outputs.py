@@ -12,7 +12,7 @@ from outputs.bands import Band, BandRegression
 from sklearn.frozen import FrozenEstimator
 
 import wald
-from wald import EarlyExitClassifier, cli
+from wald import EarlyExitClassifier, Planner, cli
 from wald.displays import StoppingPathDisplay, TradeoffDisplay
 from wald.outputs import Labels, Output, check_output
 from wald.stopping import Boundary, StageScores, certify, measure
@@ -77,7 +77,7 @@ def rows(n=8000, d=30, seed=0):
 def served():
     X, y = rows()
     model = BandRegression().fit(X[:1000], y[:1000])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, planner=Planner(cost="units"), random_state=0)
     return model, fast.fit(X[1000:6000]), X[6000:]
 
 
@@ -120,7 +120,9 @@ def test_losses_between_0_and_1_are_certified_by_bets(tmp_path):
     X, y = rows(9000)
     cuts = np.linspace(-2, 2, 9)
     model = BandRegression(cuts=tuple(cuts), steps=True).fit(X[:1000], y[:1000])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="units", random_state=0).fit(X[1000:6000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, planner=Planner(cost="units"), random_state=0).fit(
+        X[1000:6000]
+    )
     certificate = fast.certificate_
     assert certificate.status == "certified"
     assert certificate.strata[0].p_value <= 0.05

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from kinds.estimators import SEVERAL_CLASSES, TWO_CLASSES
+from kinds.parameters import nested
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -43,7 +44,7 @@ def wrap(model: Any, X: Any, **params: Any) -> EarlyExitClassifier:
     params = {"risk": 0.05, "random_state": 0, "cost": "units"} | params
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # too few certificate rows, where that is the case
-        return EarlyExitClassifier(FrozenEstimator(model), **params).fit(X)
+        return EarlyExitClassifier(FrozenEstimator(model), **nested(**params)).fit(X)
 
 
 def dense(model: Any, X: Any = X2, y: Any = y2, fit_rows: slice = slice(300, 2300), **params: Any) -> Callable[[], Any]:
@@ -92,10 +93,10 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "imputed logistic": dense(make_pipeline(SimpleImputer(), LogisticRegression()), HOLES),
     "evaluates everything": dense(SVC(), fit_rows=slice(300, 340), risk=0.001),
     "evaluates everything multiclass": dense(SVC(), X3, y3, fit_rows=slice(300, 340), risk=0.001),
-    "each class": dense(SVC(), X3, y3, protect="each", risk=0.1),
-    "classes": dense(SVC(), X3, y3, protect={0: 0.2, 3: 0.15}, risk=0.1),
-    "named class": dense(SVC(), y=np.where(y2, "nein", "ja"), protect={np.str_("nein"): 0.1}),
-    "positives": dense(SVC(), protect="positive"),
+    "each class": dense(SVC(), X3, y3, risk={"each": 0.1}),
+    "classes": dense(SVC(), X3, y3, risk={"all": 0.1, 0: 0.2, 3: 0.15}),
+    "named class": dense(SVC(), y=np.where(y2, "nein", "ja"), risk={"all": 0.05, np.str_("nein"): 0.1}),
+    "positives": dense(SVC(), risk={"positive": 0.05, "negative": 0}),
     "budget": dense(LogisticRegression(), rule=Budget(7), risk=None),
     "constant": dense(LogisticRegression(), rule=ConstantBoundary(delta=0.1, sides="negative"), order="random"),
     "ladder": dense(LogisticRegression(), rule=Ladder("partial")),

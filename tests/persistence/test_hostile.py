@@ -208,14 +208,15 @@ def test_a_proof_needs_thresholds_that_nothing_moves(path):
 
 
 CLASS_RISKS = [
-    ("parameters.protect", [[0]], "protect should be a text or a list of pairs"),
-    ("parameters.protect", [[0, 2.0]], "must be a number above 0 and below 1"),
-    ("parameters.protect", [[0, -1]], "number"),
-    ("parameters.protect", [[9, 0.1]], "none of the classes"),
-    ("parameters.protect", [[[], 0.1]], "protect"),
-    ("parameters.protect", [], "names no class"),
-    ("certificate.protect", "each", "does not follow from its own counts"),
-    ("certificate.protect", "some", "certificate.protect should be one of"),
+    ("parameters.risk", [[0]], "risk should be a number, null or a list of pairs"),
+    ("parameters.risk", [["all", 0.05], [0, 2.0]], "must be None or a number at least 0 and below 1"),
+    ("parameters.risk", [["all", 0.05], [0, -1]], "number"),
+    ("parameters.risk", [["all", 0.05], [9, 0.1]], "none of the classes"),
+    ("parameters.risk", [[[], 0.1]], "risk"),
+    ("parameters.risk", [[0, 0.1]], "says nothing of the rows of class"),
+    ("parameters.risk", [], "names no stratum"),
+    ("certificate.about", "each", "does not follow from its own counts"),
+    ("certificate.about", "some", "certificate.about should be one of"),
 ]
 
 

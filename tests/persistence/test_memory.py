@@ -261,7 +261,9 @@ def texts() -> Any:
     model = FrozenEstimator(SVC(C=10).fit(X[:600], y[:600]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return wald.EarlyExitClassifier(model, risk=0.4, cost="units", random_state=0).fit(X[600:]), X
+        return wald.EarlyExitClassifier(model, risk=0.4, planner=wald.Planner(cost="units"), random_state=0).fit(
+            X[600:]
+        ), X
 
 
 def test_valid_machines_of_texts_load(texts: Any, tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ def some(rows: Any, part: slice) -> Any:
 def made(name: str) -> Any:
     rows, y, model = model_of(name)
     model.fit(some(rows, slice(0, 500)), y[:500])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.2, cost="units", random_state=0)
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.2, planner=wald.Planner(cost="units"), random_state=0
+    )
     return fast.fit(some(rows, slice(500, 1300))), some(rows, slice(1300, 1500))
 
 
@@ -152,7 +154,7 @@ def test_it_is_put_into_files_on_request_only(tmp_path: Path) -> None:
 
 def test_models_that_need_no_archive_get_none() -> None:
     model = FrozenEstimator(make_pipeline(StandardScaler(), SVC()).fit(X[:500], Y[:500]))
-    fast = wald.EarlyExitClassifier(model, risk=0.2, cost="units", random_state=0).fit(X[500:])
+    fast = wald.EarlyExitClassifier(model, risk=0.2, planner=wald.Planner(cost="units"), random_state=0).fit(X[500:])
     assert to_bytes(fast, pipeline="skops") == to_bytes(fast)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.linear_model as linear
+from kinds.parameters import nested
 from persistence.cases import dense, rows
 from persistence.forge import put_together, taken_apart
 from scipy import sparse
@@ -119,7 +120,7 @@ def wrapped(model: Any, **params: Any) -> wald.EarlyExitClassifier:
     params = {"risk": 0.05, "random_state": 0, "cost": "units"} | params
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return wald.EarlyExitClassifier(FrozenEstimator(model), **params).fit(CARD[1000:])
+        return wald.EarlyExitClassifier(FrozenEstimator(model), **nested(**params)).fit(CARD[1000:])
 
 
 def same(one: Any, other: Any) -> None:

@@ -24,7 +24,7 @@ from wald.sources import source_of
 
 terms_only = pytest.mark.filterwarnings("ignore:The file holds the terms")  # of trees, which files hold exactly
 
-PARAMETERS = ("risk", "confidence", "readout", "rule", "protect", "cost", "certificate_fraction", "n_jobs")
+PARAMETERS = ("risk", "confidence", "planner__rule", "planner__cost", "planner__certificate_fraction", "n_jobs")
 
 
 @pytest.fixture

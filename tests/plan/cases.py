@@ -12,6 +12,7 @@ from wald.models import NO_SURROGATES, LinearTerms, Terms, Units
 from wald.plan import CertificateSize, CostModel, Evaluation, Problem, Recipe
 from wald.plan.moments import Moments, gather_moments
 from wald.stopping import Ladder, Walk
+from wald.stopping.core.risks import Promised
 
 
 def correlated(n: int, d: int, seed: int = 0) -> np.ndarray:
@@ -79,9 +80,8 @@ def problem(
         "confidence": np.abs(scores[:, 0]),
         "order": "greedy",
         "rule": Ladder(),
-        "risk": 0.01,
+        "promised": Promised(0.01),
         "certificate_size": CertificateSize(len(validation), 0.5),  # allows about the risk itself
-        "protect": "all",
         "block": 1,
         "stages_at_blocks": False,
         "surrogates": None,

@@ -15,19 +15,24 @@ from wald.plan import CertificateSize, CostModel, boldest, build_plan, shares_re
 from wald.plan.ladder import _ladders
 from wald.plan.recipes import recipes
 from wald.stopping import Boundary, Ladder, StageScores, q_grid
+from wald.stopping.core.risks import Promised, promised
 
 
 @pytest.mark.parametrize("n_certificate", [10_000, 10**7])
-@pytest.mark.parametrize("protect", ["positive", "negative", "each", "all"])
-def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_will_want(protect, n_certificate):
+@pytest.mark.parametrize("about", ["positive", "negative", "each", "all"])
+def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_will_want(about, n_certificate):
     rng = np.random.default_rng(0)
     score = rng.normal(-1.5, 1.0, 20_000)  # positives are rare: of all rows, few can be wrong
     stage_scores = StageScores(full=(score > 0).astype(np.int32), margins=(score + rng.normal(size=20_000))[:, None])
-    boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
+    risk = {about: 0.02}
+    if about in ("positive", "negative"):
+        risk = {"positive": 0, "negative": 0} | risk
+    promise = promised(risk, [0, 1])
+    boundary = Boundary.symmetric([0.0], [1.0]).restricted(promise.sides)
     size = CertificateSize(n_certificate, 0.95)
-    q = boldest(stage_scores, boundary, Ladder(), 0.02, protect, size)
+    q = boldest(stage_scores, boundary, Ladder(), promise, size)
     left = 1.0 - shares_reached(stage_scores, boundary, q, "float64")[-1]
-    kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
+    kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[about]
     masks = [np.ones(20_000, dtype=bool) if code is None else stage_scores.full == code for code in kept]
     sizes = [round(n_certificate * mask.mean()) for mask in masks]
     allowed = [np.flatnonzero(binom.cdf(np.arange(n // 40), n, 0.02) <= 0.05)[-1] / n for n in sizes]
@@ -52,11 +57,11 @@ def subsets(n):
 def expected_cost(recipe, evaluation, keep, task):
     """Cost of a ladder at the boldest scale that the validation rows allow, as in a certificate."""
     some, walk = recipe.subset(list(keep)), evaluation.walk.subset(list(keep))
-    seen, boundary = walk.stage_scores, task.rule.boundary(walk).restricted(task.protect)
+    seen, boundary = walk.stage_scores, task.rule.boundary(walk).restricted(task.promised.sides)
     scale = np.inf
     for q in q_grid(seen, boundary):
         codes, _ = seen.leave(*boundary.thresholds(q, np.float64))
-        if np.mean(codes != seen.full) > task.certificate_size.allowed_share(1.0, task.risk):
+        if np.mean(codes != seen.full) > task.certificate_size.allowed_share(1.0, task.promised.risk):
             break
         scale = q
     _, stage = seen.leave(*boundary.thresholds(scale, np.float64))
@@ -68,7 +73,7 @@ def small_task(seed=0, n=4000, d=9, own=True, **prices):
     rng = np.random.default_rng(seed)
     X, coef = rng.normal(size=(n, d)), np.geomspace(3.0, 0.1, d)[rng.permutation(d)]
     costs = CostModel(**{"row": 0.0, "unit": 1.0, "readout": 0.05, "stage": 0.2, "full": 20.0} | prices)
-    return problem(X, coef, costs, own=own, risk=0.01)
+    return problem(X, coef, costs, own=own, promised=Promised(0.01))
 
 
 def chosen_cost(plan):
@@ -150,8 +155,8 @@ def test_shares_reached_count_the_rows_that_reach_a_stage():
     np.testing.assert_array_equal(shares_reached(none, boundary, 1.0, "float64"), 1.0)
 
 
-@pytest.mark.parametrize("protect", ["all", "positive"])
-def test_only_warnings_of_the_plan_that_is_chosen_are_given(protect, monkeypatch):
+@pytest.mark.parametrize("risk", [0.01, {"positive": 0.01, "negative": 0}], ids=str)
+def test_only_warnings_of_the_plan_that_is_chosen_are_given(risk, monkeypatch):
     task = small_task()
     made = []
 
@@ -162,6 +167,6 @@ def test_only_warnings_of_the_plan_that_is_chosen_are_given(protect, monkeypatch
             return super().boundary(walk)
 
     with pytest.warns(UserWarning, match="stages") as caught:
-        plan = build_plan(replace(task, rule=Loud(), protect=protect))
+        plan = build_plan(replace(task, rule=Loud(), promised=promised(risk, [0, 1])))
     assert len(made) > 1
     assert [str(w.message) for w in caught] == [f"stages {plan.stages.tolist()}"]

@@ -39,8 +39,8 @@ def cases(rows: tuple[Any, Any]) -> dict[str, Case]:
         "multiclass": fitted(SVC(), X3, y3),
         "lossless": fitted(LogisticRegression(), X, y, risk=0),
         "measured": fitted(LogisticRegression(), X, y, risk=None),
-        "positive": fitted(LogisticRegression(), X, y, protect="positive"),
-        "classes": fitted(LogisticRegression(), X, y, protect={1: 0.03}),
+        "positive": fitted(LogisticRegression(), X, y, risk={"positive": 0.05, "negative": 0}),
+        "classes": fitted(LogisticRegression(), X, y, risk={"all": 0.05, 1: 0.03}),
     }
 
 

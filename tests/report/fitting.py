@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from kinds.parameters import nested
 from sklearn.frozen import FrozenEstimator
 
 from wald import EarlyExitClassifier
@@ -22,4 +23,4 @@ def fitted(model: Any, X: Any, y: Any, **options: Any) -> Case:
     """Train on 600 rows, plan and certify on the next 2000, and keep the others."""
     model.fit(X[:600], y[:600])
     options = {"risk": 0.05, "cost": "units", "random_state": 0, **options}
-    return Case(EarlyExitClassifier(FrozenEstimator(model), **options).fit(X[600:2600]), X[2600:])
+    return Case(EarlyExitClassifier(FrozenEstimator(model), **nested(**options)).fit(X[600:2600]), X[2600:])

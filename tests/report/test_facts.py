@@ -125,7 +125,9 @@ def test_texts_are_rows() -> None:
     y = rng.integers(0, 2, 1500)
     texts = [" ".join([words[2 * k + rng.integers(2)], *words[rng.integers(0, 6, 4)]]) for k in y]
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts[:300], y[:300])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.1, cost="units", random_state=0)
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.1, planner=wald.Planner(cost="units"), random_state=0
+    )
     facts = facts_of(Case(fast.fit(texts[300:1200]), texts[1200:]), timed=True)
     assert facts.n_rows == 300
     assert facts.timing

@@ -122,6 +122,6 @@ def test_the_code_of_a_page_runs(
 def test_a_promise_for_a_class_keeps_the_risk_and_the_confidence(rows: Any) -> None:
     case = fitted(LogisticRegression(), *rows, risk=0.04, confidence=0.9)
     page = wald.report(*case, timed=False)
-    (code,) = [code for code in code_of(page) if "protect" in code]
-    assert "risk=0.04, protect={" in code
+    (code,) = [code for code in code_of(page) if '{"all": ' in code]
+    assert 'risk={"all": 0.04, ' in code
     assert "confidence=0.9)" in code

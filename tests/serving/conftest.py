@@ -25,7 +25,9 @@ def rows():
 def fast(rows):
     X, y = rows
     model = LogisticRegression().fit(X[:1000], y[:1000])
-    return wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[1000:5000])
+    return wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[1000:5000])
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +35,9 @@ def named(rows):
     X, y = rows
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
     model = LogisticRegression().fit(frame[:1000], y[:1000])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0)
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    )
     return fast.fit(frame[1000:5000])
 
 

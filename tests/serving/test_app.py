@@ -144,7 +144,9 @@ def test_rows_of_a_pipeline_are_called_what_the_request_calls_them(rows, body, w
     X, y = rows
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
     model = make_pipeline(PolynomialFeatures(2), LogisticRegression(max_iter=2000)).fit(frame[:1000], y[:1000])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0)
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    )
     app = create_app(fast.fit(frame[1000:5000]), batch_window=window)
     app._batcher.seconds = 1.0  # a row is slow, so that it waits for others where it may
     answer = ask(app, "POST", "/predict", json=body)
@@ -246,7 +248,9 @@ def test_stages_are_those_at_which_rows_left(rows):
     """Also where classes that are out of the race make rows of a later stage as cheap as those of an earlier one."""
     X, y = make_classification(4000, 8, n_informative=6, n_classes=4, class_sep=2.0, random_state=0)
     trees = HistGradientBoostingClassifier(max_iter=40, early_stopping=False).fit(X[:1000], y[:1000])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(trees), risk=0.05, cost="units", random_state=0).fit(X[1000:3500])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(trees), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[1000:3500])
     served = X[3500:3700]
     answers = fast.compiled_plan_.predict(served)
     assert (answers.costs != fast.plan_.stage_costs[answers.stages]).any()
@@ -285,7 +289,9 @@ def test_counters_never_fall(fast, named, rows):
 def test_the_lines_of_the_monitor_are_shown(fast, rows):
     X, y = rows
     model = LogisticRegression().fit(X[:1000], y[:1000])
-    early = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, protect={1: 0.1}, cost="units", random_state=0)
+    early = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk={"all": 0.05, 1: 0.1}, planner=wald.Planner(cost="units"), random_state=0
+    )
     app = create_app(early.fit(X[1000:5000]).watched(1.0))
     ask(app, "POST", "/predict", json={"rows": X[5000:5500].tolist()})
     found = figures(app)

@@ -185,7 +185,9 @@ def test_linear_models_with_names_have_probabilities(named, rows):
 def test_models_without_probabilities_say_so(rows):
     X, y = rows
     model = LinearSVC(random_state=0).fit(X[:1000], y[:1000])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[1000:3000])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.05, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[1000:3000])
     got = post(create_app(fast), BODY, "?proba=true")
     assert got.status_code == 400
     assert got.json()["error"] == "proba: the wrapped LinearSVC has no probabilities. Leave it out."

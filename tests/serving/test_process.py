@@ -147,7 +147,9 @@ def test_a_file_that_needs_the_wrapped_model_is_served_with_it(rows, tmp_path):
     io = pytest.importorskip("skops.io")
     X, y = rows
     model = LogisticRegression().fit(X[:1000], y[:1000])
-    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(X[1000:5000])
+    fast = wald.EarlyExitClassifier(
+        FrozenEstimator(model), risk=0, planner=wald.Planner(cost="units"), random_state=0
+    ).fit(X[1000:5000])
     wald.save(fast, tmp_path / "exact.wald")
     without_estimator(tmp_path / "exact.wald")
     io.dump(model, tmp_path / "model.skops")

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.sources import (
     PLAIN,
     ArraySource,
@@ -85,7 +85,9 @@ def test_a_made_up_source_is_predicted():
     check_source(Squares(range(7)))
     rows = np.arange(400) % 40 - 20.0
     model = LogisticRegression().fit(Squares(rows).array(), rows > 3)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.2, cost="units", random_state=0).fit(Squares(rows))
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.2, planner=Planner(cost="units"), random_state=0).fit(
+        Squares(rows)
+    )
     np.testing.assert_array_equal(fast.predict(Squares(rows)), fast.predict(Squares(rows).array()))
     with pytest.raises(ValueError, match="X has 2 features"):
         fast.predict(Squares(rows, 2))

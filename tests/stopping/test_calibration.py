@@ -26,10 +26,10 @@ def rows(n, seed=0, *, dtype=np.float64, digits=None):
     return StageScores(full=(full > 0).astype(np.int32), margins=scores.astype(dtype))
 
 
-def mistakes(stage_scores, boundary, protect, q):
+def mistakes(stage_scores, boundary, sides, q):
     """Number of protected rows that leave early, by the engine's own comparisons."""
-    _, stage = stage_scores.leave(*boundary.restricted(protect).thresholds(q, stage_scores.dtype))
-    return int(np.count_nonzero((stage < stage_scores.n_stages) & (stage_scores.full == (protect == "positive"))))
+    _, stage = stage_scores.leave(*boundary.restricted(sides).thresholds(q, stage_scores.dtype))
+    return int(np.count_nonzero((stage < stage_scores.n_stages) & (stage_scores.full == (sides == "negative"))))
 
 
 @pytest.mark.parametrize(
@@ -61,26 +61,26 @@ def test_ranks_are_those_of_the_definitions(n, delta, confidence):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("protect", ["positive", "negative"])
+@pytest.mark.parametrize("sides", ["negative", "positive"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("digits", [None, 1])
-def test_it_takes_the_least_scale_that_lets_no_more_rows_leave_wrongly(method, protect, dtype, digits):
+def test_it_takes_the_least_scale_that_lets_no_more_rows_leave_wrongly(method, sides, dtype, digits):
     for seed in range(5):
         stage_scores = rows(2000, seed, dtype=dtype, digits=digits)
-        result = calibrate(stage_scores, LADDER, delta=0.02, method=method, protect=protect)
-        n = np.count_nonzero(stage_scores.full == (protect == "positive"))
-        assert (result.n_protected, result.n_rows) == (n, 2000)
+        result = calibrate(stage_scores, LADDER, delta=0.02, method=method, sides=sides)
+        n = np.count_nonzero(stage_scores.full == (sides == "negative"))
+        assert (result.n_protected, result.n_rows, result.sides) == (n, 2000, sides)
         most = allowed_mistakes(method, n if result.conditional else 2000, 0.02, 0.95)
         assert result.k == n - most
-        assert mistakes(stage_scores, LADDER, protect, result.q) <= most
+        assert mistakes(stage_scores, LADDER, sides, result.q) <= most
         bolder = result.q * (1 - 1e-5)
-        assert mistakes(stage_scores, LADDER, protect, bolder) > most
+        assert mistakes(stage_scores, LADDER, sides, bolder) > most
 
 
 def test_crossings_are_the_largest_over_the_stages_on_the_open_sides():
     stage_scores = rows(500)
     by_hand = ((LADDER.low_center - stage_scores.margins) / SD).max(axis=1)
-    np.testing.assert_allclose(crossings(stage_scores, LADDER.restricted("positive")), by_hand)
+    np.testing.assert_allclose(crossings(stage_scores, LADDER.restricted("negative")), by_hand)
     both = np.maximum(by_hand, ((stage_scores.margins - LADDER.high_center) / SD).max(axis=1))
     np.testing.assert_allclose(crossings(stage_scores, LADDER), both)
     for q in (0.5, 1.0, 2.0):
@@ -92,7 +92,7 @@ def test_rows_that_are_never_judged_never_cross():
     nan = StageScores(full=np.ones(400, np.int32), margins=np.full((400, 3), np.nan))
     assert np.isneginf(crossings(nan, LADDER)).all()
     assert calibrate(nan, LADDER, delta=0.01).q == 0.0
-    closed = Boundary.symmetric(np.inf, np.ones(3)).restricted("negative")
+    closed = Boundary.symmetric(np.inf, np.ones(3)).restricted("positive")
     assert calibrate(rows(1000), closed, delta=0.01).q == 0.0
 
 
@@ -170,8 +170,8 @@ def test_groups_count_once():
         ({"delta": float("nan")}, "'delta' parameter of calibrate"),
         ({"confidence": 1.0}, "'confidence' parameter of calibrate"),
         ({"method": "bootstrap"}, "'method' parameter of calibrate"),
-        ({"protect": "all"}, "only one side's mistakes.*calibrate each side for itself"),
-        ({"protect": "each"}, "calibrate needs protect"),
+        ({"sides": "both"}, "only one side's mistakes.*calibrate each side for itself"),
+        ({"sides": "each"}, "calibrate needs sides='negative' or 'positive'"),
     ],
 )
 def test_parameters_are_checked(changes, message):

@@ -37,24 +37,24 @@ SENTENCES = [
         "disagreement <= 0.1 % with 95 % confidence: 5 of 12 000 rows (cheapest of 2 splits)",
     ),
     (
-        certified(3, 900, 0.01, "positives", protect="positive"),
+        certified(3, 900, 0.01, "positives", about="positive"),
         "exits as negative among positives <= 1 % with 95 % confidence: 3 of 900 positives",
     ),
     (
-        certified(3, 900, 0.01, "negatives", protect="negative"),
+        certified(3, 900, 0.01, "negatives", about="negative"),
         "exits as positive among negatives <= 1 % with 95 % confidence: 3 of 900 negatives",
     ),
     (
-        certified(risk=0.01, protect="each", strata=EACH),
+        certified(risk=0.01, about="each", strata=EACH),
         "disagreement within each class <= 1 % with 95 % confidence: 0 of 400 rows of class b",
     ),
     (
-        certified(risk=0.01, protect="classes", strata=CLASSES),
+        certified(risk=0.01, about="classes", strata=CLASSES),
         "disagreement <= 1 %, <= 0.5 % within class fraud, <= 2 % within class b, all with 95 % confidence: "
         "1 of 1 300 rows, 0 of 900 rows of class fraud, 1 of 400 rows of class b",
     ),
     (
-        Certificate("measured", None, 0.95, protect="each", q=1.0, strata=EACH),
+        Certificate("measured", None, 0.95, about="each", q=1.0, strata=EACH),
         "measured disagreement within each class, at worst 0 % (0 % to 1.1 %, one of 2 intervals that hold together "
         "with 95 % confidence), 0 of 400 rows of class b; not a promise",
     ),
@@ -72,17 +72,17 @@ SENTENCES = [
         "at best",
     ),
     (
-        Certificate("too few rows", 0.01, 0.95, protect="each", strata=(*EACH, Stratum("rows of class c", 9, 0))),
+        Certificate("too few rows", 0.01, 0.95, about="each", strata=(*EACH, Stratum("rows of class c", 9, 0))),
         "no early exit: 299 certificate rows of class c needed, 9 given, which can back a risk of 29 % at best",
     ),
     (
-        Certificate("too few rows", 0.01, 0.95, protect="each", strata=(EACH[0], *FEW)),
+        Certificate("too few rows", 0.01, 0.95, about="each", strata=(EACH[0], *FEW)),
         "no early exit: 299 certificate rows of class c needed, 9 given, which can back a risk of 29 % at best; "
         "299 certificate rows of class d needed, 0 given, which can back no risk below 99 %",
     ),
     (
         Certificate(
-            "too few rows", 0.01, 0.95, protect="classes", strata=(CLASSES[0], Stratum("rows of x", 50, 0, 0.05))
+            "too few rows", 0.01, 0.95, about="classes", strata=(CLASSES[0], Stratum("rows of x", 50, 0, 0.05))
         ),
         "no early exit: 59 certificate rows of x needed, 50 given, which can back a risk of 5.9 % at best",
     ),
@@ -105,7 +105,7 @@ def test_it_prints_one_sentence(certificate, sentence):
 
 
 def test_counts_are_summed_over_the_strata():
-    certificate = certified(protect="each", strata=EACH)
+    certificate = certified(about="each", strata=EACH)
     assert (certificate.n_rows, certificate.n_disagreements) == (1300, 1)
     assert certificate.worst == EACH[1]
     assert certificate.rows_needed == 2995
@@ -135,7 +135,7 @@ def test_it_verifies_itself():
         {"confidence": 0.999},
         {"risk": 0.0},
         {"strata": (Stratum("rows", 12_000, 6, risk=0.01),)},
-        {"protect": "classes"},
+        {"about": "classes"},
         {"q": math.inf},
         {"status": "too many disagreements"},
         {"status": "lossless"},
@@ -161,14 +161,14 @@ def test_a_proof_needs_thresholds_that_nothing_moves():
 
 
 def test_classes_with_risks_of_their_own_are_part_of_what_is_checked():
-    certificate = certified(risk=0.01, protect="classes", strata=CLASSES)
+    certificate = certified(risk=0.01, about="classes", strata=CLASSES)
     assert certificate.verify()
     assert (certificate.n_rows, certificate.n_disagreements) == (1300, 1)
     assert [certificate.needed_by(s) for s in CLASSES] == [299, 598, 149]
     loose = dataclasses.replace(CLASSES[1], n_disagreements=2)  # 2 of 900 do not prove 0.5 %
     assert not dataclasses.replace(certificate, strata=(CLASSES[0], loose, CLASSES[2])).verify()
     assert not dataclasses.replace(certificate, strata=CLASSES[:1]).verify()
-    assert not dataclasses.replace(certificate, protect="each").verify()
+    assert not dataclasses.replace(certificate, about="each").verify()
 
 
 @pytest.mark.parametrize("n", [2, 9, 120, 2000, 5000, 123_456])

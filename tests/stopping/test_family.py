@@ -59,7 +59,7 @@ def test_candidates_may_have_other_stages_and_groups_count_once():
         (FAMILY, {"q_grids": [[1.0]]}, "each of the 4 candidates"),
         (FAMILY, {"q_grids": [[1.0]] * 4, "correction": "fixed_sequence"}, "bonferroni"),
         (FAMILY, {"confidence": 1.0}, "'confidence' parameter"),
-        (FAMILY, {"risk": 0.0}, "'risk' parameter"),
+        (FAMILY, {"risk": 0.0}, "'risk' of certify must lie strictly between 0 and 1"),
     ],
 )
 def test_arguments_are_checked(boundaries, kwargs, message):

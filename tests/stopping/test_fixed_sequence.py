@@ -12,7 +12,7 @@ from scipy import stats
 from wald.stopping import Boundary, StageScores, certify, measure, one_row_per_group, q_grid
 from wald.stopping.core.binomial import upper_bound
 from wald.stopping.core.certifying import counts_along
-from wald.stopping.core.class_risks import Line
+from wald.stopping.core.risks import Line
 
 SD = np.array([1.0, 0.5, 0.25])
 LADDER = Boundary.symmetric(0.0, SD)
@@ -41,6 +41,16 @@ def three_classes(n, seed=0):
 
 GRID = q_grid(rows(2000, seed=1), LADDER)
 
+# Promises about all rows, the rows of one of two classes, and of each, with the sides that they leave open.
+SIDES = {"all": "both", "positive": "negative", "negative": "positive", "each": "both"}
+
+
+def bounded(about, risk):
+    """The risk that promises this bound, or measures with None."""
+    if about in ("all", "each"):
+        return {about: risk}
+    return {about: risk, SIDES[about]: 0}
+
 
 def disagreements(stage_scores, boundary, q):
     return int((stage_scores.leave(*boundary.thresholds(q, stage_scores.dtype))[0] != stage_scores.full).sum())
@@ -63,7 +73,7 @@ def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
     boundary = {
         "binary with codes": LADDER,
         "binary": Boundary.symmetric(0.125, [0.5, 0.0, 0.25]),
-        "one side": LADDER.restricted("negative"),
+        "one side": LADDER.restricted("positive"),
         "crossing": Boundary([0.3, 0.2, 0.1], SD, [-0.3, -0.2, -0.1], SD),
         "multiclass": Boundary.upper([0.0, 0.125, 0.25], SD),
     }[kind]
@@ -101,12 +111,12 @@ def test_the_grid_of_meaningless_scores_is_still_a_grid():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("protect", ["all", "positive", "negative"])
-def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
+@pytest.mark.parametrize("about", ["all", "positive", "negative"])
+def test_it_keeps_the_last_scale_before_the_first_failure(dtype, about):
     stage_scores, risk, confidence = rows(4000, dtype=dtype), 0.01, 0.9
-    certificate = certify(stage_scores, LADDER, risk=risk, confidence=confidence, protect=protect, q_grid=GRID)
-    spoken_of = stage_scores if protect == "all" else stage_scores.take(stage_scores.full == (protect == "positive"))
-    boundary = LADDER.restricted(protect)
+    certificate = certify(stage_scores, LADDER, risk=bounded(about, risk), confidence=confidence, q_grid=GRID)
+    spoken_of = stage_scores if about == "all" else stage_scores.take(stage_scores.full == (about == "positive"))
+    boundary = LADDER.restricted(SIDES[about])
     expected = None
     for q in GRID:
         k = disagreements(spoken_of, boundary, q)
@@ -115,6 +125,7 @@ def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
         expected = q, k
     assert (certificate.q, certificate.n_disagreements) == expected
     assert certificate.n_rows == spoken_of.n_rows
+    assert (certificate.about, certificate.risk) == (about, risk)
     assert upper_bound(expected[1], spoken_of.n_rows, confidence) <= risk
     assert certificate.status == "certified"
     assert certificate.verify()
@@ -125,9 +136,7 @@ def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
 )
 def test_each_class_passes_for_itself(stage_scores, classes):
     boundary = LADDER if stage_scores.two_sided else Boundary.upper(0.0, SD)
-    certificate = certify(
-        stage_scores, boundary, risk=0.02, confidence=0.95, protect="each", q_grid=GRID, classes=classes
-    )
+    certificate = certify(stage_scores, boundary, risk={"each": 0.02}, confidence=0.95, q_grid=GRID, classes=classes)
     assert certificate.verify()
     counts = np.bincount(stage_scores.full)
     assert [stratum.n_rows for stratum in certificate.strata] == counts.tolist()
@@ -139,11 +148,44 @@ def test_each_class_passes_for_itself(stage_scores, classes):
     assert certificate.q >= certify(stage_scores, boundary, risk=0.02, confidence=0.95, q_grid=GRID).q
 
 
+def test_classes_pass_with_bounds_of_their_own():
+    stage_scores, boundary = three_classes(6000), Boundary.upper(0.0, SD)
+    given = {"confidence": 0.95, "q_grid": GRID, "classes": list("abc")}
+    alike = certify(stage_scores, boundary, risk={"each": 0.05}, **given)
+    for risk in ({"each": 0.05, "b": 0.01}, {"c": 0.05, "b": 0.01, "a": 0.05}):
+        certificate = certify(stage_scores, boundary, risk=risk, **given)
+        assert (certificate.status, certificate.about, certificate.risk) == ("certified", "each", 0.05)
+        assert certificate.verify()
+        assert [s.name for s in certificate.strata] == [f"rows of class {label}" for label in "abc"]
+        for code, (stratum, bound) in enumerate(zip(certificate.strata, (0.05, 0.01, 0.05), strict=True)):
+            one = stage_scores.take(stage_scores.full == code)
+            assert stratum.risk == bound
+            assert stratum.n_disagreements == disagreements(one, boundary, certificate.q)
+            assert upper_bound(stratum.n_disagreements, stratum.n_rows, 0.95) <= bound
+        assert certificate.q > alike.q
+    assert certify(stage_scores, boundary, risk=dict.fromkeys("abc", 0.05), **given) == alike
+
+
+def test_a_class_of_which_no_row_may_differ_closes_the_other_side_next_to_a_bound_for_all_rows():
+    stage_scores = rows(6000, mean=1.0)
+    certificate = certify(stage_scores, LADDER, risk={"all": 0.02, 0: 0}, confidence=0.95, q_grid=GRID)
+    assert (certificate.status, certificate.about, certificate.n_rows) == ("certified", "all", 6000)
+    codes, stage = stage_scores.leave(*LADDER.restricted("negative").thresholds(certificate.q, np.float64))
+    assert set(codes[stage < 3]) == {0}
+    assert certificate.n_disagreements == np.count_nonzero(codes != stage_scores.full) > 0
+
+
+@pytest.mark.parametrize("word", ["all", "each"])
+def test_a_class_that_is_named_like_other_rows_is_not_guessed(word):
+    given = {"confidence": 0.95, "q_grid": GRID, "classes": [word, "b", "c"]}
+    with pytest.raises(ValueError, match=rf"risk\['{word}'\] may mean the class of this name.*rename the class"):
+        certify(three_classes(900), Boundary.upper(0.0, SD), risk={word: 0.1}, **given)
+    assert certify(three_classes(900), Boundary.upper(0.0, SD), risk=0.1, **given).status == "certified"
+
+
 def test_a_class_without_rows_is_missed():
-    certificate = certify(
-        three_classes(3000), Boundary.upper(0.0, SD), risk=0.01, confidence=0.95, protect="each",
-        q_grid=GRID, classes=list("abcd"),
-    )  # fmt: skip
+    given = {"risk": {"each": 0.01}, "confidence": 0.95, "q_grid": GRID, "classes": list("abcd")}
+    certificate = certify(three_classes(3000), Boundary.upper(0.0, SD), **given)
     needed = "299 certificate rows of class d needed, 0 given, which can back no risk below 99 %"
     assert str(certificate) == f"no early exit: {needed}"
     assert certificate.q == np.inf
@@ -197,11 +239,17 @@ def test_groups_are_what_is_counted():
 
 def test_measuring_uses_the_rule_as_published():
     stage_scores = rows(3000)
-    certificate = measure(stage_scores, LADDER, protect="positive")
+    certificate = measure(stage_scores, LADDER, risk={"positive": None, "negative": 0})
     positives = stage_scores.take(stage_scores.full == 1)
-    k = disagreements(positives, LADDER.restricted("positive"), 1.0)
+    k = disagreements(positives, LADDER.restricted("negative"), 1.0)
     assert (certificate.n_disagreements, certificate.n_rows, certificate.q) == (k, positives.n_rows, 1.0)
     assert certificate.verify()
+
+
+@pytest.mark.parametrize("risk", [0.1, {"each": 0.1}, {"all": 0.1, 1: 0.2}, {"positive": 0.1, "negative": 0}], ids=str)
+def test_measuring_takes_no_bound(risk):
+    with pytest.raises(ValueError, match="measure promises nothing: the bounds in risk are None"):
+        measure(rows(9), LADDER, risk=risk)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +262,20 @@ def test_measuring_uses_the_rule_as_published():
         (rows(9), {"q_grid": [np.inf, 1.0]}, "finite"),
         (rows(9), {"q_grid": []}, "q_grid"),
         (rows(9), {"groups": [1, 2]}, "each of the 9 rows"),
-        (rows(9), {"protect": "both"}, "protect must be one of"),
-        (three_classes(9), {"protect": "positive"}, "for binary models"),
-        (three_classes(9), {"protect": "each"}, "needs classes="),
+        (rows(9), {"risk": None}, "'risk' of certify must lie strictly between 0 and 1"),
+        (rows(9), {"risk": {"each": None}}, "'risk' of certify must lie strictly between 0 and 1"),
+        (rows(9), {"risk": {"each": 0}}, "'risk' of certify must lie strictly between 0 and 1"),
+        (rows(9), {"risk": 1.0}, "certify: risk must be None or a number at least 0 and below 1"),
+        (rows(9), {"risk": {}}, "certify: risk names no stratum"),
+        (rows(9), {"risk": {1: "0.1"}}, r"certify: risk\[1\] must be None or a number"),
+        (rows(9), {"risk": {"all": 0.1, 1: None}}, "promises some strata and measures others"),
+        (rows(9), {"risk": {"all": 0, 1: 0.1}}, r"risk\[\"all\"\] is 0"),
+        (rows(9), {"risk": {"both": 0.1}}, "risk names 'both', which is none of the classes 0, 1"),
+        (rows(9), {"risk": {1: 0.1}}, "says nothing of the rows of class 0"),
+        (three_classes(9), {"risk": {"positive": 0.1, "negative": 0}, "classes": range(3)}, "needs two classes, not 3"),
+        (three_classes(9), {"risk": {"each": 0.1, 2: 0}, "classes": range(3)}, "is 0, which needs two classes, not 3"),
+        (three_classes(9), {"risk": {"each": 0.1}}, "needs classes="),
+        (three_classes(9), {"risk": {"all": 0.1, 1: 0.2}}, "needs classes="),
     ],
 )
 def test_senseless_requests_are_refused(stage_scores, changes, message):
@@ -258,19 +317,19 @@ MOST_VIOLATIONS = 67
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("protect", ["all", "positive", "negative", "each"])
-def test_promises_hold_as_often_as_they_say(protect):
+@pytest.mark.parametrize("about", ["all", "positive", "negative", "each"])
+def test_promises_hold_as_often_as_they_say(about):
     """Calibrations are drawn from a large pool of rows, whose own rates are therefore the true risks."""
     risk, pool, rng = 0.02, rows(100_000, seed=7, mean=1.0), np.random.default_rng(8)
-    boundary = LADDER.restricted(protect)
-    spoken_of = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
+    boundary = LADDER.restricted(SIDES[about])
+    spoken_of = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[about]
     parts = [pool if code is None else pool.take(pool.full == code) for code in spoken_of]
     grid = GRID[(GRID < 8.0) & (GRID > 0.2)]  # the part where something happens
     true_risk = {q: max(disagreements(part, boundary, q) / part.n_rows for part in parts) for q in grid}
     violations = early = 0
     for _ in range(1000):
         stage_scores = pool.take(rng.integers(0, pool.n_rows, size=1500))
-        certificate = certify(stage_scores, LADDER, risk=risk, confidence=0.95, protect=protect, q_grid=grid)
+        certificate = certify(stage_scores, LADDER, risk=bounded(about, risk), confidence=0.95, q_grid=grid)
         early += certificate.q < np.inf
         violations += true_risk.get(certificate.q, 0.0) > risk
     assert early > 900, "a promise that is never made is no test"

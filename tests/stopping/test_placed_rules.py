@@ -50,10 +50,10 @@ def test_more_rows_stay_as_q_grows_beyond_1(rule):
 
 
 @pytest.mark.parametrize("rule", BY_ROWS, ids=repr)
-@pytest.mark.parametrize("protect", ["positive", "negative"])
-def test_what_the_promise_does_not_speak_of_stays_closed(rule, protect):
-    boundary = rule.boundary(noisy_walk(protect=protect))
-    assert np.isinf(boundary.high_center if protect == "positive" else boundary.low_center).all()
+@pytest.mark.parametrize("sides", ["negative", "positive"])
+def test_what_the_promise_does_not_speak_of_stays_closed(rule, sides):
+    boundary = rule.boundary(noisy_walk(sides=sides))
+    assert np.isinf(boundary.high_center if sides == "negative" else boundary.low_center).all()
 
 
 @pytest.mark.parametrize("rule", [r for r in BY_ROWS if r.sides != "both"] + [LikelihoodRatio(alpha=0.0)], ids=repr)

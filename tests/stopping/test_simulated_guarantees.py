@@ -134,21 +134,21 @@ def test_certified_rules(kind, rule):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("protect", ["positive", "negative"])
+@pytest.mark.parametrize("sides", ["negative", "positive"])
 @pytest.mark.parametrize("method", ["conformal", "pac", "crc", "rcps"])
-def test_calibrated_sides(kind, protect, method):
+def test_calibrated_sides(kind, sides, method):
     delta, n, rows = 0.03, 700, pool(kind)
-    boundary = Ladder().boundary(plan(kind)).restricted(protect)
-    is_protected = rows.full == (protect == "positive")
+    boundary = Ladder().boundary(plan(kind)).restricted(sides)
+    is_protected = rows.full == (sides == "negative")
     crossed = np.sort(crossings(rows.take(is_protected), boundary))
     of = is_protected.sum() if method in ("conformal", "pac") else rows.n_rows
     true_risk = np.empty(N_TRIALS)
     for i, stage_scores in enumerate(draws(rows, n, seed=4)):
-        q = calibrate(stage_scores, boundary, delta=delta, method=method, protect=protect).q
+        q = calibrate(stage_scores, boundary, delta=delta, method=method, sides=sides).q
         true_risk[i] = (crossed.size - np.searchsorted(crossed, q, side="right")) / of
     error = true_risk.std() / N_TRIALS**0.5
     if method in ("pac", "rcps"):
-        assert report(f"{kind}, {method}, {protect}", np.count_nonzero(true_risk > delta)) <= MOST_VIOLATIONS
+        assert report(f"{kind}, {method}, {sides}", np.count_nonzero(true_risk > delta)) <= MOST_VIOLATIONS
     else:
         assert true_risk.mean() <= delta + 3 * error
         assert true_risk.mean() >= 0.85 * delta  # and it is not kept by waste

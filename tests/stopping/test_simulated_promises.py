@@ -116,7 +116,7 @@ def test_the_interval_of_the_class_that_came_out_worst(kind):
     assert rates.max() > 0.01
     missed = any_missed = alone = 0
     for stage_scores in draws(kind, 1000, seed=5):
-        certificate = measure(stage_scores, boundary, protect="each", q=q, classes=classes)
+        certificate = measure(stage_scores, boundary, risk={"each": None}, q=q, classes=classes)
         worst = certificate.strata.index(certificate.worst)
         inside = [low <= rate <= high for (low, high), rate in zip(certificate.intervals, rates, strict=True)]
         missed += not inside[worst]
@@ -138,22 +138,27 @@ PROMISES = [
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-@pytest.mark.parametrize(("kind", "protect", "risk"), PROMISES, ids=[kind for kind, *_ in PROMISES])
-def test_classes_keep_their_risks_all_at_once(kind, protect, risk, confidence):
+@pytest.mark.parametrize(("kind", "named", "risk"), PROMISES, ids=[kind for kind, *_ in PROMISES])
+def test_classes_keep_their_risks_all_at_once(kind, named, risk, confidence):
     boundary, grid, truth = family(kind)
     classes = np.arange(len(truth[np.inf][1]))
     broken = made = 0
     for stage_scores in draws(kind, 3000, seed=6):
         certificate = certify(
-            stage_scores, boundary, risk=risk, confidence=confidence, protect=protect, q_grid=grid, classes=classes
+            stage_scores,
+            boundary,
+            risk={"all": risk, **named},
+            confidence=confidence,
+            q_grid=grid,
+            classes=classes,
         )
         if certificate.status != "certified":
             continue
         assert certificate.verify()
         overall, by_class = truth[certificate.q]
-        assert limits_of(certificate) == pytest.approx([risk, *protect.values()])
+        assert limits_of(certificate) == pytest.approx([risk, *named.values()])
         made += 1
-        broken += overall > risk or any(by_class[label] > own for label, own in protect.items())
+        broken += overall > risk or any(by_class[label] > own for label, own in named.items())
     print(f"{kind} at {confidence}: {broken} of {made} promises by class broken")
     assert made > 0.8 * N_TRIALS
     assert broken <= most_broken(confidence)

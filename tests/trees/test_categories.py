@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.models import AdditiveModel, decompose
 from wald.persistence import from_bytes, to_bytes
 
@@ -89,7 +89,9 @@ def check_frames(model: Any, frames: dict[str, Any], own_scores: Any, rows_of_fi
 
 def check_early(model: Any, fit: Any, frame: Any) -> None:
     """Answers of an early exit are the same for one row and many."""
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(fit)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(
+        fit
+    )
     labels, cost = fast.predict(frame, return_cost=True)
     assert cost.mean() < 0.9 * fast.plan_.full_cost
     for n in (1, 5, 100):

@@ -21,7 +21,7 @@ from sklearn.frozen import FrozenEstimator
 from trees.test_categories import fitted_lightgbm, fitted_xgboost, in_ascii, reordered, table, with_columns, with_unseen
 
 import wald
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.models.readers.lightgbm import columns_of_categories
 from wald.persistence import FileFormatError, from_bytes, to_bytes
 
@@ -53,7 +53,7 @@ def made(library: str, risk: float = 0, n_classes: int = 2, seed: int = 0) -> tu
     frame = in_ascii(frame)
     y = y + (np.arange(len(y)) % 5 == 0) * (n_classes - 2)
     model = FITTED[library](frame, y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*rare class")
         return model, fast.fit(frame), in_ascii(table(seed + 1, 400)[0])

@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.models import decompose
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
@@ -81,7 +81,7 @@ def test_lightgbm_rounds_arrays_and_not_frames() -> None:
 def test_a_plan_on_integers_serves_integers() -> None:
     X, y = integers()
     model = lightgbm_model(X, y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(X)
     labels, cost = fast.predict(X, return_cost=True)
     assert np.mean(labels != model.predict(X)) <= 0.08
     for i in range(20):

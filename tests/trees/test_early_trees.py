@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -48,7 +49,7 @@ def fitted(request: pytest.FixtureRequest, n_classes: int) -> tuple[Any, np.ndar
 
 def wrapped(fitted: tuple[Any, np.ndarray], **params: Any) -> EarlyExitClassifier:
     model, X = fitted
-    return EarlyExitClassifier(FrozenEstimator(model), random_state=0, **params).fit(X[:3000])
+    return EarlyExitClassifier(FrozenEstimator(model), **nested(random_state=0, **params)).fit(X[:3000])
 
 
 def test_the_contract_of_terms(fitted) -> None:

@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 
 import wald
-from wald import EarlyExitClassifier, persistence
+from wald import EarlyExitClassifier, Planner, persistence
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")
@@ -235,7 +235,9 @@ def test_files_of_one_class(model: Any, risk: float, tmp_path: Path) -> None:
     """A file holds the label, and no scores; with the estimator it answers everything, and at risk 0 it asks for it."""
     rows = np.abs(X)
     model.fit(rows, np.zeros(len(rows), dtype=int))
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, cost="units", random_state=0).fit(rows)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0).fit(
+        rows
+    )
     wald.save(fast, tmp_path / "model.wald")
     given = wald.load(tmp_path / "model.wald", estimator=model)
     own = np.asarray(model.predict(rows)).ravel()

@@ -13,7 +13,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 
 import wald
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.persistence import FileFormatError
 
 pytestmark = pytest.mark.filterwarnings("ignore:The file holds the terms")
@@ -27,7 +27,7 @@ def fitted(request: pytest.FixtureRequest) -> tuple[EarlyExitClassifier, np.ndar
     model = GradientBoostingClassifier(n_estimators=40, max_depth=5, init="zero", random_state=0).fit(
         X[:1500], y[:1500]
     )
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.03, cost="units", random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.03, planner=Planner(cost="units"), random_state=0)
     return fast.fit(X[1500:8000]), X[8000:]
 
 

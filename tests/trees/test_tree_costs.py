@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -55,7 +56,7 @@ def fitted(request: pytest.FixtureRequest, n_classes: int) -> tuple[Any, np.ndar
 def wrapped(fitted: tuple[Any, np.ndarray], **params: Any) -> EarlyExitClassifier:
     model, X = fitted
     settings = {"risk": 0.05, "cost": "units", "random_state": 0} | params
-    return EarlyExitClassifier(FrozenEstimator(model), **settings).fit(X[:3000])
+    return EarlyExitClassifier(FrozenEstimator(model), **nested(**settings)).fit(X[:3000])
 
 
 def paid(model: Any, units_read: np.ndarray, groups: dict[str, list[int]] | None, prices: Any) -> float:

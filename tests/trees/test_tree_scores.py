@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from scipy import sparse
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -74,7 +75,7 @@ CASES = [(name, k) for name in SERVED for k in (2, 3) if f"({5 - k})" not in nam
 
 def wrapped(model: Any, X: np.ndarray, **params: Any) -> EarlyExitClassifier:
     settings = {"risk": 0.05, "cost": "units", "random_state": 0} | params
-    return EarlyExitClassifier(FrozenEstimator(model), **settings).fit(X)
+    return EarlyExitClassifier(FrozenEstimator(model), **nested(**settings)).fit(X)
 
 
 def answers(model: Any, X: Any) -> dict[str, np.ndarray]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.parameters import nested
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -118,7 +119,7 @@ def test_rows_in_columns_have_two_orders(params: dict[str, Any], orders: int, mo
     build = planning.build_plan
     monkeypatch.setattr(planning, "build_plan", lambda problem: problems.append(problem) or build(problem))
     for rows in (X[1000:], np.asfortranarray(X[1000:])):
-        EarlyExitClassifier(FrozenEstimator(model), **{"risk": 0.05, "random_state": 0} | params).fit(rows)
+        EarlyExitClassifier(FrozenEstimator(model), **nested(**{"risk": 0.05, "random_state": 0} | params)).fit(rows)
     found = [{recipe.order.tobytes() for recipe in recipes(problem)} for problem in problems]
     assert [len(each) for each in found] == [1, orders]
     assert found[0] <= found[1]

@@ -12,7 +12,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.frozen import FrozenEstimator
 
 from wald import EarlyExitClassifier
 from wald.monitoring import DriftWarning
@@ -20,9 +19,8 @@ from wald.monitoring import DriftWarning
 X, y = make_classification(40_000, n_informative=10, class_sep=1.5, random_state=0)
 model = HistGradientBoostingClassifier(max_iter=100, early_stopping=False)
 model.fit(X[:5000], y[:5000])
-fast = EarlyExitClassifier(
-    FrozenEstimator(model), risk=0.02, audit_rate=0.2, random_state=0
-).fit(X[5000:15_000])
+fast = EarlyExitClassifier(model, risk=0.02, random_state=0).fit(X[5000:15_000])
+fast = fast.watched(0.2)
 
 # %%
 # Batches of a thousand rows. From the eleventh on, the rows lie nearer to each other,

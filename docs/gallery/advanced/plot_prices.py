@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 # %%
 # A third of the rows trains the model. The others are few, so new ones are drawn near
@@ -35,7 +35,7 @@ model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:200], y[:20
 fast = EarlyExitClassifier(
     FrozenEstimator(model),
     risk=0.03,
-    cost="units",
+    planner=Planner(cost="units"),
     feature_groups={"errors": range(10, 20), "worst": range(20, 30)},
     feature_costs={"errors": 30.0, "worst": 60.0},
     random_state=0,

@@ -11,7 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.displays import TradeoffDisplay
 from wald.stopping import CurvedBoundary, Margin
 
@@ -25,7 +25,10 @@ for name, rule in (
     ("margin", Margin(1.0)),
 ):
     fast = EarlyExitClassifier(
-        FrozenEstimator(svc), risk=0.01, rule=rule, cost="units", random_state=0
+        FrozenEstimator(svc),
+        risk=0.01,
+        planner=Planner(rule=rule, cost="units"),
+        random_state=0,
     )
     fast.fit(X[1000:7000])
     print(name, fast.certificate_)

@@ -9,26 +9,23 @@ seen, and measures its error at every stage.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
-from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.displays import StoppingPathDisplay
 from wald.stopping import ConstantBoundary
 
 X, y = load_digits(return_X_y=True)
 svc = SVC(gamma=0.001, C=10).fit(X[:600], y[:600] >= 5)
 
-paper = {"rule": ConstantBoundary(delta=0.05), "order": "random", "readout": "partial"}
-ours = {"rule": "ladder", "order": "greedy", "readout": "regressed"}
+paper = Planner(rule=ConstantBoundary(delta=0.05), order="random", cost="units")
+ours = Planner(rule="ladder", order="greedy", cost="units")
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-for ax, name, parameters in zip(
+for ax, name, planner in zip(
     axes, ("constant boundary", "ladder"), (paper, ours), strict=True
 ):
-    fast = EarlyExitClassifier(
-        FrozenEstimator(svc), risk=0.02, cost="units", random_state=0, **parameters
-    )
+    fast = EarlyExitClassifier(svc, risk=0.02, planner=planner, random_state=0)
     fast.fit(X[600:1500])
     labels, cost = fast.predict(X[1500:], return_cost=True)
     print(f"{name}: {fast.certificate_}")

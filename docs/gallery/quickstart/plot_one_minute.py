@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.displays import StoppingPathDisplay
 
 # %%
@@ -25,7 +25,7 @@ kind = np.where(y >= 5, "large", "small")
 svc = SVC(gamma=0.001, C=10).fit(X[:600], kind[:600])
 
 fast = EarlyExitClassifier(
-    FrozenEstimator(svc), risk=0.02, cost="units", random_state=0
+    FrozenEstimator(svc), risk=0.02, planner=Planner(cost="units"), random_state=0
 ).fit(X[600:1500])
 print(fast.certificate_)
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.displays import AttentionMapDisplay
 
 X, y = load_digits(return_X_y=True)
@@ -20,7 +20,7 @@ model = LogisticRegression(max_iter=2000, C=0.01).fit(
     X[:600], np.where(y[:600] % 2, "odd", "even")
 )
 fast = EarlyExitClassifier(
-    FrozenEstimator(model), risk=0.02, cost="units", random_state=0
+    FrozenEstimator(model), risk=0.02, planner=Planner(cost="units"), random_state=0
 ).fit(X[600:1500])
 
 labels, cost = fast.predict(X[1500:], return_cost=True)

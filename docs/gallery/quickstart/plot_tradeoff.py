@@ -12,13 +12,13 @@ from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.displays import TradeoffDisplay
 
 X, y = make_classification(9000, n_informative=8, class_sep=1.5, random_state=0)
 svc = SVC().fit(X[:1000], y[:1000])
 fast = EarlyExitClassifier(
-    FrozenEstimator(svc), risk=0.01, cost="units", random_state=0
+    FrozenEstimator(svc), risk=0.01, planner=Planner(cost="units"), random_state=0
 ).fit(X[1000:7000])
 
 # %%

@@ -47,20 +47,17 @@ def fit(
         ),
     ] = None,
     risk: Annotated[
-        float, typer.Option(help="Bound on the probability that a row's label differs; 0: none may.")
-    ] = 0.001,
+        list[str] | None,
+        typer.Option(
+            metavar="RISK|STRATUM=RISK",
+            help="Bound on the probability that a row's label differs; 0: none may. [default: 0.001] May be repeated: "
+            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself.",
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(help="Probability, over the draw of the rows, with which the bound holds.")
     ] = 0.95,
     cost: Annotated[str, typer.Option(help="What the plan minimizes: time or units.")] = "time",
-    protect: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WORD|LABEL=RISK",
-            help="The rows that the promise is about: all (if not said), positive, negative or each class; or "
-            "LABEL=RISK beside the promise about all: what one class may lose. May be repeated.",
-        ),
-    ] = None,
     groups: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents).")
     ] = None,
@@ -93,15 +90,15 @@ def fit(
         if str(output) == "-":
             raise UserError("-o: wald fit writes a file; name it.")
         options.require_writable(output, force, model, data)
+        bounds = by_text(risk or ["0.001"])
         if data is None:
             about = {"--groups": groups, "--drop": drop, "--format": format, "--header": header}
-            _require_no_rows(risk, about | {"--zero-based": zero_based, "--separator": separator})
+            _require_no_rows(bounds, about | {"--zero-based": zero_based, "--separator": separator})
         fast = wald.EarlyExitClassifier(
             None,
-            risk=risk,
+            risk=bounds,
             confidence=confidence,
-            cost=cost,
-            protect=by_text(protect or []),
+            planner=wald.Planner(cost=cost),
             n_jobs=options.threads(jobs),
             random_state=seed,
         )
@@ -115,8 +112,8 @@ def fit(
             schema = schema_of(model, wrapped)
             part = None if data is None else read_whole(data, schema, reading)
             fast.set_params(estimator=FrozenEstimator(wrapped))
-            if isinstance(fast.protect, dict):
-                fast.set_params(protect=by_label(fast.protect, decompose(wrapped).classes))
+            if isinstance(bounds, dict):
+                fast.set_params(risk=by_label(bounds, decompose(wrapped).classes))
             where = str(model) if data is None else data_name(data)
             with warnings.catch_warnings(), as_user_error(where, ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the certificate says it
@@ -138,11 +135,11 @@ def fit(
             raise typer.Exit(EXIT_NO)
 
 
-def _require_no_rows(risk: float, about: Mapping[str, Any]) -> None:
+def _require_no_rows(risk: float | dict[str, float], about: Mapping[str, Any]) -> None:
     """Raise UserError if rows are needed, or options speak of rows that are not there."""
     if risk != 0:
         raise UserError(
-            f"--risk {risk:g} is certified on rows: name DATA, rows that the model was not trained on. Only --risk 0 "
+            f"--risk {risk} is certified on rows: name DATA, rows that the model was not trained on. Only --risk 0 "
             "does without, for tree ensembles."
         )
     given = [name for name, value in about.items() if value not in (None, [])]
@@ -161,33 +158,30 @@ def _fit_without_rows(fast: wald.EarlyExitClassifier) -> None:
     fast.fit()
 
 
-def by_text(words: Sequence[str]) -> Any:
-    """Parse ``--protect``: one word, or a dict from a label's text to its risk."""
-    if not any("=" in word for word in words):
-        if len(words) > 1:
-            raise UserError(f"--protect takes one of its words. Got {', '.join(words)}.")
-        return words[0] if words else "all"
+def by_text(words: Sequence[str]) -> float | dict[str, float]:
+    """Parse ``--risk``: one number, or a dict from a stratum's text to its risk; a number among others is for all."""
     risks: dict[str, float] = {}
     for word in words:
-        label, equals, risk = word.rpartition("=")
-        if label in risks:
-            raise UserError(f"--protect names {label} twice.")
+        stratum, equals, number = word.rpartition("=")
+        stratum = stratum if equals else "all"
+        if stratum in risks:
+            raise UserError(f"--risk names {stratum} twice.")
         try:
-            risks[label] = float(risk)
+            risks[stratum] = float(number if stratum else "")
         except ValueError:
-            equals = ""
-        if not (equals and label):
-            raise UserError(f"--protect: {word} is not LABEL=RISK, as in fraud=0.01; words and labels do not mix.")
-    return risks
+            raise UserError(f"--risk: {word} is neither a number nor STRATUM=RISK, as in fraud=0.01.") from None
+    return risks["all"] if list(risks) == ["all"] else risks
 
 
 def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, float]:
     """Replace the texts of labels by the labels."""
     labels = {str(label): label for label in classes.tolist()}
-    strange = [text for text in risks if text not in labels]
+    from ..stopping.core.risks import WORDS
+
+    strange = [text for text in risks if text not in labels and text not in WORDS]
     if strange:
-        raise UserError(f"--protect names {strange[0]}, which is none of the classes {', '.join(labels)}.")
-    return {labels[text]: risk for text, risk in risks.items()}
+        raise UserError(f"--risk names {strange[0]}, which is none of the classes {', '.join(labels)}.")
+    return {labels.get(text, text): risk for text, risk in risks.items()}
 
 
 def failed(certificate: Certificate) -> bool:

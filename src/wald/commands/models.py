@@ -192,7 +192,7 @@ def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
         raise UserError(
             f"{path}: its {type(fast.estimator_).__name__} does not read tables of numbers; use wald.load from Python."
         )
-    unwatched = fast.watched(None, on_broken=fast.on_broken)  # a monitor would count the row that is tried
+    unwatched = fast.watched(None)  # a monitor would count the row that is tried
     model = fast.compiled_plan_.model
     with as_user_error(str(path), ValueError):
         categories = FileCategories.of(model)

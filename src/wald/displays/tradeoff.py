@@ -12,18 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from ..early_exit import EarlyExitClassifier
 from ..stopping import StageScores, q_grid
 from ..stopping.core.binomial import interval
-from ..stopping.core.boundary import ProtectName
+from ..stopping.core.risks import Subject
 from ..stopping.core.validation import require_fraction
 from ._curves import CurveDisplay, draw_bound, legend_of_curves
 from ._source import model_of, name_of, unit_of
 
 #: How many scales of the thresholds a curve goes through.
 _N_SCALES = 200
-_EVENT: dict[ProtectName, str] = {
-    "all": "disagreement with full model",
+_EVENT: dict[Subject, str] = {
     "positive": "disagreement on positives",
     "negative": "disagreement on negatives",
-    "each": "disagreement with full model",
 }
 
 
@@ -100,7 +98,7 @@ class TradeoffDisplay(CurveDisplay):
     confidence: float = 0.95
     full_cost: float | None = None
     unit: str = "cost"
-    event: str = _EVENT["all"]
+    event: str = "disagreement with full model"
     name: str | None = None
 
     @classmethod
@@ -125,8 +123,8 @@ class TradeoffDisplay(CurveDisplay):
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             Rows that neither trained nor planned nor certified it: rows by which thresholds were chosen give no
-            valid interval. With ``protect="positive"`` (or ``"negative"``) disagreement is counted among the rows that
-            the full model calls so, and cost is the mean over all rows.
+            valid interval. Where the promise is about one of two classes, disagreement is counted among the rows that
+            the full model puts there, and cost is the mean over all rows.
         budgeted : bool, default=False
             Instead let every row leave at the same stage of the plan. The difference shows what early exit adds to the
             plan.
@@ -155,14 +153,14 @@ class TradeoffDisplay(CurveDisplay):
         caller, fast, _ = cls._checked(estimator, X)
         stage_scores = fast.looks(X)
         if not cls._counted(fast, stage_scores).any():
-            raise ValueError(f"{caller}: the full model calls none of the {stage_scores.n_rows} rows {fast.protect}.")
+            raise ValueError(f"{caller}: the full model calls none of the {stage_scores.n_rows} rows {_about(fast)}.")
         return cls._measured(fast, stage_scores, budgeted=budgeted, unit=unit, name=name).plot(ax=ax, **kwargs)
 
     @staticmethod
     def _counted(fast: EarlyExitClassifier, stage_scores: StageScores) -> NDArray[np.bool_]:
         """Which rows the promise is about."""
-        if fast.protect in ("positive", "negative"):
-            counted: NDArray[np.bool_] = stage_scores.full == (fast.protect == "positive")
+        if _about(fast) in ("positive", "negative"):
+            counted: NDArray[np.bool_] = stage_scores.full == (_about(fast) == "positive")
             return counted
         return np.ones(stage_scores.n_rows, dtype=bool)
 
@@ -194,7 +192,7 @@ class TradeoffDisplay(CurveDisplay):
             "confidence": fast.confidence,
             "full_cost": plan.full_cost,
             "unit": unit_of(fast) if unit is None else unit,
-            "event": _EVENT[fast.protect if isinstance(fast.protect, str) else "all"],
+            "event": _EVENT.get(_about(fast), cls.event),
             "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
         }
         if budgeted:
@@ -294,6 +292,12 @@ class TradeoffDisplay(CurveDisplay):
         ax.set_ylabel(self.event)
         style.open_frame(ax)
         legend_of_curves(ax, style)
+
+
+def _about(fast: EarlyExitClassifier) -> Subject:
+    """The subject of the promise that was asked for."""
+    compiled = fast.compiled_plan_
+    return compiled.promise.about(compiled.model).about
 
 
 def _codes_at(fast: EarlyExitClassifier, stage_scores: StageScores) -> Any:

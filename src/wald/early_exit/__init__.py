@@ -6,6 +6,7 @@ from ..engine import Status
 from .answers import Answers
 from .classifier import EarlyExitClassifier
 from .compiled_plan import CompiledPlan
+from .planner import Planner
 from .predictor import Trace
 
-__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Status", "Trace"]
+__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Planner", "Status", "Trace"]

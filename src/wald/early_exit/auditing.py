@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Decisions
+from ..models import AdditiveModel
 from ..monitoring import Monitor
 from ..plan import Plan, shares_reached
 from ..sources import Source
 from ..stopping import Certificate, StageScores
-from ..stopping.core.class_risks import Line, lines
+from ..stopping.core.risks import Line
 from .certification import Promise
 from .predictor import Predictor
 
@@ -50,7 +51,7 @@ def monitor_of(
         audit_rate=audit_rate,
         on_broken=on_broken,
         fingerprint=predictor.model.fingerprint(),
-        strata=_strata(promise, predictor.model.classes),
+        strata=_strata(promise, predictor.model),
         grouped=grouped,
     )
 
@@ -69,12 +70,10 @@ def _left_at_stages(
     return left
 
 
-def _strata(promise: Promise, classes: NDArray[Any]) -> list[Line]:
-    """The lines of a promise, as its certificate has them."""
-    if promise.risk == 0:  # no row of any class may differ
-        return [Line("rows", None, promise.risk)]
-    about = lines(promise.protect, classes)
-    return [line._replace(risk=promise.risk) if line.risk is None else line for line in about]
+def _strata(promise: Promise, model: AdditiveModel) -> list[Line]:
+    """The strata of a promise, as its certificate has them, each with its bound."""
+    about = promise.about(model)
+    return [line._replace(risk=about.risk) if line.risk is None else line for line in about.lines]
 
 
 def audited(
@@ -143,5 +142,5 @@ def _require_groups(monitor: Monitor | None) -> None:
         why = "is not watched" if monitor is None else "is watched, but its promise is not about groups"
         raise ValueError(
             f"groups are for a watched promise about groups, and this classifier {why}: leave them out, or call "
-            "fit(X, groups=...) with audit_rate=...."
+            "fit(X, groups=...).watched(...)."
         )

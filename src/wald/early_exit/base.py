@@ -215,10 +215,10 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def monitor_(self) -> Monitor:
-        """Counts of served rows and what they say of the promise; only with ``audit_rate``."""
+        """Counts of served rows and what they say of the promise; only after `watched`."""
         monitor = self._compiled().monitor
         if monitor is None:
-            raise AttributeError("There is no monitor_ without audit_rate: see watched.")
+            raise AttributeError("There is no monitor_: watched(...) gives an estimator that has one.")
         return monitor
 
     @property
@@ -229,13 +229,17 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
     # ---- watching --------------------------------------------------------------------------------------------------
 
     def watched(self, audit_rate: float | None, *, on_broken: str = "warn") -> Self:
-        """Watch the promise of the same plan, as after ``fit`` with these parameters.
+        """Watch the promise while rows are served.
 
         Parameters
         ----------
         audit_rate : float or None
-            Probability that a served row is evaluated in full as well. None: no monitor.
+            Each row of a call without ``budget`` is also evaluated in full with this probability, and still answered by
+            the plan; ``monitor_`` says what the audits show. 0 watches the stages at which rows leave alone. None
+            watches nothing.
         on_broken : {"warn", "full"}, default="warn"
+            What happens once audits refute the promise: a `wald.monitoring.DriftWarning`, and with "full" every row is
+            evaluated in full from then on, until ``monitor_.reset()``.
 
         Returns
         -------
@@ -262,7 +266,6 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         3000
         """
         other = copy.copy(self)
-        other.audit_rate, other.on_broken = audit_rate, on_broken
         other.compiled_plan_ = self._compiled().watched(audit_rate, on_broken)
         return other
 
@@ -279,7 +282,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         monitor = self._compiled().monitor
         if monitor is None or monitor.answers_in_full:
             return self
-        return self.watched(None, on_broken=self.on_broken)
+        return self.watched(None)
 
     # ---- study -----------------------------------------------------------------------------------------------------
 
@@ -319,7 +322,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         >>> X, y = make_classification(6000, random_state=0)
         >>> fast = EarlyExitClassifier(FrozenEstimator(SVC().fit(X[:500], y[:500])), risk=0.05, random_state=0)
         >>> stage_scores = fast.fit(X[500:4000]).looks(X[4000:])
-        >>> calibrate(stage_scores, fast.plan_.boundary, delta=0.05, method="pac", protect="positive").q < 10
+        >>> calibrate(stage_scores, fast.plan_.boundary, delta=0.05, method="pac").q < 10
         True
         """
         return self._compiled().looks(X, effective_threads(self.n_jobs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +17,10 @@ from ..models.planning import Rest
 from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
-from ..stopping.core.boundary import Protect
-from ..stopping.core.class_risks import by_code, rows_of
+from ..stopping.core.risks import Promised, Risk, largest, promised, rows_of
 from ..utils.figures import percent, thousands
 from .parameters import Parameters, checked_rule
+from .planner import planner_of, require_sides
 from .planning import full_codes
 from .request import without_exits
 from .rows import Rows
@@ -47,9 +48,8 @@ class Promise:
     """The requested promise, and the rule whose boundary the certificate scales."""
 
     rule: Rule
-    risk: float | None
+    given_risk: Risk  # as a parameter
     confidence: float
-    protect: Protect  # by label
     seed: int
     given_rule: Any = "ladder"  # as a parameter
     n_splits: int = 1
@@ -58,7 +58,18 @@ class Promise:
     def of(cls, given: Parameters, grouped: bool) -> Promise:
         """Check and read the parameters of an estimator; rows of groups are drawn at random."""
         seed = int(check_random_state(given.random_state).randint(2**31 - 1)) if grouped else 0
-        return cls(checked_rule(given), given.risk, given.confidence, given.protect, seed, given.rule)
+        return cls(checked_rule(given), given.risk, given.confidence, seed, planner_of(given).rule)
+
+    @property
+    def risk(self) -> float | None:
+        """The bound for all rows."""
+        return largest(self.given_risk)
+
+    def about(self, model: AdditiveModel) -> Promised:
+        """The strata of the promise, by the model's codes."""
+        found = promised(self.given_risk, model.classes)
+        require_sides(self.rule, found.sides)
+        return found
 
 
 def require_proof(made: Promise, plan: Plan, wanted: Promise) -> None:
@@ -103,8 +114,7 @@ def tried(model: AdditiveModel, plan: Plan, validation: StageScores, size: Certi
     Plan
         It evaluates everything if the plan does not pay there by its own cost model.
     """
-    protect = by_code(promise.protect, model.classes)
-    q = boldest(validation, plan.boundary, promise.rule, promise.risk, protect, size, LIKELY)
+    q = boldest(validation, plan.boundary, promise.rule, promise.about(model), size, LIKELY)
     plan = plan.at(q, shares_reached(validation, plan.boundary, q, plan.precision), evaluate_all=False)
     if promise.risk is None:  # the rule is used as published
         return plan
@@ -192,27 +202,26 @@ def _certificate(
                 "proof has none. See wald.stopping.check_stopping_rule."
             )
         return Certificate.lossless()
-    classes = None if promise.protect in ("all", "positive", "negative") else model.classes
+    risk = promise.given_risk
     if promise.risk is None:
         return measure(
             rows,
             plan.boundary,
+            risk=risk if isinstance(risk, Mapping) else None,
             confidence=promise.confidence,
-            protect=promise.protect,
             groups=groups,
-            classes=classes,
+            classes=model.classes,
             random_state=promise.seed,
             event=model.decision.event,
         )
     return certify(
         rows,
         plan.boundary,
-        risk=promise.risk,
+        risk=risk,
         confidence=promise.confidence,
-        protect=promise.protect,
         q_grid=q_grid(validation, plan.boundary),
         groups=groups,
-        classes=classes,
+        classes=model.classes,
         random_state=promise.seed,
         n_splits=promise.n_splits,
         event=model.decision.event,
@@ -235,7 +244,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     rows : StageScores or None
         Stage scores of the certificate rows.
     """
-    overall = certificate.protect in ("all", "classes")
+    overall = certificate.about in ("all", "classes")
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())
@@ -270,7 +279,8 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     label = model.classes[named[0] : named[0] + 1].tolist()[0]
     return (
         f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
-        f"class: {listed}{more}. protect={{{label!r}: ...}} bounds the risk of a class, protect='each' of all."
+        f"class: {listed}{more}. risk={{'all': {certificate.risk:g}, {label!r}: ...}} bounds that of a class as well, "
+        "and 'each' those of all classes."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from ..engine.threads import effective_threads
 from ..models import decompose, fitted_for_good
 from ..sources import Source
 from ..stopping.core.certifying import one_row_per_group
-from ..stopping.core.class_risks import by_code
+from ..stopping.core.risks import Risk, largest
 from ..stopping.core.row_groups import group_numbers
 from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
@@ -30,6 +30,7 @@ from .data_split import fitted_estimator, split_rows, warn_of_training_rows
 from .locating import locate, located
 from .lossless import FeatureRanges
 from .parameters import checked_rule, require_counted, require_estimator
+from .planner import planner_of
 from .reader import RowReader
 from .request import Request
 from .rows import Rows
@@ -48,7 +49,6 @@ def _wrapped_has(method: str) -> Any:
     return check
 
 
-@dataclass(eq=False, repr=False)
 class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
@@ -60,57 +60,29 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     Parameters
     ----------
     estimator : estimator
-        ``FrozenEstimator(model)`` wraps a fitted model; a ``lightgbm.Booster``, ``xgboost.Booster`` or
-        ``catboost.CatBoost``, and what `wald.read_model` returns, are wrapped as they are. An unfitted
-        estimator is cloned and fitted on a stratified half of the rows, and planned and certified on the rest.
-    risk : float or None, default=0.001
+        A fitted model is taken as it is where ``fit`` gets no ``y``, and so is ``FrozenEstimator(model)`` with ``y``; a
+        ``lightgbm.Booster``, ``xgboost.Booster`` or ``catboost.CatBoost``, and what `wald.read_model` returns, always
+        are. With ``y``, the estimator is cloned and fitted on a stratified half of the rows, and planned and certified
+        on the rest.
+    risk : float, None or dict from stratum to float, default=0.001
         Bound on the probability that a row's label differs from the wrapped model's. 0: no label may differ, by proof;
         rows without a proof go to the wrapped model itself. None: promise nothing, use the rule as published, and
-        report the measured rate.
+        report the measured rate. A dict promises several bounds, which hold at once with ``confidence``:
+        ``{"all": 0.001, "fraud": 0.01}`` that of all rows, and P(another label | the full model says fraud) <= 0.01.
+        Strata are class labels, "all", and "each" for each class that is not named; "positive" and "negative" may stand
+        for ``classes_[1]`` and ``classes_[0]`` of two. Without "all", every class needs a bound. Of two classes, one
+        may have the bound 0: rows then leave early as this class only.
     confidence : float, default=0.95
         Probability, over independent draws of the certificate rows (of all rows given to ``fit``, where they are split
         several times), with which the bound holds.
-    order : {"greedy", "qwyc", "random", "sorted"} or array of unit indices, default="greedy"
-        In which order units (support vectors, features, or groups of features) are evaluated. "qwyc", for two classes,
-        takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
-    readout : {"regressed", "partial"}, default="regressed"
-        Estimate of the full score: the best linear one from the terms seen, or the papers' partial sum with the unseen
-        terms at their mean. A rule object has a readout of its own, which is used instead.
-    rule : "ladder" or rule object from `wald.stopping`, default="ladder"
-        Rule by which rows leave. With a ``risk``, its boundary is scaled by one number and certified.
-    protect : {"all", "positive", "negative", "each"} or dict from class label to risk, default="all"
-        Rows that the promise covers: all; those that the full model calls positive (exits are then to the negative
-        class only) or negative; or the rows of each class separately. "positive" is ``classes_[1]``; "positive" and
-        "negative" need two classes. ``{"fraud": 0.01}`` promises ``risk`` for all rows, and also P(another label | the
-        full model says fraud) <= 0.01, and so on for every class named. All of these promises hold at once with
-        ``confidence``. Classes that are not named have the promise about all rows only.
-    cost : {"time", "units"} or CostModel, default="time"
-        Cost that the plan minimizes: measured time, or units (or ``feature_costs``). Everything is evaluated if no plan
-        is cheaper at the thresholds that its certificate is likely to allow. With "time", a plan whose estimated time
-        is not below a fifth of the model's is timed there against the model and must be clearly faster.
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
         Positive costs, for linear models and trees. Costs are then reported, and budgets given, in their unit. A row
         pays once for a feature that several trees read, when the first of them is evaluated. Plans of trees minimize
         these costs, also with ``cost="time"``.
     feature_groups : dict from name to columns, default=None
         Columns (indices or names) that are evaluated, or bought, together, for linear models and trees.
-    certificate_fraction : float or "auto", default="auto"
-        Share of the rows for the certificate. Three quarters of the others determine order and readouts, and one
-        quarter the stages. "auto": 0.6 for linear models, whose weights contribute to the plan, else 0.5.
-    n_splits : int or "auto", default="auto"
-        Number of times to split the rows, plan and certify, each time at confidence
-        ``1 - (1 - confidence) / n_splits``. The plan that costs least (in units, or by a given ``CostModel``) is kept,
-        and its promise holds. If a certificate allows hardly any disagreement, the result may depend on a single row;
-        several splits make that less likely, but ``fit`` takes `n_splits` times as long. "auto", with
-        ``protect="all"``: the larger of 5 (linear models and trees) and 2 that costs no allowed disagreement; 5 also
-        if even 2 would cost the only one; else 1.
-    audit_rate : float or None, default=None
-        Watches the promise while rows are served: each row of a call without ``budget`` is also evaluated in full with
-        this probability, and still answered by the plan; ``monitor_`` says what the audits show. 0 watches the stages
-        at which rows leave alone. None watches nothing.
-    on_broken : {"warn", "full"}, default="warn"
-        What happens once audits refute the promise: a `wald.monitoring.DriftWarning`, and with "full" every row is
-        evaluated in full from then on, until ``monitor_.reset()``.
+    planner : Planner or None, default=None
+        How `fit` plans: stopping rule, order, what is minimized, and how rows are split; None: ``Planner()``.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -125,7 +97,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     certificate_ : Certificate
         The promise; printed, it is one sentence. It does not cover calls of ``predict`` with a ``budget``.
     monitor_ : wald.monitoring.Monitor
-        Counts of served rows and what they say of the promise; only with ``audit_rate``.
+        Counts of served rows and what they say of the promise; only after `watched`.
     estimator_ : estimator
         The fitted estimator, whose labels are the reference of the promise.
     classes_ : ndarray of shape (n_classes,)
@@ -151,12 +123,11 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.svm import SVC
-    >>> from wald import EarlyExitClassifier
+    >>> from wald import EarlyExitClassifier, Planner
     >>> X, y = make_classification(6000, n_informative=8, class_sep=1.5, random_state=0)
     >>> svc = SVC().fit(X[:1000], y[:1000])
-    >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.01, cost="units", random_state=0)
+    >>> fast = EarlyExitClassifier(svc, risk=0.01, planner=Planner(cost="units"), random_state=0)
     >>> labels, cost = fast.fit(X[1000:5000]).predict(X[5000:], return_cost=True)
     >>> bool((labels != svc.predict(X[5000:])).mean() <= 0.01), bool(cost.mean() < len(svc.support_) / 2)
     (True, True)
@@ -170,11 +141,11 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            With a frozen estimator: unlabelled rows from the distribution that `predict` will serve, without training
-            rows. Otherwise, half of them train the estimator. None: with ``risk=0``, every row is evaluated in full by
-            wald, which needs no rows to plan on; for frozen tree ensembles alone.
+            With a fitted estimator: unlabelled rows from the distribution that `predict` will serve, without training
+            rows. With ``y``, half of them train the estimator. None: with ``risk=0``, every row is evaluated in full by
+            wald, which needs no rows to plan on; for fitted tree ensembles alone.
         y : array-like of shape (n_rows,), default=None
-            Labels, for an estimator that is not frozen. A frozen one is not trained, and does not use them.
+            Labels that train the estimator. A frozen one is not trained, and does not use them.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, such as its user, document or day. Rows of a group stay together in every split, and one
             random row of each is certified. The promise is then about a random row of a random group, if groups are
@@ -200,7 +171,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
             fitted already, but another one is trained, since ``y`` is given.
         """
         rule = checked_rule(self)
-        require_counted(self.n_splits, rule, self.risk)
+        planner = planner_of(self)
+        require_counted(planner.n_splits, rule, largest(self.risk))
         require_estimator(self.estimator)
         if X is None:
             promise = Promise.of(self, grouped=False)
@@ -225,11 +197,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         if matched is not source:  # its columns were found by name
             source = matched
             self._set_columns(source.n_columns, model.schema.array)
-        if not model.decision.two_sided and self.protect in ("positive", "negative"):
-            raise ValueError(
-                f"protect={self.protect!r} needs two classes, not {model.decision.n_answers}: use 'all' or 'each'."
-            )
-        protect = by_code(self.protect, model.classes)  # raises for labels that are no classes
+        promise = Promise.of(self, groups is not None)
+        promised = promise.about(model)  # raises for strata that are no classes
         with located(source, model):
             require_accepted(model, source)
             rows = Rows.of(model, source, groups)
@@ -239,11 +208,10 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         warn_of_training_rows(model, rows.preprocessed[untrained])
         if not rule.needs.lossless:  # a proof does not depend on the rows
             warn_of_leaf_counts(model, rows.preprocessed[untrained])
-        promise = Promise.of(self, groups is not None)
-        request = Request.of(self, model, source, rule, protect, effective_threads(self.n_jobs), rng)
-        draw = partial(split_rows, untrained, groups, certificate_share(self.certificate_fraction, model), rng)
+        request = Request.of(self, model, source, rule, promised, effective_threads(self.n_jobs), rng)
+        draw = partial(split_rows, untrained, groups, certificate_share(planner.certificate_fraction, model), rng)
         with LateBar() as progress:
-            outcome = plan_and_certify(model, rows, draw, self.n_splits, request, promise, progress)
+            outcome = plan_and_certify(model, rows, draw, planner.n_splits, request, promise, progress)
         one_each = None if groups is None else one_row_per_group(np.asarray(groups)[outcome.split.validation], rng)
         seen, n_columns = (getattr(self, name, None) for name in ("feature_names_in_", "n_features_in_"))
         reader = RowReader(model, seen, n_columns, source.library, type(self).__name__)
@@ -261,7 +229,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
                 delattr(self, name)
 
     def recertify(
-        self, X: Any, *, risk: float | None = None, confidence: float | None = None, groups: ArrayLike | None = None
+        self, X: Any, *, risk: Risk = None, confidence: float | None = None, groups: ArrayLike | None = None
     ) -> EarlyExitClassifier:
         """Certify the same plan on other rows.
 
@@ -269,7 +237,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             Fresh rows; all of them are used for the certificate.
-        risk, confidence : float, default=None
+        risk, confidence : default=None
             Parameters of the new promise; by default those of this object.
         groups : array-like of shape (n_rows,), default=None
             One random row of each group is certified, as in `fit`.
@@ -288,16 +256,18 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
-        other.rule = compiled.promise.given_rule  # it placed the exits
+        other.planner = copy.copy(planner_of(self)).set_params(rule=compiled.promise.given_rule)  # it placed the exits
         promise = Promise.of(other, groups is not None)
         require_proof(compiled.promise, compiled.plan, promise)
-        by_code(promise.protect, self.classes_)
+        promise.about(compiled.model)
         rows = compiled.read(X)
         groups = None if groups is None else group_numbers(groups, len(rows))
         warn_of_training_rows(compiled.model, rows.preprocessed)
         if not promise.rule.needs.lossless:
             warn_of_leaf_counts(compiled.model, rows.preprocessed)
         certified = compiled.recertified(rows, groups, promise, effective_threads(self.n_jobs))
+        if compiled.monitor is not None:
+            other._watch = compiled.monitor.audit_rate, compiled.monitor.on_broken
         other._install(certified, self.estimator_, source=rows.raw)
         return other
 
@@ -307,7 +277,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         """Compare answers with the model's own, take the plan, and warn if no row may leave."""
         compiled.require_own_answers(source)
         self.estimator_, self.classes_ = estimator, compiled.model.classes
-        self.compiled_plan_ = compiled.watched(self.audit_rate, self.on_broken)
+        self.compiled_plan_ = compiled if self._watch is None else compiled.watched(*self._watch)
         certificate = compiled.certificate
         if certificate.status in ("too few rows", "too many disagreements"):
             warn_caller(f"{certificate}{use_of_rows if certificate.status == 'too few rows' else ''}")

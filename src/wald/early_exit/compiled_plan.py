@@ -18,7 +18,6 @@ from ..plan import CertificateSize, Plan
 from ..sources import Schema, Source, source_of
 from ..sources.records import require_records
 from ..stopping import Certificate, StageScores
-from ..stopping.core.class_risks import by_code
 from ..utils.warn import warn_caller
 from .answers import NOTHING, Answers
 from .auditing import audited, audited_one, monitor_of
@@ -345,7 +344,7 @@ class CompiledPlan:
         """
         model, seen = self.model, self.validation.scores
         # exits about which the new promise says nothing are closed, as in fit
-        boundary = self.plan.boundary.restricted(by_code(promise.protect, model.classes))
+        boundary = self.plan.boundary.restricted(promise.about(model).sides)
         plan = replace(self.plan, boundary=boundary)
         scores = certificate_scores(model, plan, rows, promise, n_threads)
         size = CertificateSize(len(rows) if groups is None else len(np.unique(groups)), promise.confidence)
@@ -376,6 +375,13 @@ class CompiledPlan:
                 on_broken,
             )
         return self._with(self.certificate, monitor)
+
+    def restored(self, audit_rate: float, on_broken: str, **counts: Any) -> CompiledPlan:
+        """The same plan with a monitor that goes on from the counts of an earlier one; see `Monitor.restore`."""
+        other = self.watched(audit_rate, on_broken)
+        assert other.monitor is not None
+        other.monitor.restore(**counts)
+        return other
 
     def _with(self, certificate: Certificate, monitor: Monitor | None) -> CompiledPlan:
         other = copy.copy(self)

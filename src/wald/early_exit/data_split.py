@@ -61,22 +61,18 @@ def fitted_estimator(
     everything = np.arange(n)
     estimator = wrapper.estimator
     ready = fitted_for_good(estimator)
-    if ready is not None or isinstance(estimator, FrozenEstimator):
+    as_it_is = y is None and is_fitted(estimator)
+    if ready is not None or isinstance(estimator, FrozenEstimator) or as_it_is:
         if params:
             raise ValueError(
                 f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
             )
         if y is not None and RawSource(y).n_rows != n:
             raise ValueError(f"y must have one label for each of the {n} rows of X. Got {RawSource(y).n_rows}.")
-        inner = estimator.estimator if ready is None else ready
+        inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator if ready is None else ready
         check_is_fitted(inner)
         return inner, everything
     if y is None:
-        if _is_fitted(estimator):
-            raise ValueError(
-                f"{type(estimator).__name__} is fitted already; without y, it is unclear whether to keep it. Wrap it "
-                "as FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
-            )
         raise ValueError(
             "This EarlyExitClassifier estimator requires y to be passed, but the target y is None: "
             f"{type(estimator).__name__} is not fitted yet."
@@ -86,11 +82,10 @@ def fitted_estimator(
         y = np.asarray(y)
     if (n_labels := RawSource(y).n_rows) != n:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_labels}.")
-    if _is_fitted(estimator):
+    if is_fitted(estimator):
         warn_caller(
             f"{type(estimator).__name__} is fitted already, and with y, a new one is trained on a random half of the "
-            "rows: labels and certificate are those of the new one. Wrap it as FrozenEstimator(estimator) (from "
-            "sklearn.frozen) to keep it.",
+            "rows: labels and certificate are those of the new one. Leave y out to keep the fitted one.",
         )
     train, rest = _halves(n, y, groups, rng)
     routed = process_routing(wrapper, "fit", **params).estimator.fit if _routing() else dict(params)
@@ -115,7 +110,8 @@ def _routing() -> bool:
     return bool(sklearn.get_config()["enable_metadata_routing"])
 
 
-def _is_fitted(estimator: Any) -> bool:
+def is_fitted(estimator: Any) -> bool:
+    """Whether scikit-learn takes an estimator as fitted."""
     try:
         check_is_fitted(estimator)
     except (NotFittedError, TypeError):

@@ -99,9 +99,8 @@ def make_plan(
             confidence=np.abs(_distances(model, scores)),
             order=request.order,
             rule=request.rule,
-            risk=request.risk,
+            promised=request.promised,
             certificate_size=certificate_size,
-            protect=request.protect,
             block=block,
             stages_at_blocks=block > 1 and request.cost == "time",
             surrogates=None if comparing is None else comparing.surrogates(order.preprocessed, scores, n_classes),
@@ -116,7 +115,7 @@ def make_plan(
 
 def _priced_by_columns(model: AdditiveModel, units: Units, request: Request) -> Units | None:
     """The units priced by the columns that they read, if rows lie in columns and all candidates keep the risk."""
-    wanted = request.columnar and request.cost == "time" and request.risk is not None
+    wanted = request.columnar and request.cost == "time" and request.promised.risk is not None
     sharing = Sharing.of(model.terms)
     return sharing.units_by_columns(units) if sharing is not None and wanted else None
 
@@ -273,5 +272,5 @@ def _walk(model: AdditiveModel, recipe: Recipe, traced: StageScores, scores: Flo
         remainder_high=high,
         slack=slack,
         n_classes=output.n_answers,
-        protect=request.protect,
+        sides=request.promised.sides,
     )

@@ -14,8 +14,9 @@ from ..models import AdditiveModel
 from ..models.protocols import Sharing
 from ..sources import Source
 from ..stopping import Rule
-from ..stopping.core.boundary import Protect
+from ..stopping.core.risks import Promised
 from .parameters import Parameters
+from .planner import planner_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +24,7 @@ class Request:
     """The user's requirements of a plan; see `EarlyExitClassifier`."""
 
     rule: Rule
-    risk: float | None
-    protect: Protect  # by code
+    promised: Promised
     order: Any
     cost: Any
     feature_costs: ArrayLike | Mapping[str, float] | None
@@ -41,19 +41,19 @@ class Request:
         model: AdditiveModel,
         source: Source,
         rule: Rule,
-        protect: Protect,
+        promised: Promised,
         n_threads: int,
         rng: np.random.Generator,
     ) -> Request:
         """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`."""
+        planner = planner_of(given)
         priced = given.feature_costs is not None or given.feature_groups is not None
-        by_price = priced and Sharing.of(model.terms) is not None and given.cost == "time"
+        by_price = priced and Sharing.of(model.terms) is not None and planner.cost == "time"
         return cls(
             rule=rule,
-            risk=given.risk,
-            protect=protect,
-            order=given.order,
-            cost="units" if by_price else given.cost,
+            promised=promised,
+            order=planner.order,
+            cost="units" if by_price else planner.cost,
             feature_costs=given.feature_costs,
             feature_groups=given.feature_groups,
             names=model.schema.array,

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
 from .certification import Promise, in_full
 from .compiled_plan import CompiledPlan, ValidationRows
+from .data_split import is_fitted
 from .planning import plan_without_stages
 from .reader import RowReader
 
@@ -23,7 +23,7 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
     Parameters
     ----------
     estimator : estimator
-        A fitted one, frozen unless it is a booster.
+        A fitted one.
     promise : Promise
     others : dict
         The other arguments of `fit`.
@@ -32,7 +32,7 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
     -------
     compiled : CompiledPlan
     estimator : estimator
-        The fitted one, which is not frozen any more.
+        The fitted one, without the frame of a `FrozenEstimator`.
 
     Raises
     ------
@@ -41,12 +41,9 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
     TypeError
         If the model is not supported.
     """
-    inner = fitted_for_good(estimator) or (estimator.estimator if isinstance(estimator, FrozenEstimator) else None)
-    if inner is None:
-        raise ValueError(
-            f"fit needs rows to train {type(estimator).__name__}. Pass X and y; or, if it is fitted already, wrap it "
-            "as FrozenEstimator(estimator) (from sklearn.frozen)."
-        )
+    inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+    if fitted_for_good(inner) is None and not is_fitted(inner):
+        raise ValueError(f"fit needs rows to train {type(estimator).__name__}, which is not fitted yet: pass X and y.")
     if extra := sorted(name for name, value in others.items() if value is not None):
         raise ValueError(f"Without X, fit takes nothing else. Got {', '.join(extra)}.")
     if promise.risk != 0:
@@ -54,7 +51,6 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
             f"risk={promise.risk} is certified on rows: pass X, unlabelled rows that the model was not trained on. "
             "Without rows there is risk=0 alone."
         )
-    check_is_fitted(inner)
     model = decompose(inner)
     if not model.terms.planning.rest.serves_full:
         raise ValueError(

@@ -24,7 +24,7 @@ def facts_of(fast: Any) -> dict[str, Any]:
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
     """A certificate: its sentence, whether it follows from its counts, and these counts."""
-    alike = ("status", "void", "risk", "confidence", "n_splits", "protect", "n_rows", "n_disagreements", "rows_needed")
+    alike = ("status", "void", "risk", "confidence", "n_splits", "about", "n_rows", "n_disagreements", "rows_needed")
     return {
         "sentence": str(certificate),
         "holds": certificate.verify(),

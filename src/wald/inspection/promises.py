@@ -55,13 +55,13 @@ def broken_promise(
 
 def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
     """Class labels, or None for all rows, with the promised bound on the share of differences."""
-    from ..stopping.core.class_risks import rows_of
+    from ..stopping.core.risks import rows_of
 
     if certificate.status != "certified" or not certificate.risk:
         return [(None, 0.0)]
-    if certificate.protect == "classes":
-        own = {s.name: s.risk for s in certificate.strata if s.risk is not None}
-        named = [(label, own[rows_of(label)]) for label in classes if rows_of(label) in own]
+    own = {s.name: s.risk for s in certificate.strata if s.risk is not None}
+    named = [(label, own[rows_of(label)]) for label in classes if rows_of(label) in own]
+    if certificate.about == "classes":
         return [(None, certificate.risk), *named]
     chosen = {"all": [None], "positive": [classes[-1]], "negative": [classes[0]], "each": list(classes)}
-    return [(label, certificate.risk) for label in chosen[certificate.protect]]
+    return named or [(label, certificate.risk) for label in chosen[certificate.about]]

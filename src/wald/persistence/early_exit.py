@@ -21,11 +21,13 @@ from ..early_exit import CompiledPlan, EarlyExitClassifier
 from ..early_exit.certification import Promise
 from ..early_exit.compiled_plan import ValidationRows
 from ..early_exit.parameters import checked_rule
+from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
 from ..models.encoding import needs_estimator
 from ..sources import Schema
 from ..stopping import Certificate, StageScores
+from ..stopping.core.risks import largest
 from ..utils.warn import warn_caller
 from . import archives
 from .models import decode_model, encode_model
@@ -83,8 +85,8 @@ def _given(scores: StageScores) -> dict[str, Any]:
 def _as_fitted(owner: EarlyExitClassifier) -> EarlyExitClassifier:
     """The classifier with the parameters of its promise, whichever were set after `fit`."""
     promise, other = owner.compiled_plan_.promise, copy.copy(owner)
-    other.risk, other.confidence, other.protect = promise.risk, promise.confidence, promise.protect
-    other.rule = promise.given_rule
+    other.risk, other.confidence = promise.given_risk, promise.confidence
+    other.planner = copy.copy(planner_of(owner)).set_params(rule=promise.given_rule)
     return other
 
 
@@ -222,10 +224,11 @@ class Parts:
             self.one_per_group = rows.astype(np.intp)
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
         check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.needs.lossless)
-        require(self.by_proof == (self.parameters["risk"] == 0), "header.by_proof does not follow from the risk")
+        risk = largest(self.parameters["risk"])
+        require(self.by_proof == (risk == 0), "header.by_proof does not follow from the risk")
         if self.certificate.status in COUNTED:
-            for name in ("risk", "confidence"):
-                same = getattr(self.certificate, name) == self.parameters[name]
+            for name, value in (("risk", risk), ("confidence", self.parameters["confidence"])):
+                same = getattr(self.certificate, name) == value
                 require(same, f"header.certificate.{name} is not that of the parameters")
 
     @staticmethod
@@ -316,10 +319,10 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         compiled = CompiledPlan(model, parts.plan, parts.certificate, promise, validation, reader, packed)
     except BAD_VALUES as error:
         raise FileFormatError(str(error)) from None
-    owner.compiled_plan_ = compiled.watched(owner.audit_rate, owner.on_broken)
-    if owner.compiled_plan_.monitor is not None and parts.monitor is not None:
+    owner.compiled_plan_ = compiled
+    if parts.monitor is not None:
         try:
-            owner.compiled_plan_.monitor.restore(**parts.monitor)
+            owner.compiled_plan_ = compiled.restored(**parts.monitor)
         except ValueError as error:
             raise FileFormatError(f"header.monitor: {error}") from None
     return owner

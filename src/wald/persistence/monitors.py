@@ -11,8 +11,10 @@ from ..codec.reading import Section, require
 from ..monitoring import Monitor
 from ..monitoring.lines import State
 
-#: What `Monitor.restore` takes.
+#: How a monitor audits, and what `Monitor.restore` takes.
 COUNTS: dict[str, Any] = {
+    "audit_rate": float,
+    "on_broken": str,
     "stages": list[int],
     "audits": int,
     "disagreements": int | float,
@@ -25,14 +27,15 @@ MOST = 2**48
 
 
 def monitor_fields(monitor: Monitor) -> dict[str, Any]:
-    """The counts of a monitor."""
+    """How a monitor audits, and its counts."""
     counts = monitor.counts()
     groups = np.array(counts["groups"], dtype=np.int64)
-    return counts | {"stages": monitor.stage_counts.tolist(), "groups": groups}
+    watched = {"audit_rate": monitor.audit_rate, "on_broken": monitor.on_broken}
+    return counts | watched | {"stages": monitor.stage_counts.tolist(), "groups": groups}
 
 
 def decode_monitor(section: Section) -> dict[str, Any]:
-    """Read the counts of a monitor, as `Monitor.restore` takes them."""
+    """Read how a monitor audits, and its counts as `Monitor.restore` takes them."""
     counts = {name: section.get(name, hint) for name, hint in COUNTS.items()}
     section.done()
     numbers = [*counts["stages"], *(counts[name] for name in ("audits", "disagreements", "unwatched"))]

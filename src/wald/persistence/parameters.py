@@ -18,10 +18,11 @@ from ..codec.reading import Section
 from ..codec.writing import Arrays, encode_fields
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.parameters import checked_rule
+from ..early_exit.planner import Planner, planner_of, require_sides
 from ..engine.threads import effective_threads
 from ..plan import CostModel
 from ..stopping import Rule
-from ..stopping.core.class_risks import by_code
+from ..stopping.core.risks import promised
 
 #: The rules that a file may name: the dataclasses of `wald.stopping` that make a boundary from a walk.
 RULES = tuple(
@@ -31,21 +32,20 @@ RULES = tuple(
 )
 #: Types of the parameters of an `EarlyExitClassifier`, except its estimator.
 PARAMETERS: dict[str, Any] = {
-    "risk": float | None,
+    "risk": float | None | Mapping[bool | int | float | str, float | None],
     "confidence": float,
-    "order": str | NDArray[np.int64],
-    "readout": str,
-    "rule": Union[str, *RULES],  # of a tuple
-    "protect": str | Mapping[bool | int | float | str, float],
-    "cost": str | CostModel,
     "feature_costs": NDArray[np.float64] | Mapping[str, float] | None,
     "feature_groups": Mapping[str, list[int | str]] | None,
-    "certificate_fraction": float | str,
-    "n_splits": int | str,
-    "audit_rate": float | None,
-    "on_broken": str,
     "n_jobs": int | None,
     "random_state": int | None,
+}
+#: Types of those of its planner.
+PLANNER: dict[str, Any] = {
+    "rule": Union[str, *RULES],  # of a tuple
+    "order": str | NDArray[np.int64],
+    "cost": str | CostModel,
+    "certificate_fraction": float | str,
+    "n_splits": int | str,
 }
 
 
@@ -54,16 +54,21 @@ def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
     checked_rule(owner)
     require_plain_seed(owner.random_state)
     values: dict[str, Any] = {name: getattr(owner, name) for name in PARAMETERS}
-    if not isinstance(owner.order, str):
-        order = np.asarray(owner.order)
-        values["order"] = order.astype(np.int64) if order.dtype.kind in "iu" else order
-    if isinstance(owner.protect, Mapping):
-        values["protect"] = {_plain(label): float(risk) for label, risk in owner.protect.items()}
+    if isinstance(owner.risk, Mapping):
+        values["risk"] = {_plain(stratum): None if r is None else float(r) for stratum, r in owner.risk.items()}
     if owner.feature_costs is not None and not isinstance(owner.feature_costs, Mapping):
         values["feature_costs"] = np.asarray(owner.feature_costs, dtype=np.float64)
     if owner.feature_groups is not None:
         values["feature_groups"] = {name: list(columns) for name, columns in owner.feature_groups.items()}
-    return encode_fields(values, arrays, "parameters")
+    planner = planner_of(owner)
+    planned: dict[str, Any] = {name: getattr(planner, name) for name in PLANNER}
+    if not isinstance(planner.order, str):
+        order = np.asarray(planner.order)
+        planned["order"] = order.astype(np.int64) if order.dtype.kind in "iu" else order
+    return {
+        **encode_fields(values, arrays, "parameters"),
+        "planner": encode_fields(planned, arrays, "parameters.planner"),
+    }
 
 
 def _plain(label: Any) -> Any:
@@ -73,7 +78,10 @@ def _plain(label: Any) -> Any:
 def decode_parameters(section: Section) -> dict[str, Any]:
     """Read the parameters as keyword arguments, and check their types."""
     given = {name: section.get(name, hint) for name, hint in PARAMETERS.items()}
+    planner = section.section("planner")
     section.done()
+    given["planner"] = Planner(**{name: planner.get(name, hint) for name, hint in PLANNER.items()})
+    planner.done()
     return given
 
 
@@ -81,7 +89,7 @@ def check_parameters(owner: EarlyExitClassifier, classes: NDArray[Any]) -> Rule:
     """Refuse parameters that the estimator would refuse; returns their stopping rule."""
     try:
         rule = checked_rule(owner)
-        by_code(owner.protect, classes)
+        require_sides(rule, promised(owner.risk, classes).sides)
         effective_threads(owner.n_jobs)
     except (TypeError, ValueError) as error:
         raise FileFormatError(f"header.parameters: {error}") from None

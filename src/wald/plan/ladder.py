@@ -90,7 +90,7 @@ def _draft(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem)
         warnings.simplefilter("always")
         boundary = _boundary(walk, recipe, evaluation.cost_model, problem)
     seen = walk.astype(evaluation.dtype)
-    q = boldest(seen, boundary, problem.rule, problem.risk, problem.protect, problem.certificate_size)
+    q = boldest(seen, boundary, problem.rule, problem.promised, problem.certificate_size)
     reached = shares_reached(seen, boundary, q, evaluation.dtype)
     early, costs = _passes(recipe, evaluation, reached)
     if problem.races and early.passes is not None and np.isfinite(q):
@@ -127,8 +127,8 @@ def _passes(recipe: Recipe, evaluation: Evaluation, reached: Floats) -> tuple[St
 
 
 def _boundary(walk: Walk, recipe: Recipe, costs: CostModel | None, problem: Problem) -> Boundary:
-    """Boundary of the rule, for these stages and the rows that the promise covers."""
-    boundary = problem.rule.boundary(walk).restricted(problem.protect)
+    """Boundary of the rule, for these stages, on the sides that the promise leaves open."""
+    boundary = problem.rule.boundary(walk).restricted(problem.promised.sides)
     if costs is not None and costs.rows_per_line > 1 and problem.rule.needs.error_scales:
         return boundary.rescaled(recipe.stage_terms.astype(np.float64) ** -LATE_BOLDNESS)
     return boundary

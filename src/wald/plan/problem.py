@@ -16,7 +16,7 @@ from ..models.terms import Terms
 from ..models.units import Units
 from ..stopping import Rule, Walk
 from ..stopping.core.binomial import most_disagreements
-from ..stopping.core.boundary import Protect
+from ..stopping.core.risks import Promised
 from .cost import CostModel
 from .moments import Floats
 from .order import Ints
@@ -100,11 +100,10 @@ class Problem:
         Confidence of the full model's own decisions on them.
     order : {"greedy", "qwyc", "random", "sorted"} or ndarray of units
     rule : Rule
-    risk : float or None
-        The risk that will be certified; None: the rule is used as published.
+    promised : Promised
+        What will be certified; without a risk, the rule is used as published.
     certificate_size : CertificateSize
         Candidates are compared at the share of disagreements that it will allow.
-    protect : {"all", "positive", "negative", "each"} or dict from class code to risk
     block : int
         Terms that the engine evaluates at a time.
     stages_at_blocks : bool
@@ -129,9 +128,8 @@ class Problem:
     confidence: Floats
     order: Literal["greedy", "qwyc", "random", "sorted"] | NDArray[Any]
     rule: Rule
-    risk: float | None
+    promised: Promised
     certificate_size: CertificateSize
-    protect: Protect
     block: int
     stages_at_blocks: bool
     surrogates: Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None

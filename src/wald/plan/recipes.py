@@ -259,7 +259,7 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
     if problem.terms.n_outputs > 1:
         raise ValueError("order='qwyc' is for binary models; for several classes use 'greedy'.")
     own = problem.rule.needs.order_share
-    alpha = own if own is not None else problem.risk or 0.0
+    alpha = own if own is not None else problem.promised.risk or 0.0
     units, sums = unit_sums(values, pool, problem.terms.coef[0], problem.units.members)
     costs = _alone(problem.units.take(units.tolist()))
     order = qwyc_order(sums, problem.scores[:, 0], problem.threshold, costs, alpha)

@@ -66,7 +66,7 @@ def gather(
         plan=plan,
         source=source,
         unit=unit_of(fast),
-        risk=fast.risk,
+        risk=fast.compiled_plan_.promise.risk,
         confidence=fast.confidence,
         n_rows=n_rows,
         mean_cost=float(answers.costs.mean()),

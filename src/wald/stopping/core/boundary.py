@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,10 +10,9 @@ import numpy.typing as npt
 
 from ...utils.stage_table import FloatArray
 
-ProtectName = Literal["all", "positive", "negative", "each"]
-#: An option by name, or class labels with the risk of each.
-Protect = ProtectName | Mapping[Any, float]
-PROTECT: tuple[ProtectName, ...] = ("all", "positive", "negative", "each")
+#: Answers as which rows may leave.
+Sides = Literal["both", "negative", "positive"]
+SIDES: tuple[Sides, ...] = ("both", "negative", "positive")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +42,7 @@ class Boundary:
     >>> low, high = boundary.thresholds(3.0, "float64")
     >>> low.tolist(), high.tolist()
     ([-5.5, -2.5], [6.5, 3.5])
-    >>> boundary.restricted("positive").thresholds(3.0, "float64")[1].tolist()
+    >>> boundary.restricted("negative").thresholds(3.0, "float64")[1].tolist()
     [inf, inf]
     """
 
@@ -99,22 +97,11 @@ class Boundary:
         high, low = (1, self.high_center, self.high_scale), (-1, self.low_center, self.low_scale)
         return [high, low] if two_sided else [high]
 
-    def restricted(self, protect: Protect) -> Boundary:
-        """Close the side that the promise does not cover.
-
-        A promise about the rows that the full model calls positive ("positive") lets rows leave as negative
-        only: any other rule would keep it by calling everything positive. "negative" mirrors it; "all",
-        "each" and risks by class keep both sides.
-        """
-        if isinstance(protect, Mapping):
-            return self
-        if protect not in PROTECT:
-            raise ValueError(f"protect must be one of {PROTECT}. Got {protect!r} instead.")
-        if protect == "positive":
-            return self._without(high=True)
-        if protect == "negative":
-            return self._without(low=True)
-        return self
+    def restricted(self, sides: Sides) -> Boundary:
+        """Close the side to which no row may leave."""
+        if sides not in SIDES:
+            raise ValueError(f"sides must be one of {SIDES}. Got {sides!r} instead.")
+        return self if sides == "both" else self._without(high=sides == "negative", low=sides == "positive")
 
     def thresholds(self, q: float, dtype: npt.DTypeLike) -> tuple[FloatArray, FloatArray]:
         """Give the two thresholds of every stage, in the precision of the scores.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .binomial import p_value, rows_needed
-from .boundary import Boundary, Protect
+from .boundary import Boundary, Sides
 from .certifying import ungrouped
 from .stage_scores import StageScores
 from .survivors import allowed
@@ -28,7 +28,7 @@ class Calibration:
     Attributes
     ----------
     q : float
-        Serve with ``boundary.restricted(protect).thresholds(q, dtype)``; infinite if no finite scale keeps the
+        Serve with ``boundary.restricted(sides).thresholds(q, dtype)``; infinite if no finite scale keeps the
         promise.
     k : int
         `q` is the k-th smallest crossing of the protected rows. ``k = n_protected + 1`` stands for infinity, ``k = 0``
@@ -37,7 +37,7 @@ class Calibration:
         Calibration rows that the full model puts into the protected class.
     n_rows : int
         All calibration rows.
-    method, delta, confidence, protect
+    method, delta, confidence, sides
         As given to `calibrate`.
     rows_needed : int
         Rows (protected ones, for "conformal" and "pac") without which no finite `q` is possible.
@@ -50,7 +50,7 @@ class Calibration:
     method: Method
     delta: float
     confidence: float
-    protect: Protect
+    sides: Sides
     rows_needed: int
 
     @property
@@ -61,7 +61,7 @@ class Calibration:
     @property
     def guarantee(self) -> str:
         """The promise about an independent draw from the source of the calibration rows, in one sentence."""
-        side, rows = ("negative", "positives") if self.protect == "positive" else ("positive", "negatives")
+        side, rows = ("negative", "positives") if self.sides == "negative" else ("positive", "negatives")
         event = f"P(exits as {side} | one of the {rows})" if self.conditional else f"P(exits wrongly as {side})"
         promise = f"{event} <= {self.delta:g}"
         if self.method in ("conformal", "crc"):
@@ -70,13 +70,14 @@ class Calibration:
 
     def __str__(self) -> str:
         given = self.n_protected if self.conditional else self.n_rows
-        rows = f"{self.protect}s" if self.conditional else "rows"
+        protected = "positives" if self.sides == "negative" else "negatives"
+        rows = protected if self.conditional else "rows"
         if self.k > self.n_protected:
             needed = str(self.rows_needed) if self.rows_needed < 10**15 else "more than 10^15"
             return f"no early exit: {needed} calibration {rows} needed, {given} given"
         if self.q == math.inf:
-            return f"no early exit: too many {self.protect}s cross thresholds that no q moves"
-        return f"{self.guarantee}: q = {self.q:.6g}, from {self.n_protected} {self.protect}s of {self.n_rows} rows"
+            return f"no early exit: too many {protected} cross thresholds that no q moves"
+        return f"{self.guarantee}: q = {self.q:.6g}, from {self.n_protected} {protected} of {self.n_rows} rows"
 
 
 def calibrate(
@@ -86,7 +87,7 @@ def calibrate(
     delta: float,
     method: Method = "conformal",
     confidence: float = 0.95,
-    protect: Protect = "positive",
+    sides: Sides = "negative",
     groups: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator = 0,
 ) -> Calibration:
@@ -107,14 +108,14 @@ def calibrate(
         Those of the calibration rows, from the engine, in the dtype that will be served. Nothing else (order, readouts,
         form of the boundary) may depend on these rows.
     boundary : Boundary
-        Restricted to the side that `protect` leaves open, as `certify` does.
+        Restricted to the side `sides`.
     delta : float
         Strictly between 0 and 1.
     method : {"conformal", "pac", "crc", "rcps"}, default="conformal"
     confidence : float, default=0.95
         For "pac" and "rcps"; strictly between 0 and 1.
-    protect : {"positive", "negative"}, default="positive"
-        "positive": rows leave as negative only, and a mistake is a positive that does.
+    sides : {"negative", "positive"}, default="negative"
+        "negative": rows leave as negative only, and a mistake is a positive that does.
     groups : array-like of shape (N,), optional
         Calibrate on one random row of every group.
     random_state : int or Generator, default=0
@@ -152,25 +153,25 @@ def calibrate(
     require_fraction("calibrate", "delta", delta)
     require_option("calibrate", "method", method, METHODS)
     require_fraction("calibrate", "confidence", confidence)
-    if protect not in ("positive", "negative"):
+    if sides not in ("positive", "negative"):
         raise ValueError(
-            f"calibrate needs protect='positive' or 'negative', as only one side's mistakes are sure to become fewer "
-            f"when q grows. Got {protect!r} instead: use certify, or calibrate each side for itself."
+            f"calibrate needs sides='negative' or 'positive', as only one side's mistakes are sure to become fewer "
+            f"when q grows. Got {sides!r} instead: use certify, or calibrate each side for itself."
         )
     if not stage_scores.two_sided:
         raise ValueError("calibrate is for binary models; certify others.")
     if boundary.n_stages != stage_scores.n_stages:
         raise ValueError(f"The boundary has {boundary.n_stages} stages, the stage scores {stage_scores.n_stages}.")
     stage_scores = ungrouped(stage_scores, groups, random_state)
-    protected = stage_scores.take(stage_scores.full == (1 if protect == "positive" else 0))
-    boundary = boundary.restricted(protect)
+    protected = stage_scores.take(stage_scores.full == int(sides == "negative"))
+    boundary = boundary.restricted(sides)
     n, n_all = protected.n_rows, stage_scores.n_rows
     mistakes = allowed_mistakes(method, n if method in ("conformal", "pac") else n_all, delta, confidence)
     q, k = math.inf, n + 1
     if mistakes is not None:
         k = max(0, n - mistakes)
         q = _scale(crossings(protected, boundary), k, protected, boundary)
-    return Calibration(q, k, n, n_all, method, delta, confidence, protect, _rows_needed(method, delta, confidence))
+    return Calibration(q, k, n, n_all, method, delta, confidence, sides, _rows_needed(method, delta, confidence))
 
 
 def allowed_mistakes(method: Method, n: int, delta: float, confidence: float) -> int | None:

@@ -14,10 +14,9 @@ from .betting import betting_p_value
 from .binomial import interval, p_value, rows_needed, shared_confidence, smallest_risk
 from .boundary import Boundary
 from .p_values import hoeffding_interval
+from .risks import Subject
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
-#: The subject of a promise; "classes": all rows, and some classes with risks of their own.
-Subject = Literal["all", "positive", "negative", "each", "classes"]
 
 _EVENT: dict[Subject, str] = {
     "all": "{}",
@@ -93,14 +92,14 @@ class Certificate:
     confidence : float
         Probability, over independent draws of the certificate rows (of all rows, where they were split several times),
         with which the promise holds.
-    protect : {"all", "positive", "negative", "each", "classes"}
-        The rows that the promise is about; "classes": all rows, and at once those classes whose strata have a risk of
-        their own.
+    about : {"all", "positive", "negative", "each", "classes"}
+        The rows that the promise is about; "each": every class for itself; "classes": all rows, and at once some
+        classes.
     q : float
         The scale of the boundary for predictions; infinite if no row may leave early.
     strata : tuple of Stratum
-        The counts: one stratum; one per class for ``protect="each"``; or one of all rows and one for each class that
-        has a risk of its own.
+        The counts: one stratum; one per class for "each"; or one of all rows and one for each class that is
+        named.
     grouped : bool
         Whether one random row of each group was counted. The promise is then about a random row of a random group, and
         large groups count no more than small ones.
@@ -128,7 +127,7 @@ class Certificate:
     status: Status
     risk: float | None
     confidence: float
-    protect: Subject = "all"
+    about: Subject = "all"
     q: float = math.inf
     strata: tuple[Stratum, ...] = ()
     grouped: bool = False
@@ -163,7 +162,7 @@ class Certificate:
     @property
     def _parts(self) -> tuple[Stratum, ...]:
         """Strata without common rows."""
-        return self.strata[:1] if self.protect == "classes" else self.strata
+        return self.strata[:1] if self.about == "classes" else self.strata
 
     @property
     def rows_needed(self) -> int:
@@ -248,11 +247,12 @@ class Certificate:
         return self.status == failure and self.q == math.inf
 
     def _well_formed(self) -> bool:
-        """Whether strata have risks of their own only for "classes", as the printed sentence assumes."""
-        if self.protect == "classes":
-            first, *others = self.strata
-            return first.risk is None and bool(others) and all(s.risk is not None for s in others)
-        return all(s.risk is None for s in self.strata)
+        """Whether strata have risks of their own where the printed sentence says so."""
+        own = [s.risk is not None for s in self.strata]
+        if self.about == "classes":
+            return not own[0] and len(own) > 1 and all(promised == (self.risk is not None) for promised in own[1:])
+        worst = max(s.risk or 0.0 for s in self.strata)
+        return not any(own) or (self.about == "each" and all(own) and self.risk == worst)
 
     def __str__(self) -> str:
         if self.void is not None:
@@ -279,11 +279,14 @@ class Certificate:
                 )
 
     def _event(self) -> str:
-        return _EVENT[self.protect].format(self.event) + " on a random row of a random group" * self.grouped
+        named = any(stratum.risk for stratum in self.strata)
+        event = _EVENT["all" if named else self.about].format(self.event)
+        return event + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:
         own = [f", {self._limit(s.risk)} within {s.name.removeprefix('rows of ')}" for s in self.strata if s.risk]
-        return f"{self._limit(self.risk)}{''.join(own)}{', all' if own else ''} with {self._level()} confidence"
+        overall = "" if self.about == "each" and own else f", {self._limit(self.risk)}"
+        return f"{(overall + ''.join(own))[2:]}{', all' if own else ''} with {self._level()} confidence"
 
     def _level(self) -> str:
         return percent(self.confidence, digits=6)
@@ -301,7 +304,8 @@ class Certificate:
         return f", at worst {rate} ({low} to {high}, {together}), {self._counts()}"
 
     def _counts(self) -> str:
-        counted = self.strata if self.protect == "classes" else (self.worst,)
+        each = self.about == "classes" or any(s.risk is not None for s in self.strata)
+        counted = self.strata if each else (self.worst,)
         return f"{', '.join(map(self._count, counted))}{self._note()}"
 
     def _count(self, stratum: Stratum) -> str:

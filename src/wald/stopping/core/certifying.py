@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...utils.stage_table import FloatArray
 from .binomial import shared_confidence
-from .boundary import Boundary, Protect
-from .certificate import Certificate, Status, Stratum, Subject, failure_of, passes
-from .class_risks import Line, lines, require_protect
+from .boundary import Boundary
+from .certificate import Certificate, Status, Stratum, failure_of, passes
 from .fixed_sequence import fixed_sequence
+from .risks import Line, Promised, Risk, promised, require_risk
 from .row_groups import group_numbers
 from .stage_scores import StageScores
 from .validation import require_fraction
@@ -96,9 +97,8 @@ def certify(
     stage_scores: StageScores,
     boundary: Boundary,
     *,
-    risk: float,
+    risk: Risk,
     confidence: float,
-    protect: Protect = "all",
     q_grid: npt.ArrayLike,
     groups: npt.ArrayLike | None = None,
     classes: npt.ArrayLike | None = None,
@@ -120,14 +120,15 @@ def certify(
     stage_scores : StageScores
         Those of the certificate rows, from the engine, in the dtype that will be served.
     boundary : Boundary
-        Serve with ``boundary.restricted(protect).thresholds(certificate.q, stage_scores.dtype)``, as is done here.
-    risk, confidence : float
+        Serve with ``boundary.thresholds(certificate.q, stage_scores.dtype)``, after ``boundary.restricted`` to the
+        sides that a bound of 0 leaves open.
+    risk : float, or dict from stratum to float
+        Bounds strictly between 0 and 1: for any row; or by stratum, with one `q`. A stratum is a class label, for the
+        rows that the full model puts into this class; "all", for all rows; or "each", for each class that is not named.
+        Without "all", every class needs a bound. Of two classes, one may have the bound 0: then no row leaves as the
+        other class. "positive" and "negative" may stand for the second and the first of two classes.
+    confidence : float
         Strictly between 0 and 1.
-    protect : {"all", "positive", "negative", "each"} or dict from label to risk, default="all"
-        "all": any row; "positive": rows that the full model calls positive, exits as negative only;
-        "negative": the reverse; "each": the rows of every class separately, with one `q`. With risks by class label:
-        all rows with `risk`, those of named classes included, and also the rows of each named class with its own
-        risk, with one `q`; classes that are not named have the promise about all rows only.
     q_grid : array-like of positive floats
         Falling strictly; from `q_grid`.
     groups : array-like of shape (N,), optional
@@ -152,7 +153,7 @@ def certify(
     Raises
     ------
     ValueError
-        For parameters out of range, or if one side of a multiclass model is to be protected.
+        For parameters out of range, or strata that `classes` does not have.
 
     References
     ----------
@@ -169,41 +170,43 @@ def certify(
     >>> certificate = certify(stage_scores, boundary, risk=0.01, confidence=0.95, q_grid=grid)
     >>> print(certificate)
     disagreement <= 1 % with 95 % confidence: 38 of 5 000 rows
-    >>> print(certify(stage_scores, boundary, risk=0.01, confidence=0.95, protect={1: 0.005}, q_grid=grid))
+    >>> print(certify(stage_scores, boundary, risk={"all": 0.01, 1: 0.005}, confidence=0.95, q_grid=grid))
     disagreement <= 1 %, <= 0.5 % within class 1, all with 95 % confidence: 9 of 5 000 rows, 3 of 2 443 rows of class 1
     """
-    require_fraction("certify", "risk", risk)
     require_fraction("certify", "confidence", confidence)
+    promise = _promised("certify", risk, stage_scores, classes)
+    if promise.risk is None or promise.risk == 0:
+        raise ValueError(f"The 'risk' of certify must lie strictly between 0 and 1. Got {risk!r} instead.")
+    bound = promise.risk
     if n_splits < 1:
         raise ValueError(f"certify: n_splits must be at least 1. Got {n_splits!r}.")
     tested = shared_confidence(confidence, n_splits)
     grid = _checked(q_grid)
-    stage_scores, about = _select(stage_scores, protect, groups, classes, random_state)
-    boundary, subject = boundary.restricted(protect), _subject(protect)
-
-    counts = counts_along(stage_scores, boundary, grid, about)
+    stage_scores = ungrouped(stage_scores, groups, random_state)
+    counts = counts_along(stage_scores, boundary.restricted(promise.sides), grid, promise.lines)
 
     def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
-        return passes(step[1], risk, tested)
+        return passes(step[1], bound, tested)
 
     found = fixed_sequence(counts, holds)
     grouped = groups is not None
     if found.passed is None:
         strata = found.failed[1] if found.failed is not None else ()
-        status: Status = failure_of(strata, risk, tested)
+        status: Status = failure_of(strata, bound, tested)
         q = math.inf
     else:
         status, (q, strata) = "certified", found.passed
-    strata = tuple(s.counted(risk, tested) for s in strata)
-    return Certificate(status, risk, confidence, subject, q, strata, grouped=grouped, n_splits=n_splits, event=event)
+    strata = tuple(s.counted(bound, tested) for s in strata)
+    about = promise.about
+    return Certificate(status, bound, confidence, about, q, strata, grouped=grouped, n_splits=n_splits, event=event)
 
 
 def measure(
     stage_scores: StageScores,
     boundary: Boundary,
     *,
+    risk: Mapping[Any, float | None] | None = None,
     confidence: float = 0.95,
-    protect: Protect = "all",
     q: float = 1.0,
     groups: npt.ArrayLike | None = None,
     classes: npt.ArrayLike | None = None,
@@ -212,8 +215,9 @@ def measure(
 ) -> Certificate:
     """Count the disagreements of a rule used as published (`q` = 1), and promise nothing.
 
-    Parameters are those of `certify`; `protect` takes no risks by class. For "each", the certificate's `intervals` hold
-    for all classes at once; the interval of the worst class is printed.
+    Parameters are those of `certify`, but for the bounds in `risk`, which are None (or 0, for a class of which no row
+    may differ). With several strata, the certificate's `intervals` hold for all of them at once; that of the worst is
+    printed.
 
     Examples
     --------
@@ -223,38 +227,22 @@ def measure(
     measured disagreement 0.8 % (95 % interval 0.65 % to 0.98 %), 96 of 12 000 rows; not a promise
     """
     require_fraction("measure", "confidence", confidence)
-    if isinstance(protect, Mapping):
-        raise ValueError("measure promises nothing, and protect gives risks by class: use protect='each' instead.")
-    stage_scores, about = _select(stage_scores, protect, groups, classes, random_state)
-    _, strata = next(counts_along(stage_scores, boundary.restricted(protect), [q], about))
+    promise = _promised("measure", risk, stage_scores, classes)
+    if promise.risk is not None:
+        raise ValueError(f"measure promises nothing: the bounds in risk are None. Got {risk!r} instead.")
+    stage_scores = ungrouped(stage_scores, groups, random_state)
+    _, strata = next(counts_along(stage_scores, boundary.restricted(promise.sides), [q], promise.lines))
     strata = tuple(replace(stratum, losses=None) for stratum in strata)
     grouped = groups is not None
-    return Certificate("measured", None, confidence, _subject(protect), q, strata, grouped=grouped, event=event)
+    return Certificate("measured", None, confidence, promise.about, q, strata, grouped=grouped, event=event)
 
 
-def _subject(protect: Protect) -> Subject:
-    return "classes" if isinstance(protect, Mapping) else protect
-
-
-def _select(
-    stage_scores: StageScores,
-    protect: Protect,
-    groups: npt.ArrayLike | None,
-    classes: npt.ArrayLike | None,
-    random_state: int | np.random.Generator,
-) -> tuple[StageScores, list[Line]]:
-    """Select the rows that the promise is about, and its lines."""
-    require_protect("certify", protect)
-    stage_scores = ungrouped(stage_scores, groups, random_state)
-    if protect in ("positive", "negative"):
-        if not stage_scores.two_sided:
-            raise ValueError(f'protect="{protect}" is for binary models; others take "all" or "each".')
-        stage_scores = stage_scores.take(stage_scores.full == (1 if protect == "positive" else 0))
-    elif protect != "all" and classes is None and not stage_scores.two_sided:
-        raise ValueError(
-            'protect="each", or with risks by class, needs classes=, lest a class without rows goes unnoticed.'
-        )
-    return stage_scores, lines(protect, np.arange(2) if classes is None else classes)
+def _promised(owner: str, risk: Risk, stage_scores: StageScores, classes: npt.ArrayLike | None) -> Promised:
+    """Read a risk by the labels of the codes; those of a binary model are 0 and 1 by default."""
+    require_risk(risk, f"{owner}: ")
+    if isinstance(risk, Mapping) and set(risk) != {"all"} and classes is None and not stage_scores.two_sided:
+        raise ValueError(f"{owner} with a risk by class needs classes=, lest a class without rows goes unnoticed.")
+    return promised(risk, np.arange(2) if classes is None else classes)
 
 
 def counts_along(

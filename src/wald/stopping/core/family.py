@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from .boundary import Boundary, Protect
+from .boundary import Boundary
 from .certificate import Certificate
 from .certifying import certify
 from .fixed_sequence import fixed_sequence
+from .risks import Risk
 from .stage_scores import StageScores
 from .validation import require_fraction, require_option
 
@@ -22,11 +23,10 @@ def certify_family(
     stage_scores: StageScores | Sequence[StageScores],
     boundaries: Sequence[Boundary],
     *,
-    risk: float,
+    risk: Risk,
     confidence: float,
     correction: Correction = "bonferroni",
     q_grids: Sequence[npt.ArrayLike] | None = None,
-    protect: Protect = "all",
     groups: npt.ArrayLike | None = None,
     classes: npt.ArrayLike | None = None,
     random_state: int = 0,
@@ -44,8 +44,8 @@ def certify_family(
         their own, of the same rows.
     boundaries : sequence of Boundary
         The candidates, fixed before the certificate rows are seen.
-    risk, confidence : float
-        Strictly between 0 and 1.
+    risk, confidence
+        As for `certify`.
     correction : {"bonferroni", "fixed_sequence"}, default="bonferroni"
         "bonferroni": each of m candidates is certified at ``1 - (1 - confidence) / m``, which its certificate states.
         "fixed_sequence": candidates are tested in the given order, from cautious to bold, at `confidence` each, until
@@ -53,7 +53,7 @@ def certify_family(
     q_grids : sequence of arrays of positive floats, optional
         "bonferroni": the scales that each candidate tries, from `q_grid`. By default each is used as published, q = 1;
         "fixed_sequence" takes no other scale.
-    protect, groups, classes, random_state
+    groups, classes, random_state
         As for `certify`. With `groups`, all candidates are counted on the same rows.
 
     Returns
@@ -103,7 +103,6 @@ def certify_family(
             boundary,
             risk=risk,
             confidence=each,
-            protect=protect,
             q_grid=grid,
             groups=groups,
             classes=classes,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...utils.stage_table import FloatArray
-from .boundary import Protect
+from .boundary import Sides
 from .stage_scores import StageScores
 from .validation import require
 
@@ -113,8 +113,8 @@ class Walk(StageScores):
     errors : float64 array of shape (N, T), optional
         Two-sided: errors of the estimates, where these are no plain differences of z and the full score.
     n_classes : int, default=2
-    protect : {"all", "positive", "negative", "each"} or dict from class code to risk, default="all"
-        The rows that the promise will cover.
+    sides : {"both", "negative", "positive"}, default="both"
+        Answers as which the promise lets rows leave early.
 
     Raises
     ------
@@ -134,7 +134,7 @@ class Walk(StageScores):
     slack: Float64Array | None = None
     errors: Float64Array | None = None
     n_classes: int = 2
-    protect: Protect = "all"
+    sides: Sides = "both"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 
-from ..core.boundary import Boundary, Protect
+from ..core.boundary import Boundary, Sides
 from ..core.walk import Float64Array, Walk
 
-Sides = Literal["both", "negative", "positive"]
-SIDES: tuple[Sides, ...] = ("both", "negative", "positive")
 
-
-def open_sides(sides: Sides, protect: Protect) -> tuple[bool, bool]:
-    """Whether rows may leave as negative, and whether as positive, under a rule's own `sides` and under the promise.
+def open_sides(*sides: Sides) -> tuple[bool, bool]:
+    """Whether rows may leave as negative, and whether as positive, under the `sides` of a rule and of the promise.
 
     Examples
     --------
-    >>> open_sides("both", "positive"), open_sides("positive", "all"), open_sides("positive", "positive")
+    >>> open_sides("both", "negative"), open_sides("positive", "both"), open_sides("positive", "negative")
     ((True, False), (False, True), (False, False))
     """
-    return sides != "positive" and protect != "negative", sides != "negative" and protect != "positive"
+    return "positive" not in sides, "negative" not in sides
 
 
 def published_table(walk: Walk, low: npt.ArrayLike, high: npt.ArrayLike) -> Boundary:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from ...utils.warn import warn_caller
-from ..core.boundary import Boundary
+from ..core.boundary import SIDES, Boundary, Sides
 from ..core.validation import require_fraction, require_option
 from ..core.walk import Float64Array, Moments, Walk
 from ..papers.levels import (
@@ -22,7 +22,6 @@ from ..papers.levels import (
     reflection_level,
     simple_bridge_boundary,
 )
-from ..papers.published import SIDES, Sides
 from .rules import Needs, Readout
 from .sides import Columns, Side, table
 

@@ -10,10 +10,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import ndimage, optimize
 
-from ..core.boundary import Boundary
+from ..core.boundary import SIDES, Boundary, Sides
 from ..core.validation import require_option, require_share
 from ..core.walk import Float64Array, Walk
-from ..papers.published import SIDES, Sides, open_sides, published_table
+from ..papers.published import open_sides, published_table
 from .rules import READOUTS, Needs, Readout
 
 Density = Literal["kernel", "gaussian", "isotonic"]
@@ -99,7 +99,7 @@ class LikelihoodRatio:
         """
         if not walk.two_sided:
             raise ValueError("LikelihoodRatio is for binary models; for several classes use Ladder().")
-        open_low, open_high = open_sides(self.sides, walk.protect)
+        open_low, open_high = open_sides(self.sides, walk.sides)
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
         reject = math.log1p(-self.beta) - math.log(self.alpha) if self.alpha > 0.0 else math.inf
         accept = math.log(self.beta) - math.log1p(-self.alpha) if self.beta > 0.0 else -math.inf

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..core.boundary import Boundary
+from ..core.boundary import SIDES, Boundary, Sides
 from ..core.validation import require, require_option, require_positive
 from ..core.walk import Walk
-from ..papers.published import SIDES, Sides, open_sides
+from ..papers.published import open_sides
 from .rules import Needs, Readout
 
 
@@ -78,7 +78,7 @@ class Margin:
         if not walk.two_sided:
             return Boundary.upper(np.where(is_open, 0.0, np.inf), np.where(is_open, self.value, 0.0))
         center = walk.threshold + require(walk.imputed, "imputed", "Margin")
-        open_low, open_high = open_sides(self.sides, walk.protect)
+        open_low, open_high = open_sides(self.sides, walk.sides)
         scale = np.where(is_open, 0.5 * self.value, 0.0)
         low = np.where(is_open & open_low, center, -np.inf)
         high = np.where(is_open & open_high, center, np.inf)

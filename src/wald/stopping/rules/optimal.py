@@ -9,11 +9,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from ..core.boundary import Boundary
+from ..core.boundary import SIDES, Boundary, Sides
 from ..core.validation import require_fraction, require_option
 from ..core.walk import Moments, Walk
 from ..papers.induction import Policy, Problem
-from ..papers.published import SIDES, Sides
 from .rules import Needs, Readout
 from .sides import Columns, Side, table
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.boundary import Boundary
+from ..core.boundary import SIDES, Boundary, Sides
 from ..core.survivors import Survivors, allowed, loosest, loosest_pair, reconciled
 from ..core.validation import require_option, require_share
 from ..core.walk import Walk
-from ..papers.published import SIDES, Sides, open_sides, published_table
+from ..papers.published import open_sides, published_table
 from .rules import READOUTS, Needs, Readout
 
 
@@ -71,7 +71,7 @@ class Qwyc:
 
     def boundary(self, walk: Walk) -> Boundary:
         """Place the thresholds from the first stage to the last; q = 1 uses them as placed."""
-        open_low, open_high = open_sides(self.sides, walk.protect)
+        open_low, open_high = open_sides(self.sides, walk.sides)
         open_low &= walk.two_sided
         rows, budget = Survivors(walk), allowed(self.alpha, len(walk.full))
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...utils.warn import warn_caller
-from ..core.boundary import Boundary
+from ..core.boundary import Boundary, Sides
 from ..core.walk import Float64Array, Moments, Walk
 from ..papers.levels import DegenerateBoundaryWarning
-from ..papers.published import Sides
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..core.boundary import Boundary
+from ..core.boundary import SIDES, Boundary, Sides
 from ..core.survivors import Survivors, allowed, loosest, reconciled
 from ..core.validation import require_option, require_share
 from ..core.walk import Float64Array, Walk
-from ..papers.published import SIDES, Sides, open_sides, published_table
+from ..papers.published import open_sides, published_table
 from .rules import READOUTS, Needs, Readout
 
 Spend = Literal["linear", "front", "pocock", "obrien-fleming"]
@@ -83,7 +83,7 @@ class ErrorSpending:
 
         A side without protected plan rows stays closed. Stages that no plan row reaches repeat the last thresholds.
         """
-        open_low, open_high = open_sides(self.sides, walk.protect)
+        open_low, open_high = open_sides(self.sides, walk.sides)
         n_low, n_high = 0, len(walk.full)
         if walk.two_sided:
             n_low, n_high = int(np.count_nonzero(walk.full == 1)), int(np.count_nonzero(walk.full == 0))

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core.boundary import Boundary
+from ..core.boundary import SIDES, Boundary, Sides
 from ..core.validation import require_fraction, require_option
 from ..core.walk import Float64Array, Walk
-from ..papers.published import SIDES, Sides
 from ..papers.vote_counts import VoteCounts
 from .rules import Needs, Readout
 from .sides import Columns, Side, table
