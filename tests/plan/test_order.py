@@ -117,6 +117,11 @@ def test_one_row_buys_nothing_and_no_purchase_is_no_order():
     assert greedy_order(moments_of(X, scores), one_each(7), costs, 0).size == 0
 
 
+def test_no_units_have_an_empty_order():
+    moments = moments_of(np.empty((10, 0)), correlated(10, 2))
+    assert greedy_order(moments, [], np.empty(0), 5).tolist() == []
+
+
 def test_equal_gains_come_in_the_order_given():
     X = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))  # every gain is exactly the same
     assert greedy_order(moments_of(X, X.sum(axis=1, keepdims=True)), one_each(4), np.ones(4), 4).tolist() == [

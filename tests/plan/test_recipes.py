@@ -176,9 +176,21 @@ def test_terms_beyond_the_pool_contribute_least(monkeypatch):
     missing = int(np.argmin(spread))
     with pytest.raises(ValueError, match="order names 1 units that are no candidates: early stages can have 5 terms"):
         made(order=np.array([int(np.argmax(spread)), missing]))
-    whole = [u for u, m in enumerate(UNITS.members) if np.isin(m, np.argsort(-spread)[:5]).all()]
+
+
+def test_the_pool_has_whole_units_and_may_have_none(monkeypatch):
+    monkeypatch.setattr(recipes, "MAX_POOL", 5)
+    spread = np.abs(COEF) * X[::2].std(axis=0)
+    best = sorted(range(7), key=lambda u: -spread[UNITS.members[u]].max())
+    whole = [best[: k + 1] for k in range(7) if sum(len(UNITS.members[u]) for u in best[: k + 1]) <= 5][-1]
     (grouped,) = made(order="sorted", units=UNITS)
-    assert sorted(grouped.order.tolist()) == whole
+    assert sorted(grouped.order.tolist()) == sorted(whole)
+    large = Units((np.arange(6), np.arange(6, D)), np.full(2, 6.0))
+    for order in ("greedy", "sorted", "random", "qwyc"):
+        for readout in ("regressed", "partial"):
+            for found in made(order=order, units=large, rule=Ladder(readout)):
+                assert found.stages.tolist() == [2]
+                assert found.stage_costs.tolist() == [12.0]
 
 
 def test_of_sparse_rows_the_pool_is_a_few_times_what_a_row_has():
@@ -190,5 +202,9 @@ def test_of_sparse_rows_the_pool_is_a_few_times_what_a_row_has():
     (found,) = recipes_of(sparse_problem)
     assert len(found.order) == SPARSE_POOL * rows[::2].nnz // 200
     object.__setattr__(sparse_problem, "order_rows", sparse.csr_matrix(rows[::2].shape))
+    (found,) = recipes_of(sparse_problem)
+    assert len(found.order) == LEAST_POOL
+    pairs = Units(tuple(np.arange(900).reshape(-1, 2)), np.full(450, 2.0))
+    object.__setattr__(sparse_problem, "units", pairs)
     (found,) = recipes_of(sparse_problem)
     assert len(found.order) == LEAST_POOL

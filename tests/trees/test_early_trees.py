@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kinds.parameters import nested
+from scipy.sparse import csr_matrix
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -132,3 +133,26 @@ def test_a_plan_must_be_faster_than_the_engine_itself(fitted) -> None:
     model, X = fitted
     fast = wrapped(fitted, risk=0.0005)  # too few rows for an exit that pays
     np.testing.assert_array_equal(fast.predict(X[3000:]), model.predict(X[3000:]))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sparse_rows_have_the_plan_of_dense_ones(n_classes: int) -> None:
+    X, y = data(n_classes)
+    model = FrozenEstimator(RandomForestClassifier(100, max_depth=6, random_state=0).fit(X[:1500], y[:1500]))
+    dense, held = (
+        EarlyExitClassifier(model, risk=0.05, random_state=0).fit(rows, y[1500:])
+        for rows in (X[1500:], csr_matrix(X[1500:]))
+    )
+    assert held.certificate_ == dense.certificate_
+    assert len(dense.plan_.stages) > 4
+    np.testing.assert_array_equal(held.plan_.stages, dense.plan_.stages)
+    np.testing.assert_array_equal(held.plan_.order, dense.plan_.order)
+
+
+def test_a_forest_of_more_values_than_the_pool_has_candidates_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wald.plan.recipes.MAX_POOL", 70)  # 23 of 40 trees with 3 values each
+    X, y = data(3)
+    model = FrozenEstimator(RandomForestClassifier(40, max_depth=6, random_state=0).fit(X[:1500], y[:1500]))
+    fast = EarlyExitClassifier(model, risk=0.1, random_state=0).fit(X[1500:], y[1500:])
+    assert fast.certificate_.status == "certified"
+    assert len(fast.plan_.order) == 23

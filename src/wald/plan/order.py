@@ -61,7 +61,7 @@ def greedy_order(
 
     if len(first):
         select(list(first))
-    single = all(len(u) == 1 for u in units)
+    single = len(units) > 0 and all(len(u) == 1 for u in units)
     terms = np.concatenate(units) if single else None
     while len(chosen) < n_select and unused.any():
         gains = state.term_gains()[terms] if terms is not None else state.unit_gains(units, unused)

@@ -22,10 +22,10 @@ from .qwyc import qwyc_order, unit_sums
 from .readout import partial_readouts, regressed_readouts, running_partial_sums
 from .sums import LEAST_ROWS, SummedTerms, corrected_stages, mixed_stages
 
-#: Largest number of candidate terms for early stages: those with the largest contributions.
+#: Largest number of candidate terms for early stages: those of the units with the largest contributions.
 MAX_POOL = 6144
-#: For sparse rows, the largest number of candidate terms is `SPARSE_POOL` times a row's mean number of non-zeros, or
-#: `LEAST_POOL` if that is larger.
+#: For sparse rows, the largest number of candidate units is `SPARSE_POOL` times a row's mean number of non-zeros, or
+#: `LEAST_POOL` if that is larger; but not of ensembles, whose members cost a row more than its non-zeros.
 SPARSE_POOL, LEAST_POOL = 4, 64
 #: Bytes that term values of the order rows may take while moments are gathered.
 VALUE_BYTES = 1 << 30
@@ -50,7 +50,8 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
     weightings = [near, np.ones_like(near)] if equal_too else [near]
     values = problem.terms.values(problem.order_rows, pool)
     if isinstance(problem.order, str) and problem.order == "qwyc":
-        problem = replace(problem, order=_qwyc_units(problem, values, pool))
+        decisive = _qwyc_units(problem, values, pool)
+        problem = replace(problem, order=decisive if len(decisive) else "sorted")  # either is empty without a pool
     plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
     uses_surrogates = problem.surrogates is not None and problem.rule.readout == "regressed" and _is_greedy(problem)
     for weights, moments in zip(weightings, plain, strict=True) if small or not uses_surrogates else ():
@@ -95,20 +96,36 @@ def _is_greedy(problem: Problem) -> bool:
 
 
 def _pool(problem: Problem) -> Ints:
-    """Candidate terms for early stages: all terms, or those that contribute most on the order rows."""
-    terms = problem.terms
+    """Candidate terms for early stages: all terms, or those of the units that contribute most on the order rows.
+
+    A unit contributes as much as the largest of its terms. Units with more terms than a pool may have are left out.
+    """
+    terms, members = problem.terms, problem.units.members
     most = min(MAX_POOL, max(64, VALUE_BYTES // (8 * max(1, len(problem.confidence)))))
-    if sparse.issparse(problem.order_rows):
-        most = min(most, max(LEAST_POOL, SPARSE_POOL * problem.order_rows.nnz // max(1, problem.order_rows.shape[0])))
-    if terms.n_terms <= most:
+    most_units = len(members)
+    if sparse.issparse(problem.order_rows) and Summed.of(terms) is None and not terms.planning.orders_all_units:
+        most_units = max(LEAST_POOL, SPARSE_POOL * problem.order_rows.nnz // max(1, problem.order_rows.shape[0]))
+    if terms.n_terms <= most and len(members) <= most_units:
         return np.arange(terms.n_terms)
+    fitting = [m for m in members if len(m) <= most]
+    if not fitting:
+        return np.empty(0, dtype=np.int64)
+    sizes = np.array([len(m) for m in fitting])
+    together, starts = np.concatenate(fitting), np.cumsum(sizes) - sizes
+
+    def best(of_terms: Floats, n_terms: int, n_units: int) -> Ints:
+        """Terms of the units with the largest values."""
+        order = np.argsort(-np.maximum.reduceat(of_terms[together], starts), kind="stable")[:n_units]
+        taken = np.searchsorted(np.cumsum(sizes[order]), n_terms, side="right")
+        return np.concatenate([fitting[u] for u in order[:taken]])
+
     largest = np.abs(terms.coef).max(axis=0)
-    first = np.argsort(-largest, kind="stable")[: 4 * most]
-    spread = np.zeros(terms.n_terms)
+    first = best(largest, 4 * most, 4 * most_units)
+    spread = np.full(terms.n_terms, -1.0)
     for start in range(0, len(first), 1024):
         some = first[start : start + 1024]
         spread[some] = largest[some] * terms.values(problem.order_rows[:2048], some).std(axis=0)
-    return np.sort(np.argsort(-spread, kind="stable")[:most])
+    return np.sort(best(spread, most, most_units))
 
 
 def _recipe(
