@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 from dataclasses import replace
@@ -9,10 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from outputs.bands import Band, BandRegression
+from persistence.forge import put_together, taken_apart
 from sklearn.frozen import FrozenEstimator
 
 import wald
 from wald import EarlyExitClassifier, Planner, cli
+from wald import EarlyExitClassifier, cli
+from wald.codec.reading import FileFormatError
 from wald.displays import StoppingPathDisplay, TradeoffDisplay
 from wald.outputs import Labels, Output, check_output
 from wald.stopping import Boundary, StageScores, certify, measure
@@ -135,9 +139,22 @@ def test_losses_between_0_and_1_are_certified_by_bets(tmp_path):
     with pytest.warns(UserWarning, match="not the estimator itself"):
         wald.save(fast, path)
     assert wald.load(path).certificate_ == certificate
+    refuse_forged(path)
     watched = fast.watched(1.0)
     watched.predict(X[6000:])
     assert watched.monitor_.lines[0].n_disagreements == pytest.approx((np.abs(labels - own) / 9).sum())
+
+
+def refuse_forged(path):
+    """Load files whose certificate does not follow from its losses."""
+    fields, arrays = taken_apart(path.read_bytes())
+    n_rows = fields["certificate"]["strata"][0]["n_rows"]
+    for forged in ({"p_value": None}, {"p_value": -1.0}, {"p_value": 0.0}, {"n_disagreements": 0.011 * n_rows}):
+        changed = copy.deepcopy(fields)
+        changed["certificate"]["strata"][0] |= forged
+        path.write_bytes(put_together(changed, arrays))
+        with pytest.raises(FileFormatError, match="does not follow from its own counts"):
+            wald.load(path)
 
 
 @pytest.mark.long

@@ -239,6 +239,22 @@ def test_risks_of_strata_are_checked(path):
         refused(path, put_together(fields, arrays), message)
 
 
+@pytest.mark.parametrize(
+    ("stratum", "message"),
+    [
+        ({"n_rows": 100, "n_disagreements": 100, "p_value": 0.0}, "does not follow from its own counts"),
+        ({"p_value": -1.0}, "does not follow from its own counts"),
+        ({"p_value": 0.001}, "does not follow from its own counts"),
+        ({"n_disagreements": 0.99}, "losses between 0 and 1, and a Labels has none"),
+        ({"n_disagreements": 0.99, "p_value": 0.04}, "losses between 0 and 1, and a Labels has none"),
+    ],
+)
+def test_a_p_value_does_not_stand_for_counts(stratum, message, path):
+    fields, arrays = taken_apart(file_of("rbf", path))
+    fields["certificate"]["strata"][0] |= stratum
+    refused(path, put_together(fields, arrays), message)
+
+
 # ---- the arrays ------------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 from wald.stopping import Boundary, Certificate, Stratum, rows_needed
@@ -145,6 +146,47 @@ def test_it_verifies_itself():
 )
 def test_it_notices_a_change(change):
     assert not dataclasses.replace(certified(), **change).verify()
+
+
+@pytest.mark.parametrize(
+    "stratum",
+    [
+        Stratum("rows", 100, 100, p_value=0.0),
+        Stratum("rows", 12_000, 6, p_value=0.01),
+        Stratum("rows", 12_000, 6.5),
+        Stratum("rows", 12_000, 6.5, p_value=-1.0),
+        Stratum("rows", 12_000, 6.5, p_value=0.0),
+        Stratum("rows", 12_000, 6.5, p_value=math.nan),
+        Stratum("rows", 12_000, 12.5, p_value=0.01),
+        Stratum("rows", 12_000, -0.5, p_value=0.01),
+        Stratum("rows", 12_000, -1),
+        Stratum("rows", 3, 0.001, p_value=0.04),
+        Stratum("rows", 12_000, 0.5, losses=np.zeros(12_000)),
+        Stratum("rows", 12_000, 0.5, losses=np.full(1, 0.5)),
+    ],
+    ids=str,
+)
+def test_counts_that_no_rows_have_are_false(stratum):
+    assert not certified(strata=(stratum,)).verify()
+
+
+def test_losses_between_0_and_1_need_a_p_value_that_their_bets_can_have():
+    losses = np.zeros(12_000)
+    losses[::2000] = 0.25
+    held = Stratum("rows", 12_000, 1.5, losses=losses)
+    counted = held.counted(0.001, 0.95)
+    assert certified(strata=(held,)).verify()
+    assert certified(strata=(counted,)).verify()
+    assert not certified(strata=(dataclasses.replace(counted, p_value=0.051),)).verify()
+    assert not Certificate("measured", None, 0.95, q=1.0, strata=(counted,)).verify()
+    assert Certificate("measured", None, 0.95, q=1.0, strata=(Stratum("rows", 12_000, 1.5),)).verify()
+
+
+def test_losses_whose_mean_is_above_the_risk_prove_nothing():
+    late = np.r_[np.zeros(12_000), np.ones(12), np.full(2, 0.5)]  # bets on the first ones alone win
+    stratum = Stratum("rows", len(late), float(late.sum()), losses=late)
+    assert stratum.p_value_of(0.001, 0.95) == 1.0
+    assert stratum.p_value_of(0.0012, 0.95) < 0.05
 
 
 def test_voiding_keeps_the_counts():

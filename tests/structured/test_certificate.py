@@ -136,6 +136,8 @@ def test_forgeries_are_found():
         replace(certificate, risk=0.002),
         replace(certificate, confidence=1 - 1e-9),
         replace(certificate, gaps=GAPS[3].astype(float)),
+        replace(certificate, gaps=certificate.gaps - 1.0),
+        replace(certificate, gaps=certificate.gaps[1:]),
         replace(certificate, status="too much loss"),
         replace(certify([row[:300] for row in GAPS], N_PARTS[:300]), threshold=0.1),
         certificate.voided("a deadline was set"),

@@ -155,6 +155,11 @@ class Output(ABC):
         """Whether rows leave on two sides of a `centre`."""
         return self.centre is not None
 
+    @property
+    def has_own_losses(self) -> bool:
+        """Whether `losses` says more than whether answers differ."""
+        return type(self).losses is not Output.losses
+
     def distances(self, scores: ArrayLike) -> NDArray[np.floating]:
         """How far scores lie from another answer, (n_rows,)."""
         margins = self.judged(scores)[1]

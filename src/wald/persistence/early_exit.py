@@ -56,7 +56,7 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     checked_rule(owner)  # raises for parameters that a file cannot hold
     lossless = served.by_proof or served.promise.rule.needs.lossless
     try:
-        check_promise(certificate, served.plan, served.by_proof, lossless)
+        check_promise(certificate, served.plan, served.model.decision, served.by_proof, lossless)
     except FileFormatError as error:
         raise ValueError(f"This classifier cannot be saved: {error}. Call fit again.") from None
     whole = _needs_archive(model) and not own_steps
@@ -223,7 +223,8 @@ class Parts:
             require(np.all(rows[:-1] < rows[1:]), "the array 'one_per_group' does not rise")
             self.one_per_group = rows.astype(np.intp)
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
-        check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.needs.lossless)
+        lossless = self.by_proof or rule.needs.lossless
+        check_promise(self.certificate, self.plan, self.model.decision, self.by_proof, lossless)
         risk = largest(self.parameters["risk"])
         require(self.by_proof == (risk == 0), "header.by_proof does not follow from the risk")
         if self.certificate.status in COUNTED:

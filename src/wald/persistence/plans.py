@@ -15,6 +15,7 @@ from ..engine import Readout, RunningSums, Stages
 from ..models import AdditiveModel, Surrogates
 from ..models.packing import memory
 from ..models.protocols import Summed
+from ..outputs import Output
 from ..plan import CostModel, PassTimes, Plan
 from ..stopping import Boundary, Certificate, StageScores
 from ..utils.stage_table import StageTable
@@ -192,8 +193,8 @@ def decode_stage_scores(section: Section, model: AdditiveModel, plan: Plan) -> S
     return StageScores.of(StageTable(margins=margins, answers=answers), full, output)
 
 
-def check_certificate(certificate: Certificate) -> None:
-    """Refuse a certificate whose promise does not follow from its counts."""
+def check_certificate(certificate: Certificate, output: Output) -> None:
+    """Refuse a certificate whose promise does not follow from its counts, or with losses that the output has not."""
     c, where = certificate, "the certificate"
     limits = (
         (c.risk is None or 0 <= c.risk < 1, "risk"),
@@ -205,22 +206,26 @@ def check_certificate(certificate: Certificate) -> None:
     )
     for holds, what in limits:
         require(holds, f"{where} has {what} out of range")
+    whole, kind = all(s.is_count for s in c.strata), type(output).__name__
+    require(whole or output.has_own_losses, f"{where} has losses between 0 and 1, and a {kind} has none")
     require(c.void is not None or c.verify(), f"{where} does not follow from its own counts")
 
 
-def check_promise(certificate: Certificate, plan: Plan, by_proof: bool, lossless: bool) -> None:
+def check_promise(certificate: Certificate, plan: Plan, output: Output, by_proof: bool, lossless: bool) -> None:
     """Refuse a certificate that belongs to another plan, or says "lossless" of a plan without a lossless rule.
 
     Parameters
     ----------
     certificate : Certificate
     plan : Plan
+    output : Output
+        What is asked of the model.
     by_proof : bool
         Whether the wrapped model decides every row whose label is not proven.
     lossless : bool
         Whether the rule is lossless.
     """
-    check_certificate(certificate)
+    check_certificate(certificate, output)
     early = certificate.status in ("certified", "lossless", "measured")
     q = certificate.q if certificate.status == "certified" else 1.0 if early else np.inf
     agree = plan.q == q and plan.evaluate_all == (not early)

@@ -124,6 +124,8 @@ class StructureCertificate:
         """Recompute the status from the sums; True if they agree and the certificate is not void."""
         if self.void is not None or self.status == "none":
             return False
+        if self.gaps.shape != self.n_parts.shape or not _possible(self.gaps, self.n_parts, self.loss):
+            return False
         if passes(self.gaps, self.n_parts, self.risk, self.confidence, self.max_parts):
             return self.status == "certified"
         failure = failure_of(self.n_parts, self.risk, self.confidence, self.max_parts)
@@ -255,8 +257,13 @@ def _gaps_row(values: Any, n_parts: NDArray[np.int64], max_parts: int, loss: Los
     if row.shape != n_parts.shape:
         raise ValueError(f"Gaps must have one entry for each of {len(n_parts)} examples. Got shape {row.shape}.")
     row[n_parts > max_parts] = 0.0
-    least = -n_parts if loss == "gap" else np.zeros_like(n_parts)
-    if not ((row >= least) & (row <= n_parts)).all():  # also refuses NaN
+    if not _possible(row, n_parts, loss):
         low = "minus the number of parts" if loss == "gap" else "0"
         raise ValueError(f"The gaps of certify_structures ({loss}) must lie between {low} and the number of parts.")
     return row
+
+
+def _possible(gaps: NDArray[np.float64], n_parts: NDArray[np.int64], loss: Loss) -> bool:
+    """Whether examples of these lengths can have these gaps; NaN is none."""
+    least = -n_parts if loss == "gap" else np.zeros_like(n_parts)
+    return bool(((gaps >= least) & (gaps <= n_parts)).all())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -53,13 +54,39 @@ class Stratum:
     losses: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
     def p_value_of(self, risk: float, confidence: float) -> float:
-        """P-value against a loss of these rows above their own risk, or else above `risk`."""
+        """P-value against a loss of these rows above their own risk, or else above `risk`; 1 if their mean is above."""
         own = risk if self.risk is None else self.risk
+        if not self.is_count and self.n_disagreements > own * self.n_rows:
+            return 1.0
         if self.p_value is not None:
             return self.p_value
         if self.losses is not None:
             return float(betting_p_value(self.losses, own, level=1.0 - confidence))
         return p_value(int(self.n_disagreements), self.n_rows, own)
+
+    @property
+    def is_count(self) -> bool:
+        """Whether all losses are 0 or 1."""
+        return isinstance(self.n_disagreements, Integral)
+
+    def is_possible(self, risk: float | None) -> bool:
+        """Whether rows can have these counts, and losses between 0 and 1 this p-value against `risk` or their own risk.
+
+        Parameters
+        ----------
+        risk : float or None
+            None where nothing is promised; there are no p-values then.
+        """
+        if not 0 <= self.n_disagreements <= self.n_rows:
+            return False
+        own = risk if self.risk is None else self.risk
+        if self.is_count or own is None:
+            return self.p_value is None and self.losses is None
+        if self.losses is not None:
+            total = float(self.losses.sum())
+            return len(self.losses) == self.n_rows and math.isclose(total, self.n_disagreements, rel_tol=1e-9)
+        # the most that can be won against a mean loss of r, by n losses of 0, is (1 - r)^-n
+        return self.p_value is not None and p_value(0, self.n_rows, own) * (1 - 1e-9) <= self.p_value <= 1.0
 
     def counted(self, risk: float, confidence: float) -> Stratum:
         """The same counts with a p-value in place of the losses."""
@@ -236,6 +263,8 @@ class Certificate:
                 return self.q == math.inf
             return self.risk == 0.0 and self.q == 1.0 and (boundary is None or boundary.fixed)
         if not self.strata or not self._well_formed():
+            return False
+        if not all(s.is_possible(self.risk) for s in self.strata):
             return False
         if self.status == "measured":
             return self.risk is None

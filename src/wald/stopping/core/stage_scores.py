@@ -67,7 +67,7 @@ class StageScores(StageTable):
     def of(cls, table: StageTable, full: CodeArray, output: Output | None = None) -> StageScores:
         """The engine's table with the full model's answers, and the losses of an output that has its own."""
         losses = None
-        if output is not None and table.answers is not None and type(output).losses is not Output.losses:
+        if output is not None and table.answers is not None and output.has_own_losses:
             losses = np.column_stack(
                 [np.empty((len(full), 0)), *(output.losses(early, full) for early in table.answers.T)]
             )
