@@ -297,3 +297,18 @@ def test_a_row_of_a_list_is_read_by_position_and_draws_no_warning(risk: float) -
                 assert fast.predict_one(row) == fast.predict_one(tuple(row)) == fast.trace(row).label == label
                 if hasattr(fast, "predict_proba"):
                     fast.predict_proba_one(row)
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_equal_names_that_are_written_otherwise_are_others(first: int) -> None:
+    orders = [[1, 2, 3], [1.0, 2.0, 3.0], [True, 2, 3]]
+    X, y = VALUES[:, :3], (VALUES[:, 0] > np.median(VALUES[:, 0])).astype(int)
+    model = LIBRARIES["xgboost"]().fit(pd.DataFrame(X, columns=["1", "2", "3"]), y)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
+    for names in (orders[first], *orders):
+        frame = pd.DataFrame(X, columns=pd.Index(names, dtype=object))
+        if list(map(str, names)) == ["1", "2", "3"]:
+            np.testing.assert_array_equal(fast.predict(frame), model.predict(X))
+        else:
+            with pytest.raises(ValueError, match=OTHER_COLUMNS):
+                fast.predict(frame)

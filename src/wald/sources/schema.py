@@ -174,7 +174,9 @@ class Schema:
         assert self.array is not None
         if isinstance(source, FrameSource) and source.has_names(self.array):
             return source
-        places = _places(self, tuple(source.names or ()))
+        names = tuple(source.names or ())
+        written = () if set(map(type, names)) <= {str} else tuple(map(repr, names))
+        places = _places(self, names, written)
         if isinstance(places, str):
             if self.library == "scikit-learn":
                 _raise_as_scikit_learn(self.names, source.rows)
@@ -202,8 +204,11 @@ class Schema:
 
 
 @lru_cache(maxsize=64)
-def _places(schema: Schema, given: tuple[Hashable, ...]) -> tuple[int, ...] | str | None:
-    """What `Schema.match` says, kept: a service sees the same names again and again."""
+def _places(schema: Schema, given: tuple[Hashable, ...], written: tuple[str, ...]) -> tuple[int, ...] | str | None:
+    """What `Schema.match` says, kept: a service sees the same names again and again.
+
+    `written` tells apart names that are equal and written otherwise, such as 1, 1.0 and True.
+    """
     return schema.match(given)
 
 
