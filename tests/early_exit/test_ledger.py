@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from kinds.parameters import nested
+from outputs.bands import BandRegression
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
@@ -125,3 +126,30 @@ def test_an_exit_that_is_undone_pays_for_everything():
         assert (costs == fast.plan_.full_cost).all()
         assert (stages == fast.plan_.n_stages).all()
         assert (status == Status.FULL).all()
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value", "ignore:The certificate's risk")
+@pytest.mark.parametrize("kind", ["linear", "several classes", "in Python"])
+def test_an_estimate_that_overflows_pays_for_everything(kind):
+    target = {"linear": Y, "several classes": Y + 2 * (X[:, 0] > 0), "in Python": X.sum(axis=1) / X.sum(axis=1).std()}
+    model = BandRegression() if kind == "in Python" else LogisticRegression(C=100, max_iter=1000)
+    model.fit(X[:1000], target[kind][:1000])
+    model.coef_ = model.coef_ * 100.0
+    fast = fitted(model)
+    assert fast.plan_.n_stages > 1
+    rows = np.full((40, 20), 1.7e308)
+    watched = fast.watched(1.0)
+    budget = float(fast.plan_.stage_costs[0])
+    for found in (
+        columns(watched.predict(rows, details=True)),
+        columns(watched.predict_one(rows[0], details=True)),
+        columns(watched.predict(rows, details=True, budget=budget)),
+        columns(watched.predict_one(rows[0], details=True, budget=budget)),
+    ):
+        labels, costs, stages, status = found
+        np.testing.assert_array_equal(labels, model.predict(rows[: len(labels)]))
+        assert (costs == fast.plan_.full_cost).all()
+        assert (stages == fast.plan_.n_stages).all()
+        assert (status == Status.HANDED_OVER).all()
+    assert watched.monitor_.stage_counts.tolist() == [0] * fast.plan_.n_stages + [41]
+    assert watched.monitor_.mean_cost[1] == fast.plan_.full_cost

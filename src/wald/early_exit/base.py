@@ -50,7 +50,8 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
             Largest cost of a row, in the unit of the costs. Rows that are still undecided get the label of the last
-            stage within the budget. The certificate does not cover such calls.
+            stage within the budget. The certificate does not cover such calls. Rows of values so large that an early
+            estimate overflows are evaluated in full, and their cost is above the budget.
         return_cost : bool, default=False
             Whether to return the cost of each row.
         details : bool, default=False

@@ -224,9 +224,15 @@ class Predictor:
             ledger.status[unsafe], ledger.stages[unsafe] = Status.PENDING, self.plan.n_stages
             ledger.paid[unsafe] = self.plan.full_cost
 
+    def _charge_overflows(self, ledger: Ledger) -> None:
+        """Rows whose estimate overflows at an early stage are evaluated in full, also those with a budget."""
+        over = np.flatnonzero(ledger.status == Status.NOT_FINITE)
+        ledger.stages[over], ledger.paid[over] = self.plan.n_stages, self.plan.full_cost
+
     def _hand_over(self, source: Source, decided: Decisions, n_threads: int) -> None:
         """Label the rows without a label by the wrapped model; raise if one of them is not finite."""
         codes, (_, _, status) = decided
+        self._charge_overflows(decided.ledger)
         bad = np.flatnonzero((status == Status.NOT_FINITE) | (status == Status.HANDED_OVER))
         if len(bad) and self.model.preprocessing is None:
             check_finite(self.model, source.take(bad))
@@ -279,4 +285,5 @@ class Predictor:
         last = self.model.decision.judged(full)[1]
         ledger = self._cascade.predict(Z, *self._reach(None), n_threads).ledger
         self._undo_unsafe_exits(Z, ledger, n_threads)
+        self._charge_overflows(ledger)
         return np.column_stack([early.astype(np.float64), last]), ledger.stages
