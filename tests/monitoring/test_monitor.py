@@ -6,6 +6,7 @@ import math
 import pickle
 import threading
 import warnings
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -195,3 +196,33 @@ def test_printed_it_says_what_was_seen() -> None:
     watch = monitor()
     watch.record([900, 50, 20, 15, 10, 5], 50, 1)
     assert repr(watch).startswith("<Monitor: holding; 1000 rows, 50 audited, 1 disagree (rate 0")
+
+
+SEVENS = [7, 7.0, np.int64(7), np.float32(7), "7", np.str_("7")]
+
+
+@pytest.mark.parametrize("first", range(len(SEVENS)))
+def test_a_group_is_counted_once_whatever_the_type_of_its_name(first: int) -> None:
+    watch = Monitor(0.01, [1, 100], [9, 1], audit_rate=0.1, grouped=True, seed=0)
+    assert watch.pick([SEVENS[first]], 1).tolist() == [0]
+    for name in SEVENS:
+        assert watch.pick([name], 1).tolist() == []
+    assert watch.pick(np.array([7, 8], dtype=object), 2).tolist() == [1]
+    assert watch.pick([8.5, 7.0], 2).tolist() == [0]
+    assert watch.pick([True], 1).tolist() == [0]
+    assert watch.pick([1, 8], 2).tolist() == []
+
+
+def test_a_day_is_one_group_in_every_unit() -> None:
+    watch = Monitor(0.01, [1, 100], [9, 1], audit_rate=0.1, grouped=True, seed=0)
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")
+    assert watch.pick(days, 2).tolist() == [0, 1]
+    assert watch.pick(days.astype("datetime64[ns]"), 2).tolist() == []
+    assert watch.pick(np.array([datetime(2020, 1, 2), datetime(2020, 1, 3)]), 2).tolist() == [1]
+
+
+@pytest.mark.parametrize("names", [[None], [np.nan], ["a", None], [1.0, np.nan]], ids=str)
+def test_rows_without_a_group_are_refused(names: list[object]) -> None:
+    watch = Monitor(0.01, [1, 100], [9, 1], audit_rate=0.1, grouped=True, seed=0)
+    with pytest.raises(ValueError, match="groups must"):
+        watch.pick(names, len(names))

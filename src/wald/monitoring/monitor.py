@@ -180,7 +180,8 @@ class Monitor:
         Parameters
         ----------
         groups : array-like of shape (n_rows,)
-            Group of each row, as in `EarlyExitClassifier.fit`.
+            Group of each row, as in `EarlyExitClassifier.fit`. A group is known again by how its name is written: 7,
+            7.0 and "7" are one.
         n_rows : int
 
         Returns

@@ -14,7 +14,8 @@ import numpy.typing as npt
 class Picks:
     """Picks a random row of each group that was not seen before.
 
-    Groups are remembered as hashes of eight bytes.
+    Groups are remembered as hashes of eight bytes. A name counts as it is written, in whatever type it comes: 7, 7.0,
+    ``np.int64(7)`` and "7" are one group.
 
     Parameters
     ----------
@@ -48,11 +49,15 @@ class Picks:
             raise ValueError(
                 f"groups must name the group of each of the {n_rows} rows. Got an array of shape {labels.shape}."
             )
+        if labels.dtype.kind == "M":  # the same times, whatever the unit
+            labels = labels.astype("datetime64[us]")
         shuffled = self._random.permutation(n_rows)
         try:
             names, first = np.unique(labels[shuffled], return_index=True)
         except TypeError:
             raise ValueError("groups must be numbers or strings, all of one kind, without None.") from None
+        if any(name is None or name != name for name in names.tolist()):
+            raise ValueError("groups must name the group of every row. Got None or NaN.")
         keys = [_key(name) for name in names.tolist()]
         new = [i for i, key in enumerate(keys) if key not in self.seen]
         self.seen.update(keys)
@@ -64,5 +69,7 @@ class Picks:
 
 
 def _key(name: Any) -> int:
-    """A number of 64 bits for a group, the same in every process."""
-    return int.from_bytes(hashlib.blake2b(repr(name).encode(), digest_size=8).digest(), "little", signed=True)
+    """A number of 64 bits for a group, the same in every process and for every type of its name."""
+    if isinstance(name, bool) or (isinstance(name, float) and name.is_integer()):
+        name = int(name)
+    return int.from_bytes(hashlib.blake2b(str(name).encode(), digest_size=8).digest(), "little", signed=True)
