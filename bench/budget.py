@@ -88,7 +88,9 @@ def _material(how: Run) -> Material:
     }
     thresholds, _ = subset(ocr.fold == kept, 1)
     predictors = {
-        name: BudgetedPredictor(model, policy.fit(model, *train), budget=SHARE, costs=[0.0, 1.0]).fit(thresholds)
+        name: BudgetedPredictor(model, policy.fit(model, *train), budget=SHARE, feature_costs=[0.0, 1.0]).fit(
+            thresholds
+        )
         for name, policy in policies.items()
     }
     return Material(model, extractor, predictors, *subset(ocr.fold == tested, 1))

@@ -38,7 +38,7 @@ def run(how: Run) -> list[Figure]:
         if how.quick:
             train = train[:2000]
         figures += _measured(name, "all features", {}, train, test, how)
-        figures += _measured(name, "tags alone", {"features": "tags"}, train, test, how)
+        figures += _measured(name, "tags alone", {"feature_groups": "tags"}, train, test, how)
         figures += _measured(name, "all features, Chu-Liu-Edmonds", {"decoder": "chu-liu-edmonds"}, train, test, how)
         figures += _chosen_arcs(name, train, test, how)
     return figures

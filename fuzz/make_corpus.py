@@ -60,7 +60,7 @@ def own_files() -> Files:
     X, y = rows(3)
     learner = AttentivePerceptron(max_iter=1, tol=None, random_state=0, warm_up=16, ring_size=16)
     bank = from_words([[("Dogs", "NOUN", "NNS", 2, "nsubj"), ("bark", "VERB", "VBP", 0, "root")]] * 9)
-    parser = DependencyParser(table_bits=8, n_epochs=1, relations=False, features="tags", random_state=0)
+    parser = DependencyParser(table_bits=8, max_iter=1, relations=False, feature_groups="tags", random_state=0)
     return {
         "linear": to_bytes(early(LogisticRegression(), risk=0.2)),
         "rbf": to_bytes(early(make_pipeline(StandardScaler(), SVC()), risk=0.2)),

@@ -43,7 +43,7 @@ def _name(data: bytes) -> str:
     return "bank.conllu.gz" if data[:2] == b"\x1f\x8b" else "bank.conllu"
 
 
-_PARSER = DependencyParser(table_bits=8, n_epochs=1, random_state=0).fit(_TREES)
+_PARSER = DependencyParser(table_bits=8, max_iter=1, random_state=0).fit(_TREES)
 
 
 def _parse(bank: Treebank) -> None:

@@ -95,14 +95,14 @@ def chain_fit(n: int = 20) -> Callable[[], object]:
 def parser(n: int = 2000) -> Callable[[], object]:
     """The trees of many sentences."""
     bank = make_trees(n, random_state=0)
-    model = DependencyParser(table_bits=16, n_epochs=1, n_jobs=2, random_state=0).fit(bank[:200])
+    model = DependencyParser(table_bits=16, max_iter=1, n_jobs=2, random_state=0).fit(bank[:200])
     return lambda: model.predict(bank)
 
 
 def parser_fit(n: int = 2000) -> Callable[[], object]:
     """A parser's `fit`."""
     bank = make_trees(n, random_state=0)
-    return lambda: DependencyParser(table_bits=16, n_epochs=50, random_state=0).fit(bank)
+    return lambda: DependencyParser(table_bits=16, max_iter=50, random_state=0).fit(bank)
 
 
 CALLS = {f.__name__: f for f in (kernel, linear, online, boosting, chain, chain_fit, parser, parser_fit)}

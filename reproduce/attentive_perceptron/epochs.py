@@ -61,7 +61,7 @@ def race(task: Task, seed: int, chosen: Mapping[tuple[str, str], Contender]) -> 
             )
         if contender.reading != "conditional" or task.sparse:
             continue  # the paper's boundaries need the label; prediction reads CSR rows in full
-        answers, cost = model.predict(task.X_test, attentive=True, return_cost=True)
+        answers, cost = model.predict(task.X_test, attention="conditional", return_cost=True)
         tables.setdefault("prediction", []).append(
             {
                 **key,

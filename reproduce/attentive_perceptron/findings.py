@@ -168,9 +168,9 @@ def _prediction(tables: Tables) -> str:
                 )
             )
     note = (
-        "The last model of our learner reads test rows attentively (`predict(attentive=True)`): until the sign of the "
-        "score, which a regression on the terms seen predicts, is clear at the learner's delta. The paper's boundaries "
-        "need the label, which is not known here. CSR rows are read in full.\n"
+        "The last model of our learner reads test rows attentively (`predict(attention='conditional')`): until the "
+        "sign of the score, which a regression on the terms seen predicts, is clear at the learner's delta. The "
+        "paper's boundaries need the label, which is not known here. CSR rows are read in full.\n"
     )
     head = ("data", "learner", "features per test row", "error above that of full scores, points")
     return note + "\n" + table(head, lines)

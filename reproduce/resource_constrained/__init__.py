@@ -101,7 +101,7 @@ def _learned(data: str, seed: int, seeds: int, quick: bool) -> _Learned:
 
 
 def _arcs(data: str, treebank: Any, seeds: int, quick: bool) -> Tables:
-    size: dict[str, Any] = {"n_epochs": 4, "table_bits": 18} if quick else {}
+    size: dict[str, Any] = {"max_iter": 4, "table_bits": 18} if quick else {}
     train, test = (material.sentences(treebank, subset, quick) for subset in ("train", "test"))
     dev = fetch_treebank(treebank, subset="dev")[: 250 if quick else None] if treebank == "ewt" else None
     return arcs.parse(data, seeds, train, dev, test, **size)

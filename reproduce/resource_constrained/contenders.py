@@ -76,12 +76,10 @@ POLICIES: dict[str, Callable[[Lessons], Policy]] = {
     "myopic": lambda lessons: MyopicPolicy(),
     "q-learning": lambda lessons: QLearningPolicy(cv=lessons.searched, random_state=lessons.seed),
     "one-shot": _one_shot,
-    "parsimonious": lambda lessons: _one_shot(lessons, pseudo_label="parsimonious"),
+    "parsimonious": lambda lessons: _one_shot(lessons, target="parsimonious"),
     "unweighted": lambda lessons: _one_shot(lessons, importance=False),
     "simple": lambda lessons: _one_shot(lessons, features="simple", C=_C_SIMPLE),
-    "simple, parsimonious": lambda lessons: _one_shot(
-        lessons, features="simple", pseudo_label="parsimonious", C=_C_SIMPLE
-    ),
+    "simple, parsimonious": lambda lessons: _one_shot(lessons, features="simple", target="parsimonious", C=_C_SIMPLE),
     "anytime": lambda lessons: AnytimePolicy(cv=lessons.searched, random_state=lessons.seed),
     "iterated": lambda lessons: IteratedPolicy(cv=lessons.folds, random_state=lessons.seed),
     "label-free": lambda lessons: IteratedPolicy("differs", cv=lessons.folds, random_state=lessons.seed),

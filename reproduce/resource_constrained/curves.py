@@ -92,7 +92,7 @@ def draw(split: Split, model: Any, policies: Mapping[str, Policy], quick: bool) 
     for contender in CONTENDERS[split.data]:
         for share in shares_of(split.data, quick):
             predictor = BudgetedPredictor(
-                model, policies[contender.policy], budget=share, costs=_PRICES, spend=contender.spend
+                model, policies[contender.policy], budget=share, feature_costs=_PRICES, spend=contender.spend
             ).fit(split.X_test)
             predictors[contender, share] = predictor
             found = acquire(predictor.policy, session, predictor.threshold_, predictor.allowance_)

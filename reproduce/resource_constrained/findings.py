@@ -61,7 +61,7 @@ _TIMES = """\
 Times are microseconds a part on one thread, from the cheap features of all test examples to their last answer; they
 are this run's own, on a machine that others may have used, and only indicative. Our HOG and our parser's templates
 are so fast that a policy, and the inferences it needs, can cost more than they save: there, all features are
-the fastest choice, which `BudgetedPredictor(costs="time")` finds by itself. Where features come from a second
+the fastest choice, which `BudgetedPredictor(feature_costs="time")` finds by itself. Where features come from a second
 model, they are not.
 """
 

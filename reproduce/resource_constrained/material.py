@@ -111,8 +111,8 @@ def parsing(name: str, treebank: str, group_by: str) -> Callable[[int, int, bool
 
     def load(seed: int, seeds: int, quick: bool) -> Split:
         train, test = (sentences(treebank, subset, quick) for subset in ("train", "test"))
-        size: dict[str, Any] = {"n_epochs": 4, "table_bits": 18} if quick else {}
-        model = DependencyParser(random_states=True, relations=False, group_by=group_by, random_state=seed, **size)
+        size: dict[str, Any] = {"max_iter": 4, "table_bits": 18} if quick else {}
+        model = DependencyParser(states="random", relations=False, group_by=group_by, random_state=seed, **size)
         return Split(name, seed, model, train, train, test, test, parts_of_tests(len(test), seeds))
 
     return load

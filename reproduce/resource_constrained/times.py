@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wald.structured import ChainClassifier
 from wald.structured.policies import acquire
 
 from .._common import Record
@@ -101,6 +102,6 @@ def _extraction(session: Any) -> float:
 
 def _search_always(model: Any, always: bool) -> None:
     """Set whether the tagger's second model searches for tokens that it remembers, too."""
-    for group in getattr(model, "groups", None) or ():
+    for group in (model.feature_groups or ()) if isinstance(model, ChainClassifier) else ():
         if isinstance(group.extract, Neighbours):
             group.extract.always_searches = always

@@ -59,7 +59,7 @@ class WaldParser(Pipe):
     >>> from spacy.tokens import Doc
     >>> from spacy.training import Example
     >>> nlp = spacy.blank("en")
-    >>> component = nlp.add_pipe("wald_parser", config={"table_bits": 12, "n_epochs": 2})
+    >>> component = nlp.add_pipe("wald_parser", config={"table_bits": 12, "max_iter": 2})
     >>> words, tags, heads, deps = ["Dogs", "bark"], ["NNS", "VBP"], [1, 1], ["nsubj", "ROOT"]
     >>> gold = Doc(nlp.vocab, words=words, tags=tags, heads=heads, deps=deps)
     >>> optimizer = nlp.initialize(lambda: [Example(nlp.make_doc(gold.text), gold)])
@@ -324,13 +324,13 @@ def _head(token: Token, numbers: dict[int, int]) -> int | None:
 def make_parser(
     nlp: Language,
     name: str,
-    features: str,
+    feature_groups: str,
     decoder: str,
     learner: str,
     step: float,
     loss_augmented: bool,
-    n_epochs: int,
-    random_states: bool,
+    max_iter: int,
+    states: str,
     group_by: str,
     length_filter: str | None,
     arc_margin: float | None,
@@ -341,13 +341,13 @@ def make_parser(
 ) -> WaldParser:
     """Make the component from a config; the parameters are those of `wald.structured.DependencyParser`."""
     parser = DependencyParser(
-        features=features,
+        feature_groups=feature_groups,
         decoder=decoder,
         learner=learner,
         step=step,
         loss_augmented=loss_augmented,
-        n_epochs=n_epochs,
-        random_states=random_states,
+        max_iter=max_iter,
+        states=states,
         group_by=group_by,
         length_filter=length_filter,
         arc_margin=arc_margin,

@@ -53,7 +53,7 @@ def test_budgets_are_met_as_fit_meets_them(chains: Any) -> None:
         display = BudgetCurveDisplay.from_estimator(policy, chains.X_test, chains.y_test, budgets=budgets)
         for budget, cost, loss in zip(budgets, display.cost, display.loss, strict=True):
             fast = BudgetedPredictor(chains.model, policy, budget=budget).fit(chains.X_test)
-            assert cost == pytest.approx(fast.spend_)
+            assert cost == pytest.approx(fast.mean_cost_)
             assert loss == pytest.approx(wrong(chains.model, fast.predict(chains.X_test), chains.y_test))
 
 

@@ -130,9 +130,9 @@ def test_a_list_of_stumps_is_the_stumps(kind, container):
         same(stumps, voters, seen=rows_ahead == 1)
         assert stumps.features_seen_ <= voters.features_seen_ == sum(v.calls for v in voters.hypotheses_.members)
         assert kind == "full" or voters.features_seen_ < 300 * len(voters.hypotheses_)
-        for attentive in (False, True):
-            theirs = stumps.predict(rows, attentive=attentive, return_cost=True)
-            for a, b in zip(theirs, voters.predict(rows, attentive=attentive, return_cost=True), strict=True):
+        for reads in ("full", "conditional"):
+            theirs = stumps.predict(rows, attention=reads, return_cost=True)
+            for a, b in zip(theirs, voters.predict(rows, attention=reads, return_cost=True), strict=True):
                 np.testing.assert_array_equal(a, b)
 
 
@@ -171,12 +171,12 @@ def test_costs():
 def test_attentive_prediction(kind):
     rows = CONTAINERS[kind]
     model = AttentiveBoosting(max_iter=2, tol=None, **EAGER, delta=0.01).fit(rows, Y)
-    labels, cost = model.predict(rows, attentive=True, return_cost=True)
+    labels, cost = model.predict(rows, attention="conditional", return_cost=True)
     full, full_cost = model.predict(rows, return_cost=True)
     assert (full_cost == len(model.hypotheses_)).all()
     assert cost.mean() < 0.8 * len(model.hypotheses_)
     assert np.mean(labels != full) < 0.03
-    alone = [model.predict(rows[i : i + 1], attentive=True)[0] for i in range(50)]
+    alone = [model.predict(rows[i : i + 1], attention="conditional")[0] for i in range(50)]
     np.testing.assert_array_equal(alone, labels[:50])
 
 

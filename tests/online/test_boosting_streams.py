@@ -75,7 +75,9 @@ def test_a_pickle_goes_on_as_the_original(hypotheses, half):
     for twin in twins:
         twin.partial_fit(X[half:], Y[half:])
         same(model, twin)
-        np.testing.assert_array_equal(model.predict(X, attentive=True), twin.predict(X, attentive=True))
+        np.testing.assert_array_equal(
+            model.predict(X, attention="conditional"), twin.predict(X, attention="conditional")
+        )
 
 
 def test_no_row_is_kept_once_there_are_thresholds():

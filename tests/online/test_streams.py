@@ -176,12 +176,12 @@ def test_orders(order):
 def test_attentive_prediction():
     rows, y = walk_problem(np.random.default_rng(5), 6000, 400)
     model = AttentivePerceptron(max_iter=3, tol=None, random_state=0, delta=0.01).fit(rows[:5000], y[:5000])
-    labels, cost = model.predict(rows[5000:], attentive=True, return_cost=True)
+    labels, cost = model.predict(rows[5000:], attention="conditional", return_cost=True)
     full, full_cost = model.predict(rows[5000:], return_cost=True)
     assert (full_cost == 400).all()
     assert cost.mean() < 250
     assert np.mean(labels != full) < 0.03
-    alone = [model.predict(row[None], attentive=True)[0] for row in rows[5000:5050]]
+    alone = [model.predict(row[None], attention="conditional")[0] for row in rows[5000:5050]]
     np.testing.assert_array_equal(alone, labels[:50])
 
 

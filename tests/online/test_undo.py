@@ -45,11 +45,11 @@ def inside(learner: Any) -> bytes:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_chunk_that_fails_has_taught_nothing(name):
     learner, other = (LEARNERS[name]().partial_fit(X[:500], Y[:500], classes=[0, 1, 2]) for _ in range(2))
-    before, labels = inside(learner), learner.predict(X, attentive=True)
+    before, labels = inside(learner), learner.predict(X, attention="conditional")
     with pytest.raises((ValueError, Stop)):
         learner.partial_fit(BAD, Y)
     assert inside(learner) == before
-    np.testing.assert_array_equal(learner.predict(X, attentive=True), labels)
+    np.testing.assert_array_equal(learner.predict(X, attention="conditional"), labels)
     learner.partial_fit(X, Y)
     other.partial_fit(X, Y)
     np.testing.assert_array_equal(learner.coef_, other.coef_)
@@ -59,11 +59,11 @@ def test_a_chunk_that_fails_has_taught_nothing(name):
 @pytest.mark.parametrize("name", [name for name in LEARNERS if name != "first rows"])
 def test_a_warm_fit_that_fails_has_taught_nothing(name):
     learner = LEARNERS[name]().set_params(warm_start=True).fit(X, Y)
-    before, labels = inside(learner), learner.predict(X, attentive=True)
+    before, labels = inside(learner), learner.predict(X, attention="conditional")
     with pytest.raises((ValueError, Stop)):
         learner.fit(BAD, Y)
     assert inside(learner) == before
-    np.testing.assert_array_equal(learner.predict(X, attentive=True), labels)
+    np.testing.assert_array_equal(learner.predict(X, attention="conditional"), labels)
 
 
 def test_a_learner_whose_chunk_failed_can_be_saved():

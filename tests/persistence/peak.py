@@ -40,7 +40,7 @@ def used(path: str) -> str:
         row = sparse.csr_array(([1.0], [0], [0, 1]), shape=(1, d)) if d > 100_000 else np.zeros((1, d))
         model.predict(row)
         if hasattr(model, "problems_") and not sparse.issparse(row):
-            model.predict(row, attentive=True)
+            model.predict(row, attention="conditional")
     return ""
 
 

@@ -34,7 +34,7 @@ SHAPES = [FeatureGroup("pixels"), FeatureGroup("hog", HOG((4, 3), cell=1, block=
 
 
 def parser(**params: Any) -> Callable[[], Any]:
-    params = {"table_bits": 8, "n_epochs": 1, "random_state": 0} | params
+    params = {"table_bits": 8, "max_iter": 1, "random_state": 0} | params
     return lambda: (DependencyParser(**params).fit(BANK), BANK)
 
 
@@ -51,12 +51,12 @@ def online(model: Any, rows: Any = X, y: Any = WORDS) -> Callable[[], Any]:
 
 MAKERS: dict[str, Callable[[], Any]] = {
     "parser": parser(),
-    "parser of tags": parser(features="tags", relations=False, length_filter=None, decoder="chu-liu-edmonds"),
+    "parser of tags": parser(feature_groups="tags", relations=False, length_filter=None, decoder="chu-liu-edmonds"),
     "chain": chain(),
     "chain by svm": chain(learner="svm", tol=0.1),
-    "chain of groups": chain(groups=GROUPS),
-    "chain of shared weights": chain(groups=GROUPS, own_weights=False),
-    "chain of images": chain(IMAGES, groups=SHAPES),
+    "chain of groups": chain(feature_groups=GROUPS),
+    "chain of shared weights": chain(feature_groups=GROUPS, own_weights=False),
+    "chain of images": chain(IMAGES, feature_groups=SHAPES),
     "chain of names": chain([[{"sign": str(part[0] > 0), "x": float(part[1])} for part in row] for row in CHAINS]),
     "chain of numbers": lambda: (ChainClassifier(max_iter=1).fit(X, Y, lengths=[100] * 4), [X]),
     "perceptron": online(AttentivePerceptron()),
@@ -82,7 +82,7 @@ def answers(model: Any, rows: Any) -> list[Any]:
         return [bank.to_bytes(), model.arcs(rows, 0).tolist()]
     if isinstance(model, ChainClassifier):
         return [labels.tolist() for labels in model.predict(rows)] + [m.tolist() for m in model.max_marginals(rows)]
-    labels, cost = model.predict(rows, attentive=True, return_cost=True)
+    labels, cost = model.predict(rows, attention="conditional", return_cost=True)
     return [labels.tolist(), np.asarray(cost).tolist(), model.decision_function(rows).tolist()]
 
 
@@ -140,7 +140,7 @@ def test_chains_and_parsers_learn_on():
     other = from_bytes(to_bytes(other))
     assert answers(one.partial_fit(rows, LABELS), rows) == answers(other.partial_fit(rows, LABELS), rows)
     parsed = from_bytes(to_bytes(made("parser")[0]))
-    assert parsed.n_passes_ == 1
+    assert parsed.n_iter_ == 1
     assert parsed.partial_fit(BANK).score(BANK) > 0.3
 
 
@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a chain that is not fitted": (ChainClassifier, NotFittedError, "not fitted"),
     "a learner that is not fitted": (AttentivePerceptron, NotFittedError, "not fitted"),
     "an extractor that is a function": (
-        chain(groups=[FeatureGroup("raw"), FeatureGroup("half", lambda parts: parts[:, ::2])]),
+        chain(feature_groups=[FeatureGroup("raw"), FeatureGroup("half", lambda parts: parts[:, ::2])]),
         ValueError,
         "Group 'half' cannot be saved: its extractor is code.*Extract the features beforehand.*pickle",
     ),
@@ -181,7 +181,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "a subclass": (lambda: type("Own", (DependencyParser,), {})().fit(BANK[:5]), TypeError, "Got Own"),
     "groups of other names": (
-        lambda: spoilt(made("chain of groups")[0], groups=[*GROUPS, FeatureGroup("third")]),
+        lambda: spoilt(made("chain of groups")[0], feature_groups=[*GROUPS, FeatureGroup("third")]),
         ValueError,
         "sizes should have one entry for each of the groups",
     ),

@@ -473,7 +473,7 @@ def test_trees_of_endless_features_are_refused_before_room_is_made(n, path):
 
 
 def test_a_parser_that_should_prune_and_cannot(path):
-    parser = DependencyParser(table_bits=8, n_epochs=1, relations=False, features="tags", random_state=0)
+    parser = DependencyParser(table_bits=8, max_iter=1, relations=False, feature_groups="tags", random_state=0)
     fields, arrays = taken_apart(to_bytes(parser.fit(make_trees(20, random_state=0))))
     fields["parameters"]["arc_margin"] = 1.0
     refused(path, put_together(fields, arrays), "have an arc_margin, and the parser has no pruner")

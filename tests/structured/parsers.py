@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Any
 
-SMALL: dict[str, Any] = {"table_bits": 16, "n_epochs": 4, "random_state": 0}
+SMALL: dict[str, Any] = {"table_bits": 16, "max_iter": 4, "random_state": 0}

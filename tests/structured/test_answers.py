@@ -144,7 +144,7 @@ def test_heads_have_the_form_that_sentences_were_given_in(tmp_path: Any) -> None
     words = [list(zip(s.forms, s.upos, s.xpos, s.heads, s.deprels, strict=True)) for s in bank]
     found = []
     for sentences, form in ((bank, np.ndarray), (words, list)):
-        parser = DependencyParser(table_bits=12, n_epochs=1, random_states=True, random_state=0).fit(sentences)
+        parser = DependencyParser(table_bits=12, max_iter=1, states="random", random_state=0).fit(sentences)
         wald.save(parser, tmp_path / "parser.wald")
         for one in (parser, wald.load(tmp_path / "parser.wald"), pickle.loads(pickle.dumps(parser))):
             fast = budgeted(one, sentences)

@@ -39,8 +39,8 @@ POLICIES = {
     "iterated": IteratedPolicy(random_state=0),
     "one-shot": OneShotPolicy(random_state=0),
     "simple": OneShotPolicy(features="simple", random_state=0),
-    "parsimonious": OneShotPolicy(pseudo_label="parsimonious", random_state=0),
-    "wrong": OneShotPolicy(pseudo_label="wrong", random_state=0),
+    "parsimonious": OneShotPolicy(target="parsimonious", random_state=0),
+    "wrong": OneShotPolicy(target="wrong", random_state=0),
     "anytime": AnytimePolicy(random_state=0),
     "q-learning": QLearningPolicy(random_state=0),
     "myopic": MyopicPolicy(),
@@ -77,12 +77,12 @@ def test_learned_policies_beat_the_uniform_one(model, policies):
     found = {}
     for name, policy in policies.items():
         fast = BudgetedPredictor(model, policy, budget=4.0).fit(X[CALIBRATION])
-        assert fast.spend_ <= 4.0
+        assert fast.mean_cost_ <= 4.0
         if name not in ("examples", "myopic"):  # they buy for whole examples, or not
-            assert fast.spend_ > 3.9
+            assert fast.mean_cost_ > 3.9
         labels, cost = fast.predict(X[TEST], return_cost=True)
         assert np.sum(cost) / sum(map(len, Y[TEST])) == pytest.approx(
-            fast.spend_, abs=1.0 if name == "examples" else 0.3
+            fast.mean_cost_, abs=1.0 if name == "examples" else 0.3
         )
         found[name] = accuracy(labels)
     for name in ("iterated", "one-shot", "parsimonious", "wrong"):
@@ -136,12 +136,12 @@ def test_each_example_stays_within_the_budget(three, policies_of_three):
 
 
 def test_balanced_weights_are_the_odds(three):
-    share = OneShotPolicy(pseudo_label="wrong", random_state=0).fit(three, X[TRAIN], Y[TRAIN]).share_
+    share = OneShotPolicy(target="wrong", random_state=0).fit(three, X[TRAIN], Y[TRAIN]).share_
     names = three.group_names_[1:]
     by_hand = {name: (1 - asked) / asked for name, asked in zip(names, share, strict=True)}
     nothing, everyone = three.open(X[TEST]).state() & False, np.arange(300)
     balanced, same, plain = (
-        OneShotPolicy(pseudo_label="wrong", class_weight=weight, random_state=0)
+        OneShotPolicy(target="wrong", class_weight=weight, random_state=0)
         .fit(three, X[TRAIN], Y[TRAIN])
         .priority(three.open(X[TEST]), nothing, everyone)
         for weight in ("balanced", by_hand, 1.0)
@@ -151,10 +151,12 @@ def test_balanced_weights_are_the_odds(three):
 
 
 def test_costs_are_the_users(model, policies):
-    by_name = BudgetedPredictor(model, policies["wrong"], budget=30, costs={"all": 50, "third": 10}).fit(X[CALIBRATION])
-    in_order = BudgetedPredictor(model, policies["wrong"], budget=30, costs=[10, 50]).fit(X[CALIBRATION])
+    by_name = BudgetedPredictor(model, policies["wrong"], budget=30, feature_costs={"all": 50, "third": 10}).fit(
+        X[CALIBRATION]
+    )
+    in_order = BudgetedPredictor(model, policies["wrong"], budget=30, feature_costs=[10, 50]).fit(X[CALIBRATION])
     assert by_name.threshold_ == in_order.threshold_
-    assert 29 < by_name.spend_ <= 30
+    assert 29 < by_name.mean_cost_ <= 30
 
 
 class Slow:
@@ -172,12 +174,12 @@ def test_time():
     slow = [CHEAP, FeatureGroup("all", Slow(2e-4))]
     fitted = ChainClassifier(slow, max_iter=1, random_state=0).fit(X[:20], Y[:20])
     policy = MyopicPolicy().fit(fitted)
-    fast = BudgetedPredictor(fitted, policy, budget=100.0, costs="time").fit(X[400:430])
+    fast = BudgetedPredictor(fitted, policy, budget=100.0, feature_costs="time").fit(X[400:430])
     assert fast.mode_ == "policy"
-    assert 200 < fast.costs_[1] < 1000
-    assert fast.spend_ <= 100
+    assert 200 < fast.group_costs_[1] < 1000
+    assert fast.mean_cost_ <= 100
     with pytest.raises(ValueError, match="budget must lie between"):
-        BudgetedPredictor(fitted, policy, budget=1e9, costs="time").fit(X[400:430])
+        BudgetedPredictor(fitted, policy, budget=1e9, feature_costs="time").fit(X[400:430])
 
 
 class Idle(MyopicPolicy):
@@ -195,9 +197,9 @@ def test_a_policy_that_costs_more_than_it_saves_is_left_out():
     slow = [CHEAP, FeatureGroup("all", Slow(1e-3))]
     fitted = ChainClassifier(slow, max_iter=1, random_state=0).fit(X[:5], Y[:5])
     policy = Idle().fit(fitted)
-    fast = BudgetedPredictor(fitted, policy, budget=700.0, costs="time").fit(X[400:410])
+    fast = BudgetedPredictor(fitted, policy, budget=700.0, feature_costs="time").fit(X[400:410])
     assert fast.mode_ == "nothing"
-    assert fast.spend_ < 700
+    assert fast.mean_cost_ < 700
     before = policy.calls
     assert before > 0
     _, state = fast.predict(X[TEST], return_state=True)
@@ -303,12 +305,12 @@ def test_what_was_predicted_is_not_lost(message, deadline):
         ({"budget": 0.5}, "between 1 a part.*and 10"),
         ({"budget": 10.5}, "between 1 a part.*and 10"),
         ({"budget": np.nan}, "between 1 a part.*and 10"),
-        ({"budget": 5, "costs": [1, 0]}, "costs must be finite"),
-        ({"budget": 5, "costs": [-1, 9]}, "costs must be finite"),
-        ({"budget": 5, "costs": [1, np.inf]}, "costs must be finite"),
-        ({"budget": 5, "costs": [1, 2, 3]}, "one entry for each"),
-        ({"budget": 5, "costs": {"third": 1}}, "a cost for each"),
-        ({"budget": 5, "costs": "money"}, "'costs'"),
+        ({"budget": 5, "feature_costs": [1, 0]}, "feature_costs must be finite"),
+        ({"budget": 5, "feature_costs": [-1, 9]}, "feature_costs must be finite"),
+        ({"budget": 5, "feature_costs": [1, np.inf]}, "feature_costs must be finite"),
+        ({"budget": 5, "feature_costs": [1, 2, 3]}, "one entry for each"),
+        ({"budget": 5, "feature_costs": {"third": 1}}, "a cost for each"),
+        ({"budget": 5, "feature_costs": "money"}, "'feature_costs'"),
         ({"budget": 5, "spend": "all"}, "'spend'"),
     ],
 )
@@ -343,7 +345,7 @@ def test_policies_refuse_what_they_cannot_use(model):
         (OneShotPolicy(1e9), "smaller tradeoff"),
         (OneShotPolicy(tau=np.nan), "tau"),
         (OneShotPolicy(t_max=0), "t_max"),
-        (OneShotPolicy(pseudo_label="oracle"), "pseudo_label"),
+        (OneShotPolicy(target="oracle"), "target"),
         (OneShotPolicy(features="all"), "features"),
         (OneShotPolicy(class_weight=0.0), "class_weight"),
         (OneShotPolicy(class_weight="even"), "'class_weight'.*'balanced'"),

@@ -228,10 +228,10 @@ def test_partial_fit_goes_on_from_fit():
 @pytest.mark.parametrize(
     "change",
     [
-        {"groups": []},
-        {"groups": ["pixels"]},
-        {"groups": [GROUPS[0]] * 2},
-        {"groups": [FeatureGroup(str(i)) for i in range(6)]},
+        {"feature_groups": []},
+        {"feature_groups": ["pixels"]},
+        {"feature_groups": [GROUPS[0]] * 2},
+        {"feature_groups": [FeatureGroup(str(i)) for i in range(6)]},
         {"learner": "crf"},
         {"states": "some"},
         {"max_iter": 0},
@@ -280,8 +280,8 @@ def test_features_too_large_are_said_to_be():
 def test_a_failed_fit_leaves_the_old_model(fitted):
     m = copy.deepcopy(fitted)
     with pytest.raises(ExtractionError):
-        m.set_params(groups=[FeatureGroup("half", lambda p: p[:1])]).fit(X, [labels + 7 for labels in Y])
-    m.groups = GROUPS
+        m.set_params(feature_groups=[FeatureGroup("half", lambda p: p[:1])]).fit(X, [labels + 7 for labels in Y])
+    m.feature_groups = GROUPS
     np.testing.assert_array_equal(np.concatenate(m.predict(X[TEST])), np.concatenate(fitted.predict(X[TEST])))
 
 

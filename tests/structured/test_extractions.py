@@ -29,7 +29,7 @@ POLICIES = {
     "iterated": lambda: IteratedPolicy(max_iter=5, random_state=0),
     "iterated without labels": lambda: IteratedPolicy("differs", max_iter=5, random_state=0),
     "one-shot": lambda: OneShotPolicy(tradeoff=0.1, random_state=0),
-    "one-shot of wrong parts": lambda: OneShotPolicy(pseudo_label="wrong", random_state=0),
+    "one-shot of wrong parts": lambda: OneShotPolicy(target="wrong", random_state=0),
     "anytime": lambda: AnytimePolicy(t_max=2, random_state=0),
     "q-learning": lambda: QLearningPolicy(t_max=2, random_state=0),
     "uniform": lambda: UniformPolicy(),
@@ -125,7 +125,7 @@ def test_examples_that_were_changed_in_place_are_extracted_anew() -> None:
 
 def test_other_groups_are_extracted_anew() -> None:
     model = fitted()
-    model.groups = [model.groups[0], FeatureGroup("squares", Counting(), cost=9)]
+    model.feature_groups = [model.feature_groups[0], FeatureGroup("squares", Counting(), cost=9)]
     SEEN.clear()
     crossfit(model, X, Y, random_state=0)
     assert (len(SEEN), most()) == (N, 1)

@@ -77,7 +77,7 @@ def test_dense_and_sparse_by_turns():
     m, X = fitted(Watched())
     want = m.open(X)
     mixed = Watched(lambda parts: sparse.coo_matrix(parts) if next(epoch) else parts)
-    m.groups = [m.groups[0], FeatureGroup("costly", mixed)]
+    m.feature_groups = [m.feature_groups[0], FeatureGroup("costly", mixed)]
     session, state = m.open(X), want.state() & False
     for upto in (2, 5, 10):
         state[:upto] = True
@@ -118,7 +118,7 @@ def test_errors_name_group_and_part(extract, message):
 
 def test_an_extractor_that_changes_its_mind():
     m, X = fitted(Watched())
-    m.groups = [m.groups[0], FeatureGroup("costly", lambda p: np.ones((len(p), 3)))]
+    m.feature_groups = [m.feature_groups[0], FeatureGroup("costly", lambda p: np.ones((len(p), 3)))]
     session = m.open(X)
     state = session.state() & False
     state[[4, 8]] = True

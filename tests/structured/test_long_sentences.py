@@ -24,7 +24,7 @@ def long(n: int, heads: bool = False) -> Treebank:
 
 
 def fitted(**parameters: Any) -> DependencyParser:
-    return DependencyParser(table_bits=12, n_epochs=1, random_state=0, **parameters).fit(BANK)
+    return DependencyParser(table_bits=12, max_iter=1, random_state=0, **parameters).fit(BANK)
 
 
 def random_scores(rng: np.random.Generator, n: int, longest: int) -> Any:

@@ -29,8 +29,8 @@ def parser(bank):
         {"single_root": False},
         {"length_filter": "exact"},
         {"length_filter": None},
-        {"random_states": True, "n_epochs": 8},
-        {"random_states": True, "group_by": "head", "n_epochs": 8},
+        {"states": "random", "max_iter": 8},
+        {"states": "random", "group_by": "head", "max_iter": 8},
         {"loss_augmented": False},
     ],
     ids=str,
@@ -44,7 +44,7 @@ def test_the_grammar_is_learned(bank, parameters):
 
 def test_words_matter(bank, parser):
     """Only the noun determines whether a phrase is attached to it."""
-    tags = DependencyParser(**SMALL, features="tags").fit(bank[:300])
+    tags = DependencyParser(**SMALL, feature_groups="tags").fit(bank[:300])
     assert 0.8 < tags.score(bank[300:]) < parser.score(bank[300:]) - 0.02
     assert tags.evaluate(bank[300:]).las > 0.7
 
@@ -110,7 +110,7 @@ def test_scores_equal_the_reference(group):
         ("?!", "PUNCT", ".", 3, "punct"),
     ]
     bank = from_words([words, words[:3]])
-    parser = DependencyParser(table_bits=12, n_epochs=3, arc_margin=1.0, random_state=0).fit(bank)
+    parser = DependencyParser(table_bits=12, max_iter=3, arc_margin=1.0, random_state=0).fit(bank)
     state = list(parser._model.state())
     random = np.random.default_rng(0)
     for table in (4, 9):
@@ -142,9 +142,9 @@ def test_groups_of_chosen_arcs_make_the_parser(bank, parser):
 
 def test_random_states_serve_tags_alone(bank):
     """Without the costly group, one model parses about as well as a parser of tags."""
-    parser = DependencyParser(**(SMALL | {"n_epochs": 8}), random_states=True).fit(bank[:300])
+    parser = DependencyParser(**(SMALL | {"max_iter": 8}), states="random").fit(bank[:300])
     assert parser.score(bank[300:]) > 0.97
-    parser.set_params(features="tags", random_states=False)
+    parser.set_params(feature_groups="tags", states="full")
     assert parser.score(bank[300:]) > 0.8
 
 
@@ -174,7 +174,7 @@ def test_partial_fit(bank):
     np.testing.assert_array_equal(
         parser.predict(bank).heads, DependencyParser(**SMALL).fit(bank[:300]).predict(bank).heads
     )
-    assert parser.n_passes_ == 4
+    assert parser.n_iter_ == 4
     new = from_words([[("Go", "VERB", "VB", 0, "root"), ("home", "ADV", "RB", 1, "advmod")]] * 20)
     for _ in range(5):
         parser.partial_fit(new)
@@ -208,7 +208,7 @@ def test_pickle(bank, parser):
     loaded = pickle.loads(pickle.dumps(parser))
     assert loaded.predict(bank[:50]).to_bytes() == parser.predict(bank[:50]).to_bytes()
     assert loaded.labels_ == parser.labels_
-    assert loaded.partial_fit(bank[:50]).n_passes_ == 1
+    assert loaded.partial_fit(bank[:50]).n_iter_ == 1
 
 
 @pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
@@ -264,13 +264,14 @@ def test_scores_by_definition():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"features": "pos"}, "features must be one of"),
+        ({"feature_groups": "pos"}, "feature_groups must be one of"),
+        ({"states": "some"}, "states must be one of"),
         ({"decoder": "cky"}, "decoder must be one of"),
         ({"learner": "svm"}, "learner must be one of"),
         ({"group_by": "arc"}, "group_by must be one of"),
         ({"length_filter": "loose"}, "length_filter must be one of"),
-        ({"n_epochs": 0}, "n_epochs must be an integer"),
-        ({"n_epochs": 2.0}, "n_epochs must be an integer"),
+        ({"max_iter": 0}, "max_iter must be an integer"),
+        ({"max_iter": 2.0}, "max_iter must be an integer"),
         ({"table_bits": 29}, "table_bits must be an integer from 8 to 28"),
         ({"step": 0}, "step must be a positive number"),
         ({"step": float("nan")}, "step must be a positive number"),
@@ -278,7 +279,7 @@ def test_scores_by_definition():
         ({"arc_margin": -1}, "arc_margin must be None or a number"),
         ({"arc_margin": float("inf")}, "arc_margin must be None or a number"),
         ({"arc_margin": "4"}, "arc_margin must be None or a number"),
-        ({"random_states": True, "features": "tags"}, "needs features='all'"),
+        ({"states": "random", "feature_groups": "tags"}, "needs feature_groups='all'"),
     ],
 )
 def test_parameters_are_checked(bank, parameters, message):

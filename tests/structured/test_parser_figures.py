@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
     [
         ("ewt", {}, 0.882),
         ("ewt", {"decoder": "chu-liu-edmonds"}, 0.872),
-        ("ewt", {"features": "tags"}, 0.855),
+        ("ewt", {"feature_groups": "tags"}, 0.855),
         ("ptb-sample", {}, 0.893),
     ],
 )

@@ -183,7 +183,7 @@ def test_there_always_is_a_tree(bank, parser):
 def test_sessions(bank, parser):
     """Groups are bought for the arcs that are left, word by word."""
     test = bank[300:]
-    parser = DependencyParser(**SMALL, arc_margin=3.0, random_states=True).fit(bank[:300])
+    parser = DependencyParser(**SMALL, arc_margin=3.0, states="random").fit(bank[:300])
     check_model(parser, test, test)
     session = parser.open(test)
     np.testing.assert_array_equal(session.decode(session.state()), parser.predict(test).heads)
@@ -215,7 +215,7 @@ def test_partial_fit_and_seeds(bank, parser):
 
 
 def test_a_parser_without_pruner(bank):
-    parser = DependencyParser(**SMALL | {"n_epochs": 1}).fit(bank[:20])
+    parser = DependencyParser(**SMALL | {"max_iter": 1}).fit(bank[:20])
     with pytest.raises(ValueError, match="group must be one of"):
         parser.arc_scores(bank, 0, "pruner", [[0, 1]])
     parser.set_params(arc_margin=2.0)

@@ -11,7 +11,7 @@ from wald.datasets import make_trees
 from wald.structured import DependencyParser, Session, StructuredModel, check_model, decode_tree, from_words
 from wald.structured.policies.crossfit import crossfit
 
-SMALL = {"table_bits": 16, "n_epochs": 3, "random_state": 0, "random_states": True}
+SMALL = {"table_bits": 16, "max_iter": 3, "random_state": 0, "states": "random"}
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def test_small_and_empty(parser):
 
 
 def test_tags_alone(bank):
-    parser = DependencyParser(table_bits=16, n_epochs=2, random_state=0, features="tags").fit(bank[:50])
+    parser = DependencyParser(table_bits=16, max_iter=2, random_state=0, feature_groups="tags").fit(bank[:50])
     session = parser.open(bank)
     assert session.state().shape == (bank.n_words, 0)
     np.testing.assert_array_equal(session.decode(session.state()), parser.predict(bank).heads)

@@ -81,17 +81,17 @@ def test_served_is_what_was_certified(model, policies, name, loss):
     X_kept, y_kept = [X[i] for i in members], [Y[i] for i in members]
     np.testing.assert_array_equal(lost(model, fast, X_kept, y_kept, loss), certificate.gaps)
     assert [len(x) for x in X_kept] == certificate.n_parts.tolist()
-    assert 1 < fast.spend_ < 10
+    assert 1 < fast.mean_cost_ < 10
     cost = fast.predict(X_kept, return_cost=True)[1]
-    assert cost.sum() / certificate.n_parts.sum() == pytest.approx(fast.spend_)
+    assert cost.sum() / certificate.n_parts.sum() == pytest.approx(fast.mean_cost_)
     fresh = lost(model, fast, X[2000:], Y[2000:], loss)
     assert fresh.sum() / sum(map(len, X[2000:])) <= 0.04
 
 
 def test_a_good_policy_is_cheaper_and_weaker_losses_are_too(model, policies):
-    spend = {name: fitted(model, policies[name]).spend_ for name in ("confidence", "uniform")}
+    spend = {name: fitted(model, policies[name]).mean_cost_ for name in ("confidence", "uniform")}
     assert spend["confidence"] < spend["uniform"] - 1
-    spends = [fitted(model, policies["confidence"], loss=loss).spend_ for loss in LOSSES]
+    spends = [fitted(model, policies["confidence"], loss=loss).mean_cost_ for loss in LOSSES]
     assert spends == sorted(spends, reverse=True)
     assert spends[0] > spends[2]
 
@@ -126,7 +126,7 @@ def test_too_few_examples_buy_everything(model):
     assert certificate.status == "too few examples"
     assert certificate.examples_needed > 80
     assert fast.threshold_ == -np.inf
-    assert fast.spend_ == 10
+    assert fast.mean_cost_ == 10
     policy.silent = True
     answers, state = fast.predict(X[2000:], return_state=True)
     assert state.all()
@@ -168,12 +168,12 @@ def test_a_policy_that_does_not_save_time_is_not_called(model):
     """With features that take no time, a policy only adds cost, and buying everything keeps any promise."""
     policy = Silent().fit(model)
     policy.seconds = 0.02  # more than a machine that is busy elsewhere adds to features
-    fast = fitted(model, policy, costs="time")
+    fast = fitted(model, policy, feature_costs="time")
     assert fast.mode_ == "everything"
     assert fast.certificate_.verify()
     policy.silent = True
     assert fast.predict(X[2000:], return_state=True)[1].all()
-    slow = fitted(model, Silent().fit(model), costs=[1, 1000])
+    slow = fitted(model, Silent().fit(model), feature_costs=[1, 1000])
     assert slow.mode_ == "policy"
 
 
@@ -219,7 +219,7 @@ def test_promises_kept(model, policies, loss):
         fast = BudgetedPredictor(model, policy, risk=0.05, loss=loss, max_parts=everyone.max_parts, random_state=seed)
         fast.fit([pool[i] for i in rows], [truth[i] for i in rows])
         violations += everyone.mean(fast.threshold_) > 0.05
-        spends.append(fast.spend_)
+        spends.append(fast.mean_cost_)
     print(f"{loss}: {violations} of 200 promises broken; mean cost {np.mean(spends):.2f} of 10")
     assert violations <= 18  # of 10 promised, more than 18 with probability 0.5 %
     assert np.mean(spends) < 9

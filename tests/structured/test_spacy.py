@@ -24,7 +24,7 @@ from spacy.tokens import Doc  # noqa: E402  # after it is known to be there
 from spacy.training import Example  # noqa: E402
 
 BANK = make_trees(120, random_state=0)
-CONFIG = {"table_bits": 12, "n_epochs": 3}
+CONFIG = {"table_bits": 12, "max_iter": 3}
 ROOT = Path(__file__).parents[2]
 
 
@@ -83,7 +83,7 @@ def trees_of(doc):
 @pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
 def test_documents_get_the_parsers_trees(trained, decoder):
     parser = trained.get_pipe("wald_parser").parser
-    learned = {"features": "all", "random_state": 0, **CONFIG}
+    learned = {"feature_groups": "all", "random_state": 0, **CONFIG}
     again = DependencyParser(**learned).fit(BANK[:80])
     parser.set_params(decoder=decoder)
     truth = again.set_params(decoder=decoder).predict(BANK[80:])
@@ -250,7 +250,7 @@ def test_configs():
     greedy = pipeline(decoder="greedy")
     with pytest.raises(ValueError, match="greedy"):
         greedy.initialize(lambda: examples(greedy))
-    for bad in ({"n_epochs": "many"}, {"epochs": 3}):
+    for bad in ({"max_iter": "many"}, {"epochs": 3}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             pipeline(**bad)
 

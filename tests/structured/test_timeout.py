@@ -119,7 +119,7 @@ def test_timeouts_are_checked(timeout: float) -> None:
 
 def test_a_model_without_extractors_refuses_a_timeout() -> None:
     bank = make_trees(60, random_state=0)
-    parser = DependencyParser(table_bits=12, n_epochs=1, random_states=True, random_state=0).fit(bank)
+    parser = DependencyParser(table_bits=12, max_iter=1, states="random", random_state=0).fit(bank)
     fast = BudgetedPredictor(parser, UniformPolicy().fit(parser), budget=float(parser.group_costs_.sum())).fit(bank)
     with pytest.raises(TypeError, match=r"timeout needs a model .* Got DependencyParser"):
         fast.predict(bank, timeout=1.0)

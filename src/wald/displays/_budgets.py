@@ -55,7 +55,7 @@ class Work:
     def __init__(self, predictor: Any, X: Any, y: Any, against: str, caller: str) -> None:
         self.X, self.against, self.caller = X, against, caller
         self.in_use, self.serving = _serving(predictor, X, caller)
-        self.model, self.costs = self.serving.model, self.serving.costs_
+        self.model, self.costs = self.serving.model, self.serving.group_costs_
         self.session = opened(self.model, X, caller)
         everything: State = self.session.state()
         self.n_parts = np.diff(np.asarray(self.session.offsets)).astype(np.int64)
@@ -103,7 +103,7 @@ class Work:
         found = serve(self.session)
         if self.against == "share":
             return Point(float(found.state.mean()), self._lost(found.codes))
-        costs = (predictor or self.serving).costs_
+        costs = (predictor or self.serving).group_costs_
         return Point(float(costs[0] + found.state.mean(axis=0) @ costs[1:]), self._lost(found.codes))
 
     def _lost(self, codes: NDArray[np.int32]) -> Floats:
@@ -193,14 +193,14 @@ def _serving(predictor: Any, X: Any, caller: str) -> tuple[BudgetedPredictor | N
     if isinstance(predictor, Policy):
         check_is_fitted(predictor, "model_")
         alone = BudgetedPredictor(predictor.model_, predictor)
-        alone.costs_, alone.max_parts_ = given_costs(predictor.model_, alone.costs), None
+        alone.group_costs_, alone.max_parts_ = given_costs(predictor.model_, alone.feature_costs), None
         alone.mode_, alone.allowance_ = "policy", None
         return None, alone
     if not isinstance(predictor, BudgetedPredictor):
         raise TypeError(f"{caller} needs a fitted BudgetedPredictor or policy. Got {type(predictor).__name__} instead.")
     serving = copy.copy(require_budgeted(predictor, caller))
     if serving.mode_ != "policy":  # its costs leave the policy out
-        serving.costs_, _ = serving._costs(X)
+        serving.group_costs_, _ = serving._costs(X)
     serving.mode_, serving.allowance_ = "policy", None
     return predictor, serving
 

@@ -199,7 +199,7 @@ class BudgetCurveDisplay(CurveDisplay):
         if used is not None and work.in_use is not None:
             about |= {"cost_in_use": used.cost, "loss_in_use": float(used.loss.sum() / n_all)}
             about["risk"] = certified_bound(work.in_use, y is not None)
-        if unit is None and against == "cost" and isinstance(work.serving.costs, str):
+        if unit is None and against == "cost" and isinstance(work.serving.feature_costs, str):
             unit = "µs"
         return cls(
             cost=np.array([point.cost for point in points]),

@@ -267,18 +267,18 @@ class AttentiveBoosting(AttentiveClassifier):
         margins = self._margins_and_costs(X, None)[0]
         return margins[0] if len(margins) == 1 else margins.T
 
-    def predict(self, X: Any, *, attentive: bool = False, return_cost: bool = False) -> Any:
+    def predict(self, X: Any, *, attention: str = "full", return_cost: bool = False) -> Any:
         """Labels, from full scores or from as many hypotheses as it takes.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
-        attentive : bool, default=False
-            Stop evaluating once the sign of a score is clear: when the score, as predicted from the votes seen, is
-            further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the prediction's error
-            on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. A model that kept
-            no audited examples evaluates all.
+        attention : {"full", "conditional"}, default="full"
+            "conditional": stop evaluating once the sign of a score is clear: when the score, as predicted from the
+            votes seen, is further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the
+            prediction's error on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. A
+            model that kept no audited examples evaluates all.
         return_cost : bool, default=False
             Also return the number of votes used for each row, summed over the binary problems. (A member of a list is
             evaluated once for all problems.)
@@ -288,7 +288,8 @@ class AttentiveBoosting(AttentiveClassifier):
         ndarray of shape (n_samples,), or a tuple of two
             Labels, and with ``return_cost`` the costs.
         """
-        margins, seen = self._margins_and_costs(X, self._prediction_width() if attentive else None)
+        width = None if self._reads_in_full(attention) else self._prediction_width()
+        margins, seen = self._margins_and_costs(X, width)
         labels = self._labels_of(margins)
         return (labels, seen.sum(axis=0)) if return_cost else labels
 

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import _core
+from ..stopping.core.validation import require_option
 from ..utils.label_types import require_one_type
 from ..utils.undo import all_or_nothing
 from ..utils.warn import warn_caller
@@ -355,18 +356,18 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
         check_is_fitted(self)
         return np.asarray(super().decision_function(X))
 
-    def predict(self, X: Any, *, attentive: bool = False, return_cost: bool = False) -> Any:
+    def predict(self, X: Any, *, attention: str = "full", return_cost: bool = False) -> Any:
         """Labels, from full scores or from as many features as it takes.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
-        attentive : bool, default=False
-            Stop reading a dense row once the sign of its score is clear: when the score, as predicted from the
-            features seen, is further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the
-            prediction's error on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one.
-            Sparse rows, and rows of a model that kept no audited examples, are read in full.
+        attention : {"full", "conditional"}, default="full"
+            "conditional": stop reading a dense row once the sign of its score is clear: when the score, as predicted
+            from the features seen, is further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``)
+            of the prediction's error on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives
+            one. Sparse rows, and rows of a model that kept no audited examples, are read in full.
         return_cost : bool, default=False
             Also return the number of features read in each row, summed over the binary problems.
 
@@ -376,7 +377,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
             Labels, and with ``return_cost`` the costs.
         """
         check_is_fitted(self)
-        if not attentive or sparse.issparse(X):
+        if self._reads_in_full(attention) or sparse.issparse(X):
             labels = super().predict(X)
             if not return_cost:
                 return labels
@@ -387,6 +388,11 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
         judged = [p.learner.judge(rows, self._averages, width) for p in self.problems_]
         labels = self._labels_of(np.stack([margins for margins, _ in judged]))
         return (labels, np.sum([seen for _, seen in judged], axis=0)) if return_cost else labels
+
+    def _reads_in_full(self, attention: str) -> bool:
+        """Check the attention of a prediction; True for full scores."""
+        require_option(f"{type(self).__name__}.predict", "attention", attention, ("full", "conditional"))
+        return attention == "full"
 
     def _prediction_width(self) -> float:
         """Return the distance from 0, in standard deviations of its error, that a predicted score must have."""

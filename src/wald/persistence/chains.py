@@ -30,7 +30,7 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
     state: Any = chain._chain.__getstate__()
     n_labels, sizes, own, table = state
     rows = _rows_with_weights(table)
-    groups = None if chain.groups is None else chain._groups()
+    groups = None if chain.feature_groups is None else chain._groups()
     for group in groups or ():
         if group.extract is not None and type(group.extract) is not HOG:
             raise ValueError(
@@ -53,12 +53,12 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "duality_gap": None if gap is None else float(gap),
         **encode_labels(chain.classes_),
     }
-    return {"parameters": encode_plain(chain, arrays, ("groups",))} | encode_fields(values, arrays, "")
+    return {"parameters": encode_plain(chain, arrays, ("feature_groups",))} | encode_fields(values, arrays, "")
 
 
 def decode_chain(header: Section) -> ChainClassifier:
     """Build the chain again."""
-    parameters = decode_plain(header.section("parameters"), ChainClassifier, ("groups",))
+    parameters = decode_plain(header.section("parameters"), ChainClassifier, ("feature_groups",))
     groups = None
     if not header.lacks("groups"):
         raw = header.take("groups")

@@ -35,7 +35,7 @@ def encode_parser(parser: DependencyParser, arrays: Arrays) -> dict[str, Any]:
         **{name: np.asarray(state[name]) for name in NUMBERS},
         **{name: int(state[name]) for name in BITS},
         "group_costs": np.asarray(parser.group_costs_, dtype=np.float64),
-        "n_passes": int(parser.n_passes_),
+        "n_iter": int(parser.n_iter_),
         "as_lists": bool(parser._as_lists),
     }
     return {"parameters": encode_plain(parser, arrays)} | encode_fields(values, arrays, "")
@@ -55,7 +55,7 @@ def decode_parser(header: Section) -> DependencyParser:
     if parser.arc_margin is not None and not parser._model.prunes:
         raise FileFormatError("its parameters have an arc_margin, and the parser has no pruner")
     parser.labels_ = parser._model.labels
-    parser.n_passes_ = header.integer("n_passes")
+    parser.n_iter_ = header.integer("n_iter")
     parser._as_lists = header.get("as_lists", bool)
     parser.group_costs_ = header.floats("group_costs", n_groups(parser), low=0.0)
     return parser

@@ -40,7 +40,8 @@ class BudgetedPredictor(BaseEstimator):
     policy : Policy
         Fitted for this model.
     budget : float, default=None
-        Mean cost of a part, its cheap group included, in the units of ``costs``. Give either a budget or a risk.
+        Mean cost of a part, its cheap group included, in the units of ``feature_costs``. Give either a budget or a
+        risk.
     risk : float, default=None
         Largest mean loss of a part, compared with everything bought; strictly between 0 and 1. As little is bought as
         the certificate allows; see `certify_structures`.
@@ -54,7 +55,7 @@ class BudgetedPredictor(BaseEstimator):
     certificate_fraction : float, default=0.8
         With a risk, share of the examples that the certificate is computed from; the others place the thresholds to
         test.
-    costs : array-like of shape (K + 1,), dict or "time", default=None
+    feature_costs : array-like of shape (K + 1,), dict or "time", default=None
         Cost of each group for one part, the cheap one first; a dict has them by name. None: the model's
         ``group_costs_``. "time": microseconds, measured by `fit`, of extraction, policy and every inference; what costs
         more than it saves is then left out, so that no budget makes predictions slower than everything bought.
@@ -68,11 +69,11 @@ class BudgetedPredictor(BaseEstimator):
     ----------
     threshold_ : float
         Parts get a group if their priority for it lies above.
-    spend_ : float
+    mean_cost_ : float
         Mean cost of a part on the examples that `fit` saw: the largest one not above the budget. With a risk, the mean
         is over the certificate's examples.
-    costs_ : float64 ndarray of shape (K + 1,)
-        Cost of each group for one part. With ``costs="time"``, the first one includes policy and inferences.
+    group_costs_ : float64 ndarray of shape (K + 1,)
+        Cost of each group for one part. With ``feature_costs="time"``, the first one includes policy and inferences.
     mode_ : {"policy", "everything", "nothing"}
         "policy": the policy decides. Where it cannot pay off, every part gets all groups ("everything"), or none
         ("nothing").
@@ -117,7 +118,7 @@ class BudgetedPredictor(BaseEstimator):
     loss: Loss = "disagreement"
     max_parts: int | None = None
     certificate_fraction: float = 0.8
-    costs: ArrayLike | dict[str, float] | str | None = None
+    feature_costs: ArrayLike | dict[str, float] | str | None = None
     spend: str = "mean"
     random_state: int | np.random.RandomState | None = None
 
@@ -143,22 +144,24 @@ class BudgetedPredictor(BaseEstimator):
         self.max_parts_: int | None = None
         session = self.model.open(X)
         self.mode_ = "policy"
-        self.costs_, without = self._costs(X)
+        self.group_costs_, without = self._costs(X)
         budget = self._checked_budget(without)
-        if isinstance(self.costs, str):
+        if isinstance(self.feature_costs, str):
             if budget >= without.sum():
-                self.mode_, self.costs_ = "everything", without
-            elif budget < self.costs_[0]:
-                self.mode_, self.costs_ = "nothing", without
-        self.allowance_ = Allowance(budget - self.costs_[0], self.costs_[1:]) if self.spend == "each" else None
+                self.mode_, self.group_costs_ = "everything", without
+            elif budget < self.group_costs_[0]:
+                self.mode_, self.group_costs_ = "nothing", without
+        self.allowance_ = (
+            Allowance(budget - self.group_costs_[0], self.group_costs_[1:]) if self.spend == "each" else None
+        )
         if self.mode_ != "policy":
             self.threshold_ = -np.inf if self.mode_ == "everything" else np.inf
-            self.spend_ = self._mean_cost(session, self.threshold_)
+            self.mean_cost_ = self._mean_cost(session, self.threshold_)
         elif self.allowance_ is not None:  # no example's budget can go to another, so all of it is spent
             self.threshold_ = -np.inf
-            self.spend_ = self._mean_cost(session, self.threshold_)
+            self.mean_cost_ = self._mean_cost(session, self.threshold_)
         else:
-            self.threshold_, self.spend_ = self._largest_spend(session, budget)
+            self.threshold_, self.mean_cost_ = self._largest_spend(session, budget)
         return self
 
     def predict(
@@ -216,7 +219,7 @@ class BudgetedPredictor(BaseEstimator):
         X, _, present = without_empty(X)
         answers: list[Any] = []
         cost = np.zeros(len(present))
-        state = np.zeros((0, len(self.costs_) - 1), dtype=bool)
+        state = np.zeros((0, len(self.group_costs_) - 1), dtype=bool)
         if present.any():
             session = self.model.open(X)
             until = None if deadline is None else start + deadline
@@ -228,7 +231,7 @@ class BudgetedPredictor(BaseEstimator):
                 error.answers = with_empty(error.answers, present, self._no_answer)
                 raise
             answers, state = answers_of(session, found.codes), found.state
-            cost[present] = cost_of(state, np.asarray(session.offsets), self.costs_)
+            cost[present] = cost_of(state, np.asarray(session.offsets), self.group_costs_)
         out: list[Any] = [with_empty(answers, present, self._no_answer)]
         if return_cost:
             out.append(cost)
@@ -264,7 +267,7 @@ class BudgetedPredictor(BaseEstimator):
         require_option(owner, "loss", self.loss, LOSSES)
         checked_longest(owner, np.empty(0, dtype=np.int64), self.max_parts)
         self.mode_, self.allowance_ = "policy", None
-        self.costs_, without = self._costs(X)
+        self.group_costs_, without = self._costs(X)
         X = extracted_once(self.model, X)
         self.certificate_, members = certify_policy(
             self.model,
@@ -279,10 +282,10 @@ class BudgetedPredictor(BaseEstimator):
             random_state=self.random_state,
         )
         self.threshold_, self.max_parts_ = self.certificate_.threshold, self.certificate_.max_parts
-        self.spend_ = self._mean_cost(self.model.open(taken(X, members)), self.threshold_)
-        if self.threshold_ == -np.inf or self.spend_ >= without.sum():  # buying everything loses nothing
-            self.mode_, self.costs_ = "everything", without
-            self.threshold_, self.spend_ = -np.inf, float(without.sum())
+        self.mean_cost_ = self._mean_cost(self.model.open(taken(X, members)), self.threshold_)
+        if self.threshold_ == -np.inf or self.mean_cost_ >= without.sum():  # buying everything loses nothing
+            self.mode_, self.group_costs_ = "everything", without
+            self.threshold_, self.mean_cost_ = -np.inf, float(without.sum())
         return self
 
     def _acquire(
@@ -295,16 +298,16 @@ class BudgetedPredictor(BaseEstimator):
 
     def _mean_cost(self, session: Session, threshold: float) -> float:
         state = self._acquire(session, threshold, decode=False).state
-        return float(self.costs_[0] + state.mean(axis=0) @ self.costs_[1:])
+        return float(self.group_costs_[0] + state.mean(axis=0) @ self.group_costs_[1:])
 
     def _largest_spend(self, session: Session, budget: float) -> tuple[float, float]:
         """Return the threshold whose spend comes closest to the budget from below, and this spend."""
-        everything = float(self.costs_.sum())
+        everything = float(self.group_costs_.sum())
         if budget >= everything:
             return -np.inf, everything
         n_examples = len(np.asarray(session.offsets)) - 1
         first = np.unique(self.policy.priority(session, session.state() & False, np.arange(n_examples)))
-        best = (np.inf, float(self.costs_[0]))
+        best = (np.inf, float(self.group_costs_[0]))
         low, high = -1, len(first) - 1  # buying above first[high] fits, above first[low] does not
         while high - low > 1:
             middle = (low + high) // 2
@@ -328,10 +331,10 @@ class BudgetedPredictor(BaseEstimator):
 
     def _costs(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Costs of the groups with the policy at work, and without."""
-        if not isinstance(self.costs, str):
-            costs = given_costs(self.model, self.costs)
+        if not isinstance(self.feature_costs, str):
+            costs = given_costs(self.model, self.feature_costs)
             return costs, costs
-        require_option(type(self).__name__, "costs", self.costs, ("time",))
+        require_option(type(self).__name__, "feature_costs", self.feature_costs, ("time",))
         return measured_costs(self.model, self.policy, X)
 
     def _checked_budget(self, costs: NDArray[np.float64]) -> float:

@@ -35,7 +35,7 @@ class ChainClassifier(BaseEstimator):
 
     Parameters
     ----------
-    groups : sequence of FeatureGroup, default=None
+    feature_groups : sequence of FeatureGroup, default=None
         At most five, the cheap one first. None: one group, the raw parts.
     learner : {"perceptron", "svm"}, default="perceptron"
         The averaged structured perceptron with a margin, or the structural SVM by block-coordinate Frank-Wolfe.
@@ -101,7 +101,7 @@ class ChainClassifier(BaseEstimator):
     True
     """
 
-    groups: Sequence[FeatureGroup] | None = None
+    feature_groups: Sequence[FeatureGroup] | None = None
     _: KW_ONLY
     learner: str = "perceptron"
     max_iter: int = 60
@@ -385,4 +385,4 @@ class ChainClassifier(BaseEstimator):
         return state
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
-        return checked_groups((FeatureGroup("parts"),) if self.groups is None else self.groups)
+        return checked_groups((FeatureGroup("parts"),) if self.feature_groups is None else self.feature_groups)

@@ -35,16 +35,18 @@ def given_costs(model: StructuredModel, costs: ArrayLike | dict[str, float] | No
     given: Any = model.group_costs_ if costs is None else costs
     if isinstance(given, dict):
         if set(given) != set(names):
-            raise ValueError(f"costs must have a cost for each of {names}. Got {sorted(given)}.")
+            raise ValueError(f"feature_costs must have a cost for each of {names}. Got {sorted(given)}.")
         given = [given[name] for name in names]
     try:
         found = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"costs must be numbers, one for each of {names}. Got {given!r}.") from error
+        raise TypeError(f"feature_costs must be numbers, one for each of {names}. Got {given!r}.") from error
     if found.shape != (len(names),):
-        raise ValueError(f"costs must have one entry for each of {names}. Got shape {found.shape}.")
+        raise ValueError(f"feature_costs must have one entry for each of {names}. Got shape {found.shape}.")
     if not (np.isfinite(found).all() and (found[1:] > 0).all() and found[0] >= 0):
-        raise ValueError(f"costs must be finite, those of costly groups positive. Got {found.tolist()} for {names}.")
+        raise ValueError(
+            f"feature_costs must be finite, those of costly groups positive. Got {found.tolist()} for {names}."
+        )
     return found
 
 

@@ -59,7 +59,7 @@ def checked_groups(groups: Iterable[FeatureGroup], most: int = 5) -> tuple[Featu
     """One to five groups of different names, or ValueError."""
     found = tuple(groups)
     if not 1 <= len(found) <= most or not all(isinstance(g, FeatureGroup) for g in found):
-        raise ValueError(f"groups must be one to {most} FeatureGroups. Got {found!r}.")
+        raise ValueError(f"feature_groups must be one to {most} FeatureGroups. Got {found!r}.")
     if len({g.name for g in found}) < len(found):
-        raise ValueError(f"groups must have different names. Got {[g.name for g in found]}.")
+        raise ValueError(f"feature_groups must have different names. Got {[g.name for g in found]}.")
     return found

@@ -35,7 +35,7 @@ class DependencyParser(ArcScores, BaseEstimator):
 
     Parameters
     ----------
-    features : {"all", "tags"}, default="all"
+    feature_groups : {"all", "tags"}, default="all"
         Both groups, or tags alone: three times as fast to train, some two points of UAS less.
     decoder : {"eisner", "chu-liu-edmonds"}, default="eisner"
         Best projective tree, O(n^3), or best tree of any kind, O(n^2).
@@ -47,15 +47,15 @@ class DependencyParser(ArcScores, BaseEstimator):
         MIRA's C, the largest step; the perceptron's learning rate. At most 1e12.
     loss_augmented : bool, default=True
         While learning, count 1 for every wrong head in favour of the wrong tree.
-    n_epochs : int, default=10
+    max_iter : int, default=10
         Epochs of `fit`; `partial_fit` runs one.
-    random_states : bool, default=False
-        Learn from sentences whose words have the costly group at random, so that one model serves every mix of
-        groups: a tenth of the sentences has it for no word, a tenth for all words, the others each with its own
-        probability from a uniform distribution.
+    states : {"full", "random"}, default="full"
+        "full": sentences are learned from with both groups. "random": with the costly group for words at random, so
+        that one model serves every mix of groups: a tenth of the sentences has it for no word, a tenth for all words,
+        the others each with its own probability from a uniform distribution.
     group_by : {"modifier", "head"}, default="modifier"
         Which arcs belong to a word: those that it is the modifier of, or the head of; arcs from the root belong to
-        their modifiers in any case. Matters to `random_states` and `open`.
+        their modifiers in any case. Matters to random `states` and `open`.
     length_filter : {"slack", "exact", None}, default="slack"
         Arcs longer than any that was seen between two such tags are not scored; with slack, longer than 1.5 times
         that and 2 more.
@@ -80,7 +80,7 @@ class DependencyParser(ArcScores, BaseEstimator):
         Relations seen in training.
     group_costs_ : float64 ndarray of shape (n_groups,)
         Seconds that each group takes for a word, measured on the last sentences learned from.
-    n_passes_ : int
+    n_iter_ : int
         Epochs run.
     n_scored_arcs_ : int
         Arcs that the last call of `predict` had scored by all groups.
@@ -118,19 +118,19 @@ class DependencyParser(ArcScores, BaseEstimator):
     >>> from wald.datasets import make_trees
     >>> from wald.structured import DependencyParser
     >>> bank = make_trees(300, random_state=0)
-    >>> parser = DependencyParser(table_bits=16, n_epochs=5, random_state=0).fit(bank[:200])
+    >>> parser = DependencyParser(table_bits=16, max_iter=5, random_state=0).fit(bank[:200])
     >>> parser.score(bank[200:]) > 0.9
     True
     """
 
-    features: str = "all"
+    feature_groups: str = "all"
     decoder: str = "eisner"
     single_root: bool = True
     learner: str = "mira"
     step: float = 0.0015
     loss_augmented: bool = True
-    n_epochs: int = 10
-    random_states: bool = False
+    max_iter: int = 10
+    states: str = "full"
     group_by: str = "modifier"
     length_filter: str | None = "slack"
     arc_margin: float | None = None
@@ -143,7 +143,7 @@ class DependencyParser(ArcScores, BaseEstimator):
 
     def fit(
         self,
-        sentences: Treebank | Sequence[Any],
+        X: Treebank | Sequence[Any],
         y: Any = None,
         *,
         inventory: Treebank | Sequence[Any] | None = None,
@@ -152,7 +152,7 @@ class DependencyParser(ArcScores, BaseEstimator):
 
         Parameters
         ----------
-        sentences : Treebank or sequence
+        X : Treebank or sequence
             Sentences with a head for every word: a treebank, or lists as `wald.structured.from_words` takes them.
         y : None
             Ignored; the trees are part of the sentences.
@@ -166,16 +166,16 @@ class DependencyParser(ArcScores, BaseEstimator):
             Itself.
         """
         check(self)
-        bank = annotated(sentences)
-        self._as_lists = not isinstance(sentences, Treebank)
+        bank = annotated(X)
+        self._as_lists = not isinstance(X, Treebank)
         self._begin(bank, None if inventory is None else treebank_of(inventory))
-        for epoch in range(self.n_epochs):
+        for epoch in range(self.max_iter):
             self._epoch(bank, pruner=epoch < PRUNER_EPOCHS)
         self._finish(bank)
         del self._learning  # weights and sums of weights: three times the model
         return self
 
-    def partial_fit(self, sentences: Treebank | Sequence[Any], y: None = None) -> DependencyParser:
+    def partial_fit(self, X: Treebank | Sequence[Any], y: None = None) -> DependencyParser:
         """Run one epoch over annotated sentences, on top of earlier ones.
 
         The first call fixes the relations and the tags that get numbers of their own. Later words with another relation
@@ -183,7 +183,7 @@ class DependencyParser(ArcScores, BaseEstimator):
 
         Parameters
         ----------
-        sentences : Treebank or sequence
+        X : Treebank or sequence
             As for `fit`.
         y : None
             Ignored.
@@ -194,9 +194,9 @@ class DependencyParser(ArcScores, BaseEstimator):
             Itself.
         """
         check(self)
-        bank = annotated(sentences)
+        bank = annotated(X)
         if getattr(self, "_learning", None) is None:
-            self._as_lists = not isinstance(sentences, Treebank)
+            self._as_lists = not isinstance(X, Treebank)
             self._begin(bank)
         else:
             self._learning.see(bank)
@@ -206,11 +206,11 @@ class DependencyParser(ArcScores, BaseEstimator):
 
     def _begin(self, bank: Treebank, inventory: Treebank | None = None) -> None:
         self._learning = Learning(self, bank, inventory)
-        self.n_passes_ = 0
+        self.n_iter_ = 0
 
     def _epoch(self, bank: Treebank, *, pruner: bool) -> None:
         self._learning.epoch(self, bank, pruner=pruner)
-        self.n_passes_ += 1
+        self.n_iter_ += 1
 
     def _finish(self, bank: Treebank) -> None:
         self._model = self._learning.model()
@@ -221,12 +221,12 @@ class DependencyParser(ArcScores, BaseEstimator):
 
     # ---- parsing ------------------------------------------------------------------------------------------------
 
-    def predict(self, sentences: Treebank | Sequence[Any]) -> Treebank:
+    def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
         """Parse sentences.
 
         Parameters
         ----------
-        sentences : Treebank or sequence
+        X : Treebank or sequence
             Words with their tags: a treebank (its trees are ignored), or lists as `wald.structured.from_words` takes
             them.
 
@@ -236,7 +236,7 @@ class DependencyParser(ArcScores, BaseEstimator):
             The same sentences with the predicted heads and, if the parser learned them, relations.
         """
         self._ready()
-        bank = treebank_of(sentences)
+        bank = treebank_of(X)
         heads, relations, times, self.n_scored_arcs_ = self._model.parse(
             bank.core,
             **trees(self),
@@ -248,27 +248,27 @@ class DependencyParser(ArcScores, BaseEstimator):
         self.seconds_ = dict(zip(("features", "scores", "decoding", "relations"), times.tolist(), strict=True))
         return bank.with_heads(heads, self.labels_, relations if self.labels_ else None)
 
-    def evaluate(self, sentences: Treebank | Sequence[Any]) -> AttachmentScores:
+    def evaluate(self, X: Treebank | Sequence[Any]) -> AttachmentScores:
         """Parse annotated sentences and compare: see `wald.structured.attachment_scores`.
 
         Parameters
         ----------
-        sentences : Treebank or sequence
+        X : Treebank or sequence
             Sentences with a head for every word.
 
         Returns
         -------
         AttachmentScores
         """
-        bank = treebank_of(sentences)
+        bank = treebank_of(X)
         return attachment_scores(bank, self.predict(bank))
 
-    def score(self, sentences: Treebank | Sequence[Any], y: None = None) -> float:
+    def score(self, X: Treebank | Sequence[Any], y: None = None) -> float:
         """Return the fraction of words with the right head (UAS), punctuation included.
 
         Parameters
         ----------
-        sentences : Treebank or sequence
+        X : Treebank or sequence
             Sentences with a head for every word.
         y : None
             Ignored.
@@ -277,7 +277,7 @@ class DependencyParser(ArcScores, BaseEstimator):
         -------
         float
         """
-        return self.evaluate(sentences).uas
+        return self.evaluate(X).uas
 
     # ---- groups of features, for chosen words -------------------------------------------------------------------
 
@@ -286,14 +286,14 @@ class DependencyParser(ArcScores, BaseEstimator):
         """Names of the groups, the cheap one first."""
         return list(GROUPS[: n_groups(self)])
 
-    def open(self, sentences: Treebank | Sequence[Any]) -> ParserSession:
+    def open(self, X: Treebank | Sequence[Any]) -> ParserSession:
         """Open sentences for work word by word: parse, buy the costly features of some words, parse again.
 
-        A parser whose trees should be good under any mix of groups needs ``random_states=True``.
+        A parser whose trees should be good under any mix of groups needs ``states="random"``.
 
         Parameters
         ----------
-        sentences : Treebank or sequence
+        X : Treebank or sequence
             As for `predict`.
 
         Returns
@@ -301,7 +301,7 @@ class DependencyParser(ArcScores, BaseEstimator):
         ParserSession
         """
         self._ready()
-        bank = treebank_of(sentences)
+        bank = treebank_of(X)
         core = _core.ParserSession(
             self._model,
             bank.core,

@@ -74,7 +74,7 @@ class Learning:
             "n_groups": n_groups(parser),
             "mira": parser.learner == "mira",
             "step": float(parser.step),
-            "random_states": parser.random_states,
+            "random_states": parser.states == "random",
             "by_head": parser.group_by == "head",
             "loss_augmented": parser.loss_augmented,
             "seed": int(self._random.randint(2**31)),

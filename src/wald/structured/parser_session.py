@@ -48,7 +48,7 @@ class ParserSession:
     >>> from wald.datasets import make_trees
     >>> from wald.structured import DependencyParser
     >>> bank = make_trees(300, random_state=0)
-    >>> parser = DependencyParser(table_bits=16, random_states=True, random_state=0).fit(bank[:200])
+    >>> parser = DependencyParser(table_bits=16, states="random", random_state=0).fit(bank[:200])
     >>> session = parser.open(bank[200:])
     >>> state = session.state() & False
     >>> heads = session.decode(state)

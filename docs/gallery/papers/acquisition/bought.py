@@ -72,7 +72,7 @@ def buy(predictor: BudgetedPredictor, X: Any, y: Any, caller: str) -> Bought:
             round_of[now & (round_of == 0)] = done
         state = round_of > 0
     offsets = np.asarray(session.offsets)
-    costs = predictor.costs_
+    costs = predictor.group_costs_
     return Bought(
         offsets=offsets,
         round_of=round_of,

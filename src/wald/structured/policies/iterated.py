@@ -70,7 +70,7 @@ class IteratedPolicy(Policy):
     >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:400], y[:400])
     >>> policy = IteratedPolicy(random_state=0).fit(model, X[:400], y[:400])
     >>> fast = BudgetedPredictor(model, policy, budget=4).fit(X[400:500])
-    >>> fast.spend_ <= 4
+    >>> fast.mean_cost_ <= 4
     True
     """
 

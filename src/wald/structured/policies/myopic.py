@@ -30,7 +30,7 @@ class MyopicPolicy(Policy):
     >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
     >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:100], y[:100])
     >>> fast = BudgetedPredictor(model, MyopicPolicy().fit(model), budget=5).fit(X[100:])
-    >>> fast.spend_ <= 5
+    >>> fast.mean_cost_ <= 5
     True
     """
 

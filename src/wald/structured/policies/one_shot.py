@@ -28,10 +28,10 @@ class OneShotPolicy(Policy):
     ----------
     tradeoff : float, default=0.3
         Wrong parts that one part with all costly groups is worth, when pseudo-labels are searched for.
-    pseudo_label : {"trajectory", "parsimonious", "wrong", "differs"}, default="trajectory"
-        Labels of the classifier. "trajectory": the best state on the path of greedy additions, less the groups that it
-        does not need. "parsimonious": the additions that alone lower the objective. "wrong": the parts that are wrong
-        with nothing bought.
+    target : {"trajectory", "parsimonious", "wrong", "differs"}, default="trajectory"
+        Labels of the classifier, its pseudo-labels. "trajectory": the best state on the path of greedy additions, less
+        the groups that it does not need. "parsimonious": the additions that alone lower the objective. "wrong": the
+        parts that are wrong with nothing bought.
         "differs", without labels: the parts whose answer is not the one with everything bought.
     features : {"complex", "simple"}, default="complex"
         Features of a part; simple ones need no inference.
@@ -77,12 +77,12 @@ class OneShotPolicy(Policy):
     >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:400], y[:400])
     >>> policy = OneShotPolicy(random_state=0).fit(model, X[:400], y[:400])
     >>> fast = BudgetedPredictor(model, policy, budget=4).fit(X[400:500])
-    >>> round(fast.spend_, 1)
+    >>> round(fast.mean_cost_, 1)
     4.0
     """
 
     tradeoff: float = 0.3
-    pseudo_label: str = "trajectory"
+    target: str = "trajectory"
     _: KW_ONLY
     features: str = "complex"
     class_weight: str | float | Mapping[str, float] = "balanced"
@@ -141,10 +141,10 @@ class OneShotPolicy(Policy):
         return np.column_stack([score(rows) for score in self.scores_])
 
     def _targets(self, fold: Fold, prices: NDArray[np.float64]) -> Targets:
-        if self.pseudo_label in ("wrong", "differs"):
-            return marked(fold, self.pseudo_label == "differs")
+        if self.target in ("wrong", "differs"):
+            return marked(fold, self.target == "differs")
         objective = Objective(fold, float(self.tradeoff), prices)
-        if self.pseudo_label == "trajectory":
+        if self.target == "trajectory":
             return without_needless(objective, trajectory(objective, self.t_max))
         return parsimonious(objective, float(self.tau))
 
@@ -158,9 +158,7 @@ class OneShotPolicy(Policy):
 
     def _check(self) -> None:
         name_of_class = type(self).__name__
-        require_option(
-            name_of_class, "pseudo_label", self.pseudo_label, ("trajectory", "parsimonious", "wrong", "differs")
-        )
+        require_option(name_of_class, "target", self.target, ("trajectory", "parsimonious", "wrong", "differs"))
         require_option(name_of_class, "features", self.features, ("complex", "simple"))
         require_positive(name_of_class, "C", self.C)
         for name in ("tradeoff", "tau"):

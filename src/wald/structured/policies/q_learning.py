@@ -30,7 +30,7 @@ class QLearningPolicy(Policy):
         As in `OneShotPolicy`; the cost of an addition is subtracted from its reward.
     gamma : float, default=0.9
         Discount of later rewards, from 0 to 1.
-    n_iterations : int, default=6
+    max_iter : int, default=6
         Ridge regressions, each on values that the previous one predicts.
     epsilon : float, default=0.5
         Share of the steps of training walks that are taken at random; the others go to the least confident part.
@@ -63,7 +63,7 @@ class QLearningPolicy(Policy):
     >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
     >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:200], y[:200])
     >>> policy = QLearningPolicy(random_state=0).fit(model, X[:200], y[:200])
-    >>> BudgetedPredictor(model, policy, budget=4).fit(X[200:]).spend_ <= 4
+    >>> BudgetedPredictor(model, policy, budget=4).fit(X[200:]).mean_cost_ <= 4
     True
     """
 
@@ -74,7 +74,7 @@ class QLearningPolicy(Policy):
     tradeoff: float = 0.3
     _: KW_ONLY
     gamma: float = 0.9
-    n_iterations: int = 6
+    max_iter: int = 6
     epsilon: float = 0.5
     t_max: int = 6
     alpha: float = 10.0
@@ -86,7 +86,7 @@ class QLearningPolicy(Policy):
         for name in ("gamma", "epsilon"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must lie in [0, 1]. Got {getattr(self, name)!r}.")
-        for name in ("n_iterations", "t_max"):
+        for name in ("max_iter", "t_max"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1. Got {getattr(self, name)!r}.")
         for name in ("tradeoff", "alpha"):
@@ -138,7 +138,7 @@ class QLearningPolicy(Policy):
         scaling = Scaling.of(taken)
         scaled = scaling(taken)
         score = LinearScore(np.zeros(taken.shape[1], dtype=np.float32), 0.0)
-        for iteration in range(self.n_iterations):
+        for iteration in range(self.max_iter):
             later = np.concatenate([move.best(score) for move in moves]) if iteration else np.zeros(len(reward))
             ridge = Ridge(alpha=self.alpha).fit(scaled, reward + self.gamma * later)
             score = LinearScore.unscaled(ridge.coef_, float(ridge.intercept_), scaling)

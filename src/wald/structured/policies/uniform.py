@@ -45,7 +45,7 @@ class UniformPolicy(Policy):
     >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:100], y[:100])
     >>> policy = UniformPolicy().fit(model, X[:100])
     >>> fast = BudgetedPredictor(model, policy, budget=5.5).fit(X[100:])
-    >>> round(fast.spend_, 1)
+    >>> round(fast.mean_cost_, 1)
     5.5
     """
 
