@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wald.datasets import fetch_ocr
-from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup, Sequences
-from wald.structured.policies import IteratedPolicy, OneShotPolicy, Policy, acquire
+from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup
+from wald.structured.policies import IteratedPolicy, OneShotPolicy
+from wald.structured.policies.base import Policy
 from wald.structured.policies.crossfit import crossfit
+from wald.structured.policies.driver import acquire
+from wald.structured.sequences import Sequences
 
 from .report import Figure
 from .settings import OTHER_SPLIT, Run

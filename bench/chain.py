@@ -14,7 +14,8 @@ import pycrfsuite
 from numpy.typing import NDArray
 
 from wald.datasets import fetch_ocr
-from wald.structured import HOG, ChainClassifier, FeatureGroup, Sequences
+from wald.structured import HOG, ChainClassifier, FeatureGroup
+from wald.structured.sequences import Sequences
 
 from .report import Figure
 from .settings import OTHER_SPLIT, Run

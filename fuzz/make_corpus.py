@@ -31,7 +31,7 @@ from wald.datasets import make_chains, make_trees  # noqa: E402
 from wald.early_exit.compiled_plan import ValidationRows  # noqa: E402
 from wald.online import AttentivePerceptron  # noqa: E402
 from wald.persistence import to_bytes  # noqa: E402
-from wald.structured import ChainClassifier, DependencyParser, from_words  # noqa: E402
+from wald.structured import ChainClassifier, DependencyParser, Treebank  # noqa: E402
 
 FOLDER = Path(__file__).with_name("corpus")
 
@@ -59,7 +59,7 @@ def own_files() -> Files:
     chains, labels = make_chains(10, n_features=2, random_state=0)
     X, y = rows(3)
     learner = AttentivePerceptron(max_iter=1, tol=None, random_state=0, warm_up=16, ring_size=16)
-    bank = from_words([[("Dogs", "NOUN", "NNS", 2, "nsubj"), ("bark", "VERB", "VBP", 0, "root")]] * 9)
+    bank = Treebank.from_words([[("Dogs", "NOUN", "NNS", 2, "nsubj"), ("bark", "VERB", "VBP", 0, "root")]] * 9)
     parser = DependencyParser(table_bits=8, max_iter=1, relations=False, feature_groups="tags", random_state=0)
     return {
         "linear": to_bytes(early(LogisticRegression(), risk=0.2)),

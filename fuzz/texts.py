@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 from wald.datasets import idx, ocr
-from wald.structured import DependencyParser, Treebank, read_conll
+from wald.structured import DependencyParser, Treebank
 
 from .alterations import bytes_altered, packed, packed_altered, text_altered
 from .models import _TREES
@@ -36,7 +36,9 @@ _CONLL = [
 
 
 def _conll(format: Any) -> Any:
-    return lambda data: read_conll(written(packed(data) if data[:1] == b"\x1f" else data, _name(data)), format=format)
+    return lambda data: Treebank.read(
+        written(packed(data) if data[:1] == b"\x1f" else data, _name(data)), format=format
+    )
 
 
 def _name(data: bytes) -> str:

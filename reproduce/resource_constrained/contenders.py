@@ -10,10 +10,10 @@ from wald.structured.policies import (
     IteratedPolicy,
     MyopicPolicy,
     OneShotPolicy,
-    Policy,
     QLearningPolicy,
     UniformPolicy,
 )
+from wald.structured.policies.base import Policy
 from wald.structured.policies.crossfit import Fold
 
 #: The most additions of a search for pseudo-labels by trajectory; few parts of long examples are wrong.

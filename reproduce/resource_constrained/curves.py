@@ -12,8 +12,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from wald.structured import BudgetedPredictor
-from wald.structured.policies import Policy, acquire
+from wald.structured.policies.base import Policy
 from wald.structured.policies.crossfit import Fold, crossfit
+from wald.structured.policies.driver import acquire
 
 from .._common import Record
 from .contenders import CONTENDERS, POLICIES, Contender, lessons_of

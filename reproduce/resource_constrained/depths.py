@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.structured.policies import acquire
+from wald.structured.policies.driver import acquire
 
 from .._common import Record
 from .contenders import Contender

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.structured import certify_structures, example_gaps
-from wald.structured.policies import Policy, acquire
+from wald.structured.certificate import certify_structures
+from wald.structured.gaps import example_gaps
+from wald.structured.policies.base import Policy
+from wald.structured.policies.driver import acquire
 
 from .._common import Record
 from .curves import Fitted

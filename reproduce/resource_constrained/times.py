@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wald.structured import ChainClassifier
-from wald.structured.policies import acquire
+from wald.structured.policies.driver import acquire
 
 from .._common import Record
 from .contenders import CONTENDERS

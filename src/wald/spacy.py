@@ -17,7 +17,7 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 
 from .persistence import from_bytes, load, save, to_bytes
-from .structured.conll import from_words
+from .structured.conll import Treebank
 from .structured.parser import DependencyParser
 
 FILE = "parser.wald"
@@ -126,7 +126,7 @@ class WaldParser(Pipe):
             raise ValueError(f"{self.name} needs a parser with single_root=True: a sentence of spaCy has one root.")
         sentences = [list(map(_words, self._sentences(doc))) for doc in docs]
         read = [[_fields(token) for token in words] for found in sentences for words in found if words]
-        trees = iter(self.parser.predict(from_words(read)))
+        trees = iter(self.parser.predict(Treebank.from_words(read)))
         for doc, found in zip(docs, sentences, strict=True):
             heads, relations = _blank(doc)
             for words in filter(None, found):
@@ -170,7 +170,7 @@ class WaldParser(Pipe):
         validate_get_examples(get_examples, "WaldParser.initialize")
         trees = [tree for example in get_examples() for tree in _trees(example.reference)]
         if trees:
-            self.parser.fit(from_words(trees))
+            self.parser.fit(Treebank.from_words(trees))
         elif not self._is_fitted():
             raise ValueError(
                 f"{self.name} learns from examples whose references have tags, heads and relations. Got none. A parser "
@@ -302,7 +302,7 @@ def _annotate(doc: Doc, heads: NDArray[np.int64], relations: list[str]) -> None:
 
 
 def _trees(doc: Doc) -> Iterator[list[tuple[str, str, str, int, str]]]:
-    """Sentences as `wald.structured.from_words` takes them: those whose tree is whole, without white space."""
+    """Sentences as `wald.structured.Treebank.from_words` takes them: those whose tree is whole, without white space."""
     for sentence in doc.sents if doc.has_annotation("DEP") else ():
         words = _words(sentence)
         numbers = {token.i: number for number, token in enumerate(words, 1)}

@@ -13,7 +13,8 @@ from sklearn.svm import SVC
 from wald import EarlyExitClassifier
 from wald.datasets import make_chains, make_trees
 from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
-from wald.structured.policies import IteratedPolicy, Policy
+from wald.structured.policies import IteratedPolicy
+from wald.structured.policies.base import Policy
 
 plt: Any = pytest.importorskip("matplotlib.pyplot")
 

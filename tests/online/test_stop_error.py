@@ -7,8 +7,9 @@ import pytest
 from online.reference import walk_problem
 
 from wald import _core
-from wald.online import AttentivePerceptron, StopError
+from wald.online import AttentivePerceptron
 from wald.online.attention import ERROR_OF, rule_of
+from wald.online.stop_error import StopError
 from wald.stopping.core.binomial import interval
 
 

@@ -17,6 +17,11 @@ PRIVATE = {
     # policies that share one set of folds
     "wald.structured.policies.crossfit.Fold",
     "wald.structured.policies.crossfit.crossfit",
+    # the parts of a certificate, computed on resampled examples; and policies of their own
+    "wald.structured.certificate.certify_structures",
+    "wald.structured.gaps.example_gaps",
+    "wald.structured.policies.base.Policy",
+    "wald.structured.policies.driver.acquire",
     # one example round by round, and the searches behind pseudo-labels
     "wald.structured.policies.driver.rounds",
     "wald.structured.policies.targets.Objective",

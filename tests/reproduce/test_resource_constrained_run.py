@@ -24,7 +24,7 @@ from reproduce.resource_constrained import arcs, contenders, curves, material
 from reproduce.resource_constrained.contenders import POLICIES, Lessons
 from reproduce.resource_constrained.times import EVERYTHING, NOTHING
 from wald.datasets import make_chains, make_trees
-from wald.structured import Treebank, from_words
+from wald.structured import Treebank
 from wald.structured.policies import IteratedPolicy
 
 PICTURES = (
@@ -44,7 +44,7 @@ def few_trees(name: str, *, subset: str) -> Treebank:
     """Sentences in which every third word is new and resembles its tag."""
     rng = np.random.default_rng(len(name + subset))
     bank = make_trees({"train": 90, "dev": 20, "test": 40}[subset], random_state=len(name + subset))
-    return from_words(
+    return Treebank.from_words(
         [
             [
                 (f"{tag.lower()}{rng.integers(10**6)}" if rng.random() < 1 / 3 else form, tag, xpos, head, relation)

@@ -12,8 +12,9 @@ from scipy import sparse
 
 import wald
 from wald.datasets import make_chains, make_trees
-from wald.structured import BudgetedPredictor, ChainClassifier, DependencyParser, FeatureGroup, Sequences
+from wald.structured import BudgetedPredictor, ChainClassifier, DependencyParser, FeatureGroup
 from wald.structured.policies import UniformPolicy
+from wald.structured.sequences import Sequences
 
 X, Y = make_chains(60, n_features=6, random_state=0)
 NAMES = [[f"label {code}" for code in codes] for codes in Y]

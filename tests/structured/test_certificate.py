@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from wald.stopping import betting_p_value
-from wald.structured import StructureCertificate, certify_structures, example_gaps, examples_needed
+from wald.structured import examples_needed
+from wald.structured.certificate import StructureCertificate, certify_structures
+from wald.structured.gaps import example_gaps
 
 RNG = np.random.default_rng(0)
 N_PARTS = RNG.integers(3, 12, size=2500)

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from wald.datasets import make_chains
-from wald.structured import ChainClassifier, ExtractionError, FeatureGroup, Sequences
+from wald.structured import ChainClassifier, ExtractionError, FeatureGroup
+from wald.structured.sequences import Sequences
 
 
 def half(parts):

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from wald.structured import Treebank, from_words, read_conll, write_conll
+from wald.structured import Treebank
 
 
 def line(number, form="x", head="0", deprel="root", *, upos="NOUN", xpos="NN"):
@@ -49,10 +49,10 @@ def test_round_trip(text, tmp_path):
     for name in ("a.conllu", "b.conllu.gz"):
         path = tmp_path / name
         path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
-        bank = read_conll(path)
+        bank = Treebank.read(path)
         assert bank.to_bytes() == text.encode()
-        write_conll(bank, tmp_path / f"again-{name}")
-        assert read_conll(tmp_path / f"again-{name}").to_bytes() == text.encode()
+        bank.write(tmp_path / f"again-{name}")
+        assert Treebank.read(tmp_path / f"again-{name}").to_bytes() == text.encode()
         assert len(bank) == (2 if "sent_id" in text else 0)
 
 
@@ -152,7 +152,7 @@ def test_errors_name_file_and_line(text, number, message, tmp_path):
     path = tmp_path / "bad.conllu"
     path.write_text("\n" + text, encoding="utf-8", newline="")
     with pytest.raises(ValueError, match=rf"bad\.conllu, line {number + 1}: .*{message}"):
-        read_conll(path)
+        Treebank.read(path)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_invalid_utf8(bad, tmp_path):
     for text in (head + bad + tail, head + bad):
         path.write_bytes(text)
         with pytest.raises(ValueError, match=r"bad\.conllu, line 2: invalid UTF-8"):
-            read_conll(path)
+            Treebank.read(path)
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x1e"])
@@ -196,9 +196,9 @@ def test_damaged_gzip_files(tmp_path):
         path.write_bytes(bad)
         if bad:
             with pytest.raises(ValueError, match=r"a\.conllu\.gz: no gzip file, or a damaged one"):
-                read_conll(path)
+                Treebank.read(path)
         else:
-            assert len(read_conll(path)) == 0
+            assert len(Treebank.read(path)) == 0
 
 
 def test_missing_heads():
@@ -209,7 +209,7 @@ def test_missing_heads():
 def test_conllx(tmp_path):
     path = tmp_path / "x.conll"
     path.write_text(line(1) + line(2) + "\n", encoding="utf-8")  # several roots are allowed
-    assert read_conll(path, format="conllx").heads.tolist() == [0, 0]
+    assert Treebank.read(path, format="conllx").heads.tolist() == [0, 0]
     for text, message in (
         (line(1, head=2) + line(2, head=1), "cycle"),
         ("1-2" + line(1)[1:] + line(1) + line(2), "the id is '1-2'"),
@@ -218,19 +218,19 @@ def test_conllx(tmp_path):
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=message):
-            read_conll(path, format="conllx")
+            Treebank.read(path, format="conllx")
     with pytest.raises(ValueError, match="format must be"):
-        read_conll(path, format="conll-09")  # type: ignore[arg-type]
+        Treebank.read(path, format="conll-09")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="bytes"):
         Treebank("text")  # type: ignore[arg-type]
 
 
 def test_words():
     words = [[("Dogs", "NOUN", "NNS", 2, "nsubj"), ("bark", "VERB", "VBP", 0, "root")], [("Yes", "INTJ", "UH")]]
-    bank = from_words(words)
+    bank = Treebank.from_words(words)
     assert [s.forms for s in bank] == [["Dogs", "bark"], ["Yes"]]
     assert bank.heads.tolist() == [2, 0, -1]
-    assert len(from_words([])) == 0
+    assert len(Treebank.from_words([])) == 0
     for bad, message in (
         ([[("a", "b")]], "word 1 of sentence 0"),
         ([[("a\tb", "X", "Y")]], "tab"),
@@ -242,7 +242,7 @@ def test_words():
         ([[("a", "X", "Y", 0, "root"), ("b", "X", "Y", 0, "root")]], "<words>, line 2: words 1 and 2 are both roots"),
     ):
         with pytest.raises(ValueError, match=message):
-            from_words(bad)
+            Treebank.from_words(bad)
 
 
 def test_a_sentence_may_be_long_but_not_endless():
@@ -257,7 +257,7 @@ def test_a_byte_order_mark_belongs_to_no_sentence(end, tmp_path):
     plain = "# sent_id = 1\n1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n# sent_id = 2\n1\tb\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
     data = plain.replace("\n", end).encode()
     (tmp_path / "marked.conllu").write_bytes(b"\xef\xbb\xbf" + data)
-    marked, clean = read_conll(tmp_path / "marked.conllu"), Treebank(data)
+    marked, clean = Treebank.read(tmp_path / "marked.conllu"), Treebank(data)
     assert list(marked) == list(clean)
     assert marked[0].comments == ["# sent_id = 1"]
     for ids in ([1, 0], [0, 1], [0, 0], slice(0, 1), slice(None, None, -1), np.array([True, False])):

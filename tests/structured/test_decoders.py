@@ -11,7 +11,7 @@ import pytest
 from structured.parser_reference import is_projective, is_tree
 
 from wald import _core
-from wald.structured import decode_tree
+from wald.structured.decoding import decode_tree
 
 
 @cache

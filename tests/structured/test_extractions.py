@@ -12,7 +12,7 @@ from kinds.containers import DENSE_AND_CSR
 from sklearn.base import clone
 
 from wald.datasets import make_chains
-from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup, Sequences, extracted
+from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup, extracted
 from wald.structured.policies import (
     AnytimePolicy,
     IteratedPolicy,
@@ -22,6 +22,7 @@ from wald.structured.policies import (
     UniformPolicy,
 )
 from wald.structured.policies.crossfit import crossfit
+from wald.structured.sequences import Sequences
 
 X, Y = make_chains(80, n_features=6, noise=1.5, random_state=0)
 N = sum(map(len, X))

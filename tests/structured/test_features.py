@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from wald.structured import ChainClassifier, ExtractionError, FeatureGroup, LazyFeatures, Sequences
+from wald.structured import ChainClassifier, ExtractionError, FeatureGroup
+from wald.structured.features import LazyFeatures
 from wald.structured.labels import labels_of
 from wald.structured.names import flattened
+from wald.structured.sequences import Sequences
 
 PARTS = [np.arange(6.0).reshape(3, 2), np.ones((1, 2)), -np.ones((2, 2))]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wald
-from wald.structured import ChainClassifier, from_words
+from wald.structured import ChainClassifier, Treebank
 
 X = [[["a"], ["b"]], [["b"], ["a"]]] * 10
 
@@ -99,7 +99,7 @@ def test_a_text_is_no_sequence_of_labels() -> None:
 
 
 def test_what_is_not_given_of_a_word_is_an_underscore() -> None:
-    bank = from_words([[("Hi", None, None, None, None), (np.str_("you"), "PRON", None, np.int64(0), "root")]])
+    bank = Treebank.from_words([[("Hi", None, None, None, None), (np.str_("you"), "PRON", None, np.int64(0), "root")]])
     assert (bank[0].upos, bank[0].xpos, bank[0].heads, bank[0].deprels) == (
         ["_", "PRON"],
         ["_", "_"],
@@ -127,10 +127,10 @@ def test_what_is_not_given_of_a_word_is_an_underscore() -> None:
 def test_words_that_would_become_other_texts_are_refused(word: Any, message: str) -> None:
     first = ("Hi", "INTJ", "UH", 0, "root")[: 5 if len(word) == 5 else 3]
     with pytest.raises((ValueError, TypeError), match=message):
-        from_words([[first], [first, word]])
+        Treebank.from_words([[first], [first, word]])
 
 
 def test_a_sentence_that_is_no_list_is_refused() -> None:
     for sentence in ("Hi", {"Hi": 1}, {("Hi", "INTJ", "UH")}, 3):
         with pytest.raises(TypeError, match="sentence 0 must be a list"):
-            from_words([sentence])
+            Treebank.from_words([sentence])

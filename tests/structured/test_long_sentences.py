@@ -11,7 +11,7 @@ import pytest
 
 from wald import _core
 from wald.datasets import make_trees
-from wald.structured import DependencyParser, Treebank, from_words
+from wald.structured import DependencyParser, Treebank
 
 BANK = make_trees(200, random_state=0)
 
@@ -20,7 +20,7 @@ def long(n: int, heads: bool = False) -> Treebank:
     """A sentence of n words; with heads, the head of each word is the word before it."""
     words = [word for s in BANK for word in zip(s.forms, s.upos, s.xpos, strict=True)]
     words = (words * (n // len(words) + 1))[:n]
-    return from_words([[(*word, i, "dep") for i, word in enumerate(words)] if heads else words])
+    return Treebank.from_words([[(*word, i, "dep") for i, word in enumerate(words)] if heads else words])
 
 
 def fitted(**parameters: Any) -> DependencyParser:
@@ -82,7 +82,7 @@ def test_memory_grows_with_the_arcs(decoder: str, call: str) -> None:
 
 def test_too_large_a_chart_is_refused_by_name() -> None:
     parser = fitted(single_root=False)
-    bank = from_words([[(f, "N", "_") for f in ("a", "b")], *([[("x", "N", "_")] * 20_000])])
+    bank = Treebank.from_words([[(f, "N", "_") for f in ("a", "b")], *([[("x", "N", "_")] * 20_000])])
     message = (
         r"sentence 1 \(line 4\) has 20000 words .* decoder='eisner' would take 4.8 GB, .* decoder='chu-liu-edmonds'"
     )

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 import wald
-from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup, Sequences
+from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup
 from wald.structured.policies import IteratedPolicy, UniformPolicy
+from wald.structured.sequences import Sequences
 
 WORDS = ["dog", "cat", "barks", "sleeps", "the", "a"]
 TAGS = dict(zip(WORDS, ["NOUN", "NOUN", "VERB", "VERB", "DET", "DET"], strict=True))

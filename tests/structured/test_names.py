@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction import FeatureHasher
 
-from wald.structured import ChainClassifier, Sequences
+from wald.structured import ChainClassifier
 from wald.structured.names import HASHED_COLUMNS, flattened
+from wald.structured.sequences import Sequences
 
 
 class Tag(enum.StrEnum):

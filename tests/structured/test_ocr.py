@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from wald.datasets import fetch_ocr
-from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup, check_model
+from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup
 from wald.structured.policies import IteratedPolicy, UniformPolicy
+from wald.structured.protocol import check_model
 
 
 @pytest.fixture(scope="module")

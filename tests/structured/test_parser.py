@@ -12,7 +12,9 @@ from structured.parser_reference import Reference
 from structured.parsers import SMALL
 
 from wald import _core
-from wald.structured import DependencyParser, Treebank, attachment_scores, decode_tree, from_words
+from wald.structured import DependencyParser, Treebank
+from wald.structured.attachment import attachment_scores
+from wald.structured.decoding import decode_tree
 
 
 @pytest.fixture(scope="module")
@@ -109,14 +111,16 @@ def test_scores_equal_the_reference(group):
         ("U.S.", "PROPN", "NNP", 11, "flat"),
         ("?!", "PUNCT", ".", 3, "punct"),
     ]
-    bank = from_words([words, words[:3]])
+    bank = Treebank.from_words([words, words[:3]])
     parser = DependencyParser(table_bits=12, max_iter=3, arc_margin=1.0, random_state=0).fit(bank)
     state = list(parser._model.state())
     random = np.random.default_rng(0)
     for table in (4, 9):
         state[table] = random.normal(size=state[table].shape).astype(np.float32)  # every weight counts
     parser._model = _core.ParserModel(*state)
-    unseen = from_words([[(form, upos, xpos + "X" * (i == 3)) for i, (form, upos, xpos, *_) in enumerate(words)]])
+    unseen = Treebank.from_words(
+        [[(form, upos, xpos + "X" * (i == 3)) for i, (form, upos, xpos, *_) in enumerate(words)]]
+    )
     for treebank in (bank, unseen):
         arcs = [(h, m) for h in range(14) for m in range(1, 14) if h != m]
         scores = parser.arc_scores(treebank, 0, group, arcs)
@@ -160,7 +164,7 @@ def test_length_filter(bank):
     for i in range(300):  # no arc of the training trees is filtered
         arcs = {tuple(arc) for arc in exact.arcs(bank, i).tolist()}
         assert arcs >= {(h, m) for m, h in enumerate(bank[i].heads, 1)}
-    unknown = from_words([[("x", f"T{i}", f"T{i}") for i in range(9)]])  # no arc was ever seen
+    unknown = Treebank.from_words([[("x", f"T{i}", f"T{i}") for i in range(9)]])  # no arc was ever seen
     arcs = {tuple(arc) for arc in exact.arcs(unknown, 0).tolist()}
     neighbours = {(h, m) for h in range(1, 10) for m in range(1, 10) if abs(h - m) == 1}
     assert arcs == neighbours | {(0, m) for m in range(1, 10)}
@@ -175,7 +179,7 @@ def test_partial_fit(bank):
         parser.predict(bank).heads, DependencyParser(**SMALL).fit(bank[:300]).predict(bank).heads
     )
     assert parser.n_iter_ == 4
-    new = from_words([[("Go", "VERB", "VB", 0, "root"), ("home", "ADV", "RB", 1, "advmod")]] * 20)
+    new = Treebank.from_words([[("Go", "VERB", "VB", 0, "root"), ("home", "ADV", "RB", 1, "advmod")]] * 20)
     for _ in range(5):
         parser.partial_fit(new)
     assert parser.predict(new).heads.tolist() == new.heads.tolist()
@@ -231,14 +235,14 @@ def test_many_tags():
         [(f"w{i}", "X", f"T{i}", 0, "root"), ("x", "X", "U", 1, "dep"), ("y", "X", f"T{i}", 1, "dep")]
         for i in range(200)
     ]
-    bank = from_words(sentences)
+    bank = Treebank.from_words(sentences)
     parser = DependencyParser(**SMALL).fit(bank)
     assert len(parser._model.state()[0]) == 62
     assert parser.score(bank) > 0.95
 
 
 def test_scores_by_definition():
-    gold = from_words(
+    gold = Treebank.from_words(
         [
             [
                 ("Hi", "INTJ", "UH", 0, "root"),

@@ -10,7 +10,9 @@ from structured.parser_reference import is_tree
 from structured.parsers import SMALL
 
 from wald import _core
-from wald.structured import DependencyParser, Treebank, check_model, decode_tree
+from wald.structured import DependencyParser, Treebank
+from wald.structured.decoding import decode_tree
+from wald.structured.protocol import check_model
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from wald.datasets import make_trees
-from wald.structured import DependencyParser, Session, StructuredModel, check_model, decode_tree, from_words
+from wald.structured import DependencyParser, Treebank
+from wald.structured.decoding import decode_tree
 from wald.structured.policies.crossfit import crossfit
+from wald.structured.protocol import Session, StructuredModel, check_model
 
 SMALL = {"table_bits": 16, "max_iter": 3, "random_state": 0, "states": "random"}
 
@@ -156,7 +158,7 @@ def test_codes(bank, parser):
 
 
 def test_small_and_empty(parser):
-    one = parser.open(from_words([[("Yes", "INTJ", "UH")]]))
+    one = parser.open(Treebank.from_words([[("Yes", "INTJ", "UH")]]))
     for state in (one.state(), one.state() & False):
         assert one.decode(state).tolist() == [0]
         assert one.confidence(state).tolist() == [16]
@@ -198,7 +200,7 @@ def test_bad_input(bank, parser, method):
 def test_clones_number_tags_alike():
     words = [[("a", "DET", "DT", 2, "det"), ("b", "NOUN", "NN", 0, "root")]] * 12
     rare = [[("c", "X", "FW", 0, "root"), ("d", f"U{i}", f"T{i}", 1, "dep")] for i in range(3)]
-    bank = from_words(words + rare)
+    bank = Treebank.from_words(words + rare)
     parser = DependencyParser(**SMALL).fit(bank)
     known = parser.open(bank[:2]).part_features()
     alone = DependencyParser(**SMALL).fit(bank[:12])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from wald.datasets import make_chains
-from wald.structured import ChainClassifier, FeatureGroup, Session, StructuredModel, check_model
+from wald.structured import ChainClassifier, FeatureGroup
+from wald.structured.protocol import Session, StructuredModel, check_model
 
 X, Y = make_chains(40, random_state=0)
 

@@ -10,9 +10,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from wald.datasets import fetch_ocr, make_chains
-from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup, certify_structures, example_gaps
+from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup
+from wald.structured.certificate import certify_structures
 from wald.structured.certifying import Family, place_thresholds
-from wald.structured.policies import IteratedPolicy, Policy, UniformPolicy
+from wald.structured.gaps import example_gaps
+from wald.structured.policies import IteratedPolicy, UniformPolicy
+from wald.structured.policies.base import Policy
 
 X, Y = make_chains(3000, n_features=12, noise=1.5, random_state=0)
 GROUPS = [FeatureGroup("sketch", lambda parts: parts[:, ::3], cost=1), FeatureGroup("detail", cost=9)]

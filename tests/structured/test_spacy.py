@@ -15,7 +15,8 @@ from sklearn.exceptions import NotFittedError
 
 from wald.datasets import make_trees
 from wald.persistence import FileFormatError, to_bytes
-from wald.structured import ChainClassifier, DependencyParser, attachment_scores
+from wald.structured import ChainClassifier, DependencyParser
+from wald.structured.attachment import attachment_scores
 
 spacy = pytest.importorskip("spacy")
 component = pytest.importorskip("wald.spacy")

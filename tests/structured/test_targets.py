@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from wald.datasets import make_chains
-from wald.structured import ChainClassifier, FeatureGroup, Sequences
+from wald.structured import ChainClassifier, FeatureGroup
 from wald.structured.policies import IteratedPolicy, OneShotPolicy
 from wald.structured.policies.anytime import _Walk
 from wald.structured.policies.crossfit import crossfit
 from wald.structured.policies.targets import Objective, Targets, marked, parsimonious, trajectory, without_needless
+from wald.structured.sequences import Sequences
 
 X, Y = make_chains(40, mean_length=4, noise=1.5, random_state=0)
 GROUPS = [

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from wald.datasets import make_chains, make_trees
-from wald.structured import BudgetedPredictor, ChainClassifier, DependencyParser, FeatureGroup
-from wald.structured.policies import AcquisitionError, IteratedPolicy, OneShotPolicy, Policy, UniformPolicy
+from wald.structured import BudgetedPredictor, ChainClassifier, DependencyParser, ExtractionError, FeatureGroup
+from wald.structured.policies import IteratedPolicy, OneShotPolicy, UniformPolicy
+from wald.structured.policies.base import Policy
 
 X, Y = make_chains(120, n_features=6, noise=1.5, random_state=0)
 HANG = 3.0
@@ -99,7 +100,7 @@ def test_without_hanging_a_timeout_changes_nothing() -> None:
 def test_an_extractor_that_fails_within_its_time_is_reported() -> None:
     fast, costly = fitted(UniformPolicy())
     costly[0].fails = True
-    with pytest.raises(AcquisitionError, match=r"Group 'one': the extractor failed .* no such table"):
+    with pytest.raises(ExtractionError, match=r"Group 'one': the extractor failed .* no such table"):
         fast.predict(X[80:], timeout=60.0)
 
 

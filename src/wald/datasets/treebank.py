@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..structured.conll import Treebank, from_words
+from ..structured.conll import Treebank
 from .cache import obtain
 
 _EWT_MIRRORS = ("https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.16",)
@@ -161,7 +161,7 @@ def make_trees(n_sentences: int = 100, *, random_state: Any = None) -> Treebank:
     <Treebank: 3 sentences, ... words>
     """
     random = check_random_state(random_state)
-    return from_words(_sentence(random) for _ in range(n_sentences))
+    return Treebank.from_words(_sentence(random) for _ in range(n_sentences))
 
 
 _ADJECTIVES, _PREPOSITIONS = ("old", "small", "green", "quick"), ("in", "near", "under", "with")

@@ -8,6 +8,5 @@ from .boosting import AttentiveBoosting
 from .passive_aggressive import AttentivePassiveAggressive
 from .pegasos import AttentivePegasos
 from .perceptron import AttentivePerceptron
-from .stop_error import StopError
 
-__all__ = ["AttentiveBoosting", "AttentivePassiveAggressive", "AttentivePegasos", "AttentivePerceptron", "StopError"]
+__all__ = ["AttentiveBoosting", "AttentivePassiveAggressive", "AttentivePegasos", "AttentivePerceptron"]

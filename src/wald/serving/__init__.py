@@ -1,5 +1,5 @@
 """A web service around a saved model: one row in microseconds, JSON and Arrow, metrics, reload and graceful stop."""
 
-from .app import Service, create_app
+from .app import create_app
 
-__all__ = ["Service", "create_app"]
+__all__ = ["create_app"]

@@ -16,12 +16,12 @@ from .certificate import StructureCertificate
 from .certifying import certify_policy
 from .chain import ChainClassifier
 from .costs import given_costs, measured_costs
-from .features import LazyFeatures
+from .features import ExtractionError, LazyFeatures
 from .gaps import LOSSES, Loss
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
 from .policies.crossfit import extracted_once, taken
-from .policies.driver import Acquired, AcquisitionError, Allowance, acquire, answers_of, cost_of
+from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of
 from .protocol import Session, StructuredModel
 from .sequences import with_empty, without_empty
 
@@ -206,7 +206,7 @@ class BudgetedPredictor(BaseEstimator):
 
         Raises
         ------
-        AcquisitionError
+        ExtractionError
             If an extractor of a costly group fails; it has the answers without what failed.
         """
         start = time.perf_counter()
@@ -227,7 +227,7 @@ class BudgetedPredictor(BaseEstimator):
                 self._limit_extractors(session, timeout, until)
             try:
                 found = self._acquire(session, self.threshold_, until=until)
-            except AcquisitionError as error:
+            except ExtractionError as error:
                 error.answers = with_empty(error.answers, present, self._no_answer)
                 raise
             answers, state = answers_of(session, found.codes), found.state

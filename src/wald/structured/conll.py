@@ -97,6 +97,82 @@ class Treebank(Sequence[Sentence]):
         self._names: list[str] = []
         self._relations: NDArray[np.int32] | None = None  # numbers of names; None: as in the text
 
+    @classmethod
+    def read(cls, path: str | PathLike[str], *, format: Format = "conllu") -> Treebank:
+        """Read a CoNLL file.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; one whose name ends in ``.gz`` is decompressed.
+        format : {"conllu", "conllx"}, default="conllu"
+            As in the class.
+
+        Returns
+        -------
+        Treebank
+
+        Raises
+        ------
+        ValueError
+            When the file does not follow the format; the message names the file and the line.
+        """
+        data = Path(path).read_bytes()
+        if fspath(path).endswith(".gz"):
+            try:
+                data = gzip.decompress(data)
+            except (OSError, EOFError, zlib.error) as error:
+                raise ValueError(f"{fspath(path)}: no gzip file, or a damaged one: {error}.") from None
+        return cls(data, name=fspath(path), format=format)
+
+    @classmethod
+    def from_words(cls, sentences: Iterable[Any]) -> Treebank:
+        """Make a treebank of plain lists.
+
+        Parameters
+        ----------
+        sentences : iterable
+            Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1.
+            All but heads are strings; None for anything but the form says that it is not given.
+
+        Returns
+        -------
+        Treebank
+
+        Raises
+        ------
+        ValueError
+            For an empty sentence, a word of another length, or what the class refuses; lines count the words, with one
+            line between sentences.
+        TypeError
+            For a sentence that is no list, or a field of another type.
+
+        Examples
+        --------
+        >>> from wald.structured import Treebank
+        >>> bank = Treebank.from_words([[("Dogs", "NOUN", "NNS"), ("bark", "VERB", "VBP")]])
+        >>> bank[0].xpos
+        ['NNS', 'VBP']
+        """
+        lines: list[str] = []
+        for number, sentence in enumerate(sentences):
+            n = 0
+            for n, word in enumerate(_items(sentence, f"sentence {number}"), 1):
+                where = f"word {n} of sentence {number}"
+                form, upos, xpos, head, deprel = _fields(word, where)
+                if any(mark in field for field in (form, upos, xpos, head, deprel) for mark in "\t\n\r"):
+                    raise ValueError(f"a tab or line end within {where}.")
+                lines.append(f"{n}\t{form}\t_\t{upos}\t{xpos}\t_\t{head}\t{deprel}\t_\t_\n")
+            if not n:
+                raise ValueError(f"sentence {number} has no words.")
+            lines.append("\n")
+        text = "".join(lines)
+        try:
+            return cls(text.encode(), name="<words>")
+        except UnicodeEncodeError as error:
+            line = text.count("\n", 0, error.start) + 1
+            raise ValueError(f"<words>, line {line}: half of a surrogate pair, which is no character.") from None
+
     @property
     def core(self) -> _core.Treebank:
         """The text and where its words are, for the engine."""
@@ -222,6 +298,17 @@ class Treebank(Sequence[Sentence]):
             return self._core.text()
         return self._core.text(self._heads, self._names, self._relations)
 
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the text of `to_bytes` to a file; one whose name ends in ``.gz`` is compressed.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
+        data = self.to_bytes()
+        Path(path).write_bytes(gzip.compress(data, mtime=0) if fspath(path).endswith(".gz") else data)
+
     def __getstate__(self) -> dict[str, Any]:
         return {
             "text": self._core.text(),
@@ -237,96 +324,6 @@ class Treebank(Sequence[Sentence]):
 
     def __repr__(self) -> str:
         return f"<Treebank: {len(self)} sentences, {self.n_words} words>"
-
-
-def read_conll(path: str | PathLike[str], *, format: Format = "conllu") -> Treebank:
-    """Read a CoNLL file.
-
-    Parameters
-    ----------
-    path : path-like
-        The file; one whose name ends in ``.gz`` is decompressed.
-    format : {"conllu", "conllx"}, default="conllu"
-        See `Treebank`.
-
-    Returns
-    -------
-    Treebank
-
-    Raises
-    ------
-    ValueError
-        When the file does not follow the format; the message names the file and the line.
-    """
-    data = Path(path).read_bytes()
-    if fspath(path).endswith(".gz"):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{fspath(path)}: no gzip file, or a damaged one: {error}.") from None
-    return Treebank(data, name=fspath(path), format=format)
-
-
-def write_conll(treebank: Treebank, path: str | PathLike[str]) -> None:
-    """Write a treebank, byte for byte as it was read but for the trees that were replaced.
-
-    Parameters
-    ----------
-    treebank : Treebank
-        The sentences to write.
-    path : path-like
-        The file; one whose name ends in ``.gz`` is compressed.
-    """
-    data = treebank.to_bytes()
-    Path(path).write_bytes(gzip.compress(data, mtime=0) if fspath(path).endswith(".gz") else data)
-
-
-def from_words(sentences: Iterable[Any]) -> Treebank:
-    """Make a treebank of plain lists.
-
-    Parameters
-    ----------
-    sentences : iterable
-        Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1. All
-        but heads are strings; None for anything but the form says that it is not given.
-
-    Returns
-    -------
-    Treebank
-
-    Raises
-    ------
-    ValueError
-        For an empty sentence, a word of another length, or what `Treebank` refuses; lines count the words, with one
-        line between sentences.
-    TypeError
-        For a sentence that is no list, or a field of another type.
-
-    Examples
-    --------
-    >>> from wald.structured import from_words
-    >>> bank = from_words([[("Dogs", "NOUN", "NNS"), ("bark", "VERB", "VBP")]])
-    >>> bank[0].xpos
-    ['NNS', 'VBP']
-    """
-    lines: list[str] = []
-    for number, sentence in enumerate(sentences):
-        n = 0
-        for n, word in enumerate(_items(sentence, f"sentence {number}"), 1):
-            where = f"word {n} of sentence {number}"
-            form, upos, xpos, head, deprel = _fields(word, where)
-            if any(mark in field for field in (form, upos, xpos, head, deprel) for mark in "\t\n\r"):
-                raise ValueError(f"a tab or line end within {where}.")
-            lines.append(f"{n}\t{form}\t_\t{upos}\t{xpos}\t_\t{head}\t{deprel}\t_\t_\n")
-        if not n:
-            raise ValueError(f"sentence {number} has no words.")
-        lines.append("\n")
-    text = "".join(lines)
-    try:
-        return Treebank(text.encode(), name="<words>")
-    except UnicodeEncodeError as error:
-        line = text.count("\n", 0, error.start) + 1
-        raise ValueError(f"<words>, line {line}: half of a surrogate pair, which is no character.") from None
 
 
 def _items(values: Any, what: str) -> list[Any]:

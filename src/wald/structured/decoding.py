@@ -32,7 +32,7 @@ def decode_tree(scores: ArrayLike, *, decoder: str = "eisner", single_root: bool
 
     Examples
     --------
-    >>> from wald.structured import decode_tree
+    >>> from wald.structured.decoding import decode_tree
     >>> decode_tree([[0, 1, 5], [0, 0, 3], [0, 9, 0]])
     array([2, 0], dtype=int32)
     """

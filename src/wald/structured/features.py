@@ -19,7 +19,20 @@ from .sequences import Sequences
 
 
 class ExtractionError(ValueError):
-    """An extractor raised, or gave features of a wrong shape or value."""
+    """An extractor raised, or gave features of a wrong shape or value.
+
+    Attributes
+    ----------
+    answers
+        If a policy was buying: the answers from what could be extracted before, one per example, as the model gives
+        them. Else None.
+    state : bool ndarray of shape (n_parts, K) or None
+        The state under which these answers were computed.
+    """
+
+    def __init__(self, message: str, answers: Any = None, state: NDArray[np.bool_] | None = None) -> None:
+        super().__init__(message)
+        self.answers, self.state = answers, state
 
 
 class ExtractionTimeoutError(ExtractionError):

@@ -90,7 +90,7 @@ class DependencyParser(ArcScores, BaseEstimator):
 
     See Also
     --------
-    wald.structured.read_conll : Read the sentences.
+    wald.structured.Treebank.read : Read the sentences.
     wald.datasets.fetch_treebank : Published treebanks.
 
     Notes
@@ -153,7 +153,7 @@ class DependencyParser(ArcScores, BaseEstimator):
         Parameters
         ----------
         X : Treebank or sequence
-            Sentences with a head for every word: a treebank, or lists as `wald.structured.from_words` takes them.
+            Sentences with a head for every word: a treebank, or lists as `Treebank.from_words` takes them.
         y : None
             Ignored; the trees are part of the sentences.
         inventory : Treebank or sequence, default=None
@@ -227,8 +227,7 @@ class DependencyParser(ArcScores, BaseEstimator):
         Parameters
         ----------
         X : Treebank or sequence
-            Words with their tags: a treebank (its trees are ignored), or lists as `wald.structured.from_words` takes
-            them.
+            Words with their tags: a treebank (its trees are ignored), or lists as `Treebank.from_words` takes them.
 
         Returns
         -------
@@ -249,7 +248,7 @@ class DependencyParser(ArcScores, BaseEstimator):
         return bank.with_heads(heads, self.labels_, relations if self.labels_ else None)
 
     def evaluate(self, X: Treebank | Sequence[Any]) -> AttachmentScores:
-        """Parse annotated sentences and compare: see `wald.structured.attachment_scores`.
+        """Parse annotated sentences and compare: see `wald.structured.attachment.attachment_scores`.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .. import _core
-from .conll import Treebank, from_words
+from .conll import Treebank
 from .parser_settings import lengths, n_groups, trees
 
 #: More epochs make the pruner no better.
@@ -19,7 +19,7 @@ _LABEL_BITS, _PRUNER_BITS, _PRUNER_RATE = 15, 20, 0.02
 
 def treebank_of(sentences: Treebank | Sequence[Any]) -> Treebank:
     """Sentences as users have them, as a treebank."""
-    return sentences if isinstance(sentences, Treebank) else from_words(sentences)
+    return sentences if isinstance(sentences, Treebank) else Treebank.from_words(sentences)
 
 
 def annotated(sentences: Treebank | Sequence[Any]) -> Treebank:

@@ -95,7 +95,8 @@ def check_model(model: Any, X: Any, y: Any) -> None:
     Examples
     --------
     >>> from wald.datasets import make_chains
-    >>> from wald.structured import ChainClassifier, FeatureGroup, check_model
+    >>> from wald.structured import ChainClassifier, FeatureGroup
+    >>> from wald.structured.protocol import check_model
     >>> X, y = make_chains(60, random_state=0)
     >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2]), FeatureGroup("all")]
     >>> check_model(ChainClassifier(groups, max_iter=5, random_state=0).fit(X, y), X, y)

@@ -1,8 +1,6 @@
 """Policies: which parts of which examples deserve costly groups of features."""
 
-from .anytime import AnytimePolicy, Step
-from .base import Policy
-from .driver import Acquired, AcquisitionError, acquire
+from .anytime import AnytimePolicy
 from .iterated import IteratedPolicy
 from .myopic import MyopicPolicy
 from .one_shot import OneShotPolicy
@@ -10,15 +8,10 @@ from .q_learning import QLearningPolicy
 from .uniform import UniformPolicy
 
 __all__ = [
-    "Acquired",
-    "AcquisitionError",
     "AnytimePolicy",
     "IteratedPolicy",
     "MyopicPolicy",
     "OneShotPolicy",
-    "Policy",
     "QLearningPolicy",
-    "Step",
     "UniformPolicy",
-    "acquire",
 ]

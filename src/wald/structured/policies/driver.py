@@ -39,26 +39,6 @@ class Acquired:
     n_rounds: int
 
 
-class AcquisitionError(ExtractionError):
-    """Groups could not be extracted; the exception has the answers that need none of them.
-
-    Attributes
-    ----------
-    answers
-        One per example, as the model gives them, from what could be extracted.
-    state : bool ndarray of shape (n_parts, K)
-        The state under which these answers were computed.
-    """
-
-    def __init__(self, message: str, answers: Any, state: State) -> None:
-        super().__init__(message)
-        self.answers = answers
-        self.state = state
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.answers, self.state)
-
-
 @dataclass(frozen=True, eq=False)
 class Allowance:
     """Limit of one example's spend: ``per_part`` times its parts, on groups that cost ``costs`` (K,) a part."""
@@ -97,7 +77,7 @@ def acquire(
 
     Raises
     ------
-    AcquisitionError
+    ExtractionError
         If an extractor of a costly group fails; it has the answers from before.
 
     Notes
@@ -126,7 +106,7 @@ def acquire(
     except Exception as error:
         if not state.any():
             raise
-        raise AcquisitionError(str(error), answers_of(session, session.decode(known)), known) from error
+        raise ExtractionError(str(error), answers_of(session, session.decode(known)), known) from error
     features, total = metered.extraction() - extracted, time.perf_counter() - begin
     seconds = {"features": features, "policy": max(total - features - metered.inference, 0.0)}
     return Acquired(state, codes, {**seconds, "inference": metered.inference}, n_rounds)
