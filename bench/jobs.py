@@ -16,9 +16,11 @@ from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier, Planner
 from wald.datasets import fetch_flights
+from wald import EarlyExitClassifier
 from wald.jobs import Options
 from wald.jobs import run as run_job
 
+from .flights import fetch_flights
 from .fresh_process import in_fresh_process
 from .memory import status_bytes
 from .models import LINEAR_TRAIN, RISK, digits, kept

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wald.datasets import fetch_flights
-
+from .flights import fetch_flights
 from .models import kept
 from .report import Figure
 from .settings import Run

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wald.datasets import fetch_20newsgroups_binary, fetch_mnist, make_gisette_like
+from wald.datasets import fetch_mnist
 
 from .._common import Record
+from .._gisette import make_gisette_like
+from .._newsgroups import fetch_20newsgroups_binary
 
 #: Share of the training rows on which delta is chosen; the chosen learner is then trained on all of them.
 HELD_OUT = 1 / 6

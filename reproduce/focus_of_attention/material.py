@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from wald.datasets import fetch_20newsgroups_binary, fetch_mnist, make_gisette_like
+from wald.datasets import fetch_mnist
 from wald.models import decompose
+
+from .._gisette import make_gisette_like
+from .._newsgroups import fetch_20newsgroups_binary
 
 #: MNIST has one model for each of these digits against the rest.
 DIGITS = (0, 5, 8)

@@ -1,5 +1,6 @@
 """The dependency parser as a component of spaCy: ``nlp.add_pipe("wald_parser")``."""
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -321,44 +322,19 @@ def _head(token: Token, numbers: dict[int, int]) -> int | None:
     return numbers.get(head.i)
 
 
-def make_parser(
-    nlp: Language,
-    name: str,
-    feature_groups: str,
-    decoder: str,
-    learner: str,
-    step: float,
-    loss_augmented: bool,
-    max_iter: int,
-    states: str,
-    group_by: str,
-    length_filter: str | None,
-    arc_margin: float | None,
-    relations: bool,
-    table_bits: int,
-    n_jobs: int | None,
-    random_state: int | None,
-) -> WaldParser:
+def make_parser(nlp: Language, name: str, **settings: Any) -> WaldParser:
     """Make the component from a config; the parameters are those of `wald.structured.DependencyParser`."""
-    parser = DependencyParser(
-        feature_groups=feature_groups,
-        decoder=decoder,
-        learner=learner,
-        step=step,
-        loss_augmented=loss_augmented,
-        max_iter=max_iter,
-        states=states,
-        group_by=group_by,
-        length_filter=length_filter,
-        arc_margin=arc_margin,
-        relations=relations,
-        table_bits=table_bits,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
-    return WaldParser(nlp.vocab, parser, name)
+    return WaldParser(nlp.vocab, DependencyParser(**settings), name)
 
 
+def _signature_with_settings() -> inspect.Signature:
+    """The signature by which spaCy checks a config: nlp, name, and the parser's parameters with their types."""
+    known = inspect.signature(DependencyParser, eval_str=True).parameters
+    own = list(inspect.signature(make_parser).parameters.values())[:2]
+    return inspect.Signature([*own, *(known[setting] for setting in SETTINGS)])
+
+
+make_parser.__signature__ = _signature_with_settings()  # type: ignore[attr-defined]  # functions may have one
 Language.factory(
     "wald_parser",
     requires=["token.tag", "token.pos", "doc.sents"],

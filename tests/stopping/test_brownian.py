@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
-from stopping.walks import walk_of
+from stopping.walks import make_walks, walk_of
 
-from wald.datasets import make_walks
 from wald.stopping import (
     bridge_boundary,
     conditional_boundary,

@@ -8,9 +8,8 @@ import warnings
 import numpy as np
 import pytest
 from scipy import special
-from stopping.walks import walk_of
+from stopping.walks import make_walks, walk_of
 
-from wald.datasets import make_walks
 from wald.stopping import (
     ConstantBoundary,
     DegenerateBoundaryWarning,

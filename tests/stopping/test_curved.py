@@ -7,9 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 from scipy import special
-from stopping.walks import walk_of
+from stopping.walks import make_walks, walk_of
 
-from wald.datasets import make_walks
 from wald.stopping import CurvedBoundary, DegenerateBoundaryWarning, curved_boundary
 from wald.stopping.rules.checks import example_walk
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import special
-from stopping.walks import errors_of, walk_of
+from stopping.walks import errors_of, make_walks, walk_of
 
-from wald.datasets import make_walks
 from wald.stopping import (
     ConstantBoundary,
     CurvedBoundary,

@@ -11,9 +11,8 @@ import warnings
 
 import numpy as np
 import pytest
-from stopping.walks import simulated, walk_of
+from stopping.walks import make_walks, simulated, walk_of
 
-from wald.datasets import make_walks
 from wald.stopping import ConstantBoundary, CurvedBoundary, OptimalBoundary, certify, q_grid
 from wald.stopping.papers.levels import DegenerateBoundaryWarning, OptimisticBoundaryWarning
 

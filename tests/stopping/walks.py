@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from wald.datasets import make_walks
 from wald.stopping import Walk
+
+# Degrees of freedom of the heavy-tailed steps; their third moment does not exist.
+_FREEDOM = 3.0
+
+
+def make_walks(
+    n_rows: int,
+    n_terms: int,
+    *,
+    kind: Literal["independent", "correlated", "heavy-tailed"] = "independent",
+    drift: float = 0.0,
+    random_state: int | np.random.Generator | None = None,
+) -> npt.NDArray[np.float64]:
+    """Draw walks whose full sums have mean `drift` and variance 1: (n_rows, n_terms), whose cumulative sums are walks.
+
+    "correlated": Gaussian steps with a common factor that has half of the variance of the full sum, so that the bridge
+    (the walk given its end) has half of the variance; "heavy-tailed": Student's t with 3 degrees of freedom.
+    """
+    rng = np.random.default_rng(random_state)
+    shape = n_rows, n_terms
+    if kind == "heavy-tailed":
+        steps = rng.standard_t(_FREEDOM, size=shape) * math.sqrt((_FREEDOM - 2.0) / _FREEDOM / n_terms)
+    else:
+        steps = rng.normal(0.0, math.sqrt(1.0 / n_terms), size=shape)
+        if kind == "correlated":
+            factor = rng.normal(0.0, 1.0, size=(n_rows, 1)) / n_terms
+            steps = math.sqrt(0.5) * (steps + factor)
+    return np.asarray(steps + drift / n_terms, dtype=np.float64)
 
 
 def walk_of(terms, theta=0.0, stage_scores=None, intercept=0.0):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-
-from wald.datasets import make_walks
+from stopping.walks import make_walks
 
 KINDS = ("independent", "correlated", "heavy-tailed")
 
@@ -31,12 +30,3 @@ def test_the_kinds_differ_as_documented():
 def test_the_same_seed_gives_the_same_walks(kind):
     np.testing.assert_array_equal(*(make_walks(5, 7, kind=kind, random_state=3) for _ in range(2)))
     assert (make_walks(5, 7, kind=kind, random_state=3) != make_walks(5, 7, kind=kind, random_state=4)).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [({"n_rows": 0}, "n_rows"), ({"n_terms": 0}, "n_terms"), ({"kind": "levy"}, "kind"), ({"drift": np.nan}, "drift")],
-)
-def test_parameters_are_checked(change, message):
-    with pytest.raises(ValueError, match=f"'{message}' parameter of make_walks"):
-        make_walks(**({"n_rows": 2, "n_terms": 3} | change))

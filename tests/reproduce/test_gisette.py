@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from wald.datasets import gisette, make_gisette_like
+from reproduce import _gisette as gisette
+from reproduce._gisette import make_gisette_like
 
 PARTS = {"train": 40, "valid": 10, "test": 30}
 

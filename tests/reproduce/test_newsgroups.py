@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from wald.datasets import fetch_20newsgroups_binary, newsgroups
+from reproduce import _newsgroups as newsgroups
+from reproduce._newsgroups import fetch_20newsgroups_binary
 
 NAMES = ["rec.autos", "sci.space", "talk.guns"]
 POSTS = {

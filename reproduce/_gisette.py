@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
-from .mnist import fetch_mnist
+from wald.datasets import fetch_mnist
 
 #: Number of rows of the published parts: training, validation, test.
 _PARTS = {"train": 6000, "valid": 1000, "test": 6500}
@@ -71,7 +71,7 @@ def make_gisette_like(
 
     Examples
     --------
-    >>> from wald.datasets import make_gisette_like
+    >>> from reproduce._gisette import make_gisette_like
     >>> X, y = make_gisette_like(return_X_y=True)  # doctest: +SKIP
     >>> X.shape, y.tolist().count(1)  # doctest: +SKIP
     ((6000, 5000), 3000)

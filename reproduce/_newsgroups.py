@@ -72,7 +72,7 @@ def fetch_20newsgroups_binary(
 
     Examples
     --------
-    >>> from wald.datasets import fetch_20newsgroups_binary
+    >>> from reproduce._newsgroups import fetch_20newsgroups_binary
     >>> X, y = fetch_20newsgroups_binary(return_X_y=True)  # doctest: +SKIP
     >>> X.shape[0], round(float(y.mean()), 2)  # doctest: +SKIP
     (11314, 0.42)
