@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import struct
 import sys
 import tempfile
 import warnings
@@ -223,7 +222,6 @@ MAKERS: dict[str, Callable[[], Files]] = {
     "conllu": conll_files,
     "conllx": lambda: {name: raw for name, raw in conll_files().items() if name != "rare"},
     "letters": letter_files,
-    "idx": lambda: {"three": struct.pack(">HBB3I", 0, 8, 3, 3, 4, 4) + bytes(range(48))},
     "csv": csv_files,
     "svmlight": svmlight_files,
     "npy": npy_files,

@@ -1,24 +1,23 @@
-"""Targets: treebanks, the OCR words and MNIST's images."""
+"""Targets: treebanks and the OCR words."""
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
-from wald.datasets import idx, ocr
+from wald.datasets import ocr
 from wald.structured import DependencyParser, Treebank
 
-from .alterations import bytes_altered, packed, packed_altered, text_altered
+from .alterations import packed, packed_altered, text_altered
 from .models import _TREES
 from .scratch import written
 from .target import Target
 
-#: Letters and words of the small files that stand for letter.data, and the shape of the images.
-LETTERS, WORDS, SHAPE = 6, 3, (3, 4, 4)
+#: Letters and words of the small files that stand for letter.data.
+LETTERS, WORDS = 6, 3
 _CONLL = [
     b"_",
     b"0",
@@ -77,12 +76,6 @@ def _use_letters(found: Any) -> None:
     assert ends[-1] == LETTERS
 
 
-def _use_images(images: Any) -> None:
-    assert images.shape == SHAPE
-    assert images.dtype == np.uint8
-    images += 1
-
-
 TARGETS = [
     Target("conllu", _conll("conllu"), _parse, (ValueError,), packed_altered(text_altered(_CONLL))),
     Target("conllx", _conll("conllx"), _parse, (ValueError,), packed_altered(text_altered(_CONLL))),
@@ -92,12 +85,5 @@ TARGETS = [
         _use_letters,
         (ValueError,),
         packed_altered(text_altered([b"-1", b"1_0", b"\t", b"\xd9\xa3", b"\x0c", b" 1", b"\n"])),
-    ),
-    Target(
-        "idx",
-        lambda data: idx.read_idx(written(packed(data), "images.gz"), shape=SHAPE),
-        _use_images,
-        (ValueError,),
-        packed_altered(bytes_altered([gzip.compress(b"")])),
     ),
 ]

@@ -26,7 +26,7 @@ def published(tmp_path, monkeypatch):
             archive.writestr(f"dependency_treebank/wsj_{i:04d}.dp", PENN + "\n" * (i % 2))
     content = (mirror / "dependency_treebank.zip").read_bytes()
     monkeypatch.setitem(treebank._EWT, "test", treebank._File(hashlib.sha256(text).hexdigest(), len(text)))
-    monkeypatch.setattr(treebank, "_PENN", treebank._File(hashlib.sha256(content).hexdigest(), 0))
+    monkeypatch.setattr(treebank, "_PENN", treebank._File(hashlib.sha256(content).hexdigest(), len(content)))
     for name in ("_EWT_MIRRORS", "_NLTK_MIRRORS"):
         monkeypatch.setattr(treebank, name, (mirror.as_uri(),))
     monkeypatch.delenv("WALD_DATA", raising=False)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import os
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -72,6 +75,32 @@ def obtain(
         f"There is no {searched}, and it could not be downloaded:\n" + "\n".join(failures) + "\n"
         f"Put the file at {cached}, or let the environment variable WALD_DATA name a folder with it."
     )
+
+
+def published(path: Path, *, sha256: str, n_bytes: int) -> bytes:
+    """Read a file, gzipped or not, whose content must be the published one, bit for bit.
+
+    Parameters
+    ----------
+    path : Path
+        Named by errors.
+    sha256 : str
+        SHA-256 of the content, in hexadecimal.
+    n_bytes : int
+        Length of the content; little more is ever unpacked.
+    """
+    advice = "Delete the file or put an intact copy in its place."
+    try:
+        with path.open("rb") as raw, gzip.open(raw) if raw.peek(2).startswith(b"\x1f\x8b") else raw as stream:
+            content: bytes = stream.read(n_bytes + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"Cannot use {path}: it is not an intact gzip file ({error}). {advice}") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise ValueError(
+            f"Cannot use {path}: its content is another one, of SHA-256 {found} instead of {sha256}. {advice}"
+        )
+    return content
 
 
 def _download(url: str, target: Path, read: Callable[[Path], T], max_bytes: int) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -10,8 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.utils import Bunch
 
-from .cache import obtain
-from .idx import read_idx
+from .cache import obtain, published
 
 _MIRRORS = (  # the publishers' own address refuses downloads and names these
     "https://ossci-datasets.s3.amazonaws.com/mnist",
@@ -112,15 +112,17 @@ def fetch_mnist(
         raise ValueError(f"dtype must be float32, float64 or uint8. Got {dtype}.")
 
     def load(file: _File) -> NDArray[np.uint8]:
-        return obtain(
+        header = 4 + 4 * len(file.shape)  # of the IDX format: what the numbers are, and the shape
+        content = obtain(
             "mnist",
             file.name,
-            partial(read_idx, shape=file.shape, sha256=file.sha256),
+            partial(published, sha256=file.sha256, n_bytes=header + math.prod(file.shape)),
             mirrors=_MIRRORS,
             max_bytes=file.max_bytes,
             data_home=data_home,
             download_if_missing=download_if_missing,
         )
+        return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(file.shape)
 
     parts = ("train", "test") if subset == "all" else (subset,)
     images = np.concatenate([load(_FILES[part][0]) for part in parts])

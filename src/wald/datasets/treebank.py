@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import io
 import os
 import zipfile
-import zlib
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..structured.conll import Treebank
-from .cache import obtain
+from .cache import obtain, published
 
 _EWT_MIRRORS = ("https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.16",)
 _NLTK_MIRRORS = ("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora",)
@@ -32,7 +28,7 @@ _EWT = {
     "dev": _File("531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6", 1_805_545),
     "test": _File("e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd", 1_804_515),
 }
-_PENN = _File("0df483999f1391f32b141d6047d8ce19efd0a5a3e63ca019bfc4af8530f51fbd", 0)
+_PENN = _File("0df483999f1391f32b141d6047d8ce19efd0a5a3e63ca019bfc4af8530f51fbd", 457_429)
 _PENN_PARTS = {"train": range(1, 170), "test": range(170, 200)}
 
 
@@ -88,9 +84,9 @@ def fetch_treebank(
     archive = obtain(
         "ptb-sample",
         "dependency_treebank.zip",
-        partial(_read, sha256=_PENN.sha256),
+        partial(published, sha256=_PENN.sha256, n_bytes=_PENN.n_bytes),
         mirrors=_NLTK_MIRRORS,
-        max_bytes=2_000_000,
+        max_bytes=_PENN.n_bytes,
         **where,
     )
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
@@ -101,27 +97,12 @@ def fetch_treebank(
 def _fetch_ewt(subset: str, where: dict[str, Any]) -> Treebank:
     file = _EWT[subset]
     plain = f"en_ewt-ud-{subset}.conllu"
-    read = partial(_read, sha256=file.sha256, n_bytes=file.n_bytes)
+    read = partial(published, sha256=file.sha256, n_bytes=file.n_bytes)
     try:  # $WALD_DATA may hold it compressed; it is published uncompressed
         text = obtain("ewt", f"{plain}.gz", read, mirrors=(), max_bytes=0, **(where | {"download_if_missing": False}))
     except FileNotFoundError:
         text = obtain("ewt", plain, read, mirrors=_EWT_MIRRORS, max_bytes=file.n_bytes, **where)
     return Treebank(text, name=plain)
-
-
-def _read(path: Path, *, sha256: str, n_bytes: int | None = None) -> bytes:
-    """Read a file, gzipped or not, and check that its content is the published one."""
-    advice = "Delete the file or put an intact copy in its place."
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            data: bytes = stream.read() if n_bytes is None else stream.read(n_bytes + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"Cannot use {path}: it is not an intact gzip file ({error}). {advice}") from error
-    if (found := hashlib.sha256(data).hexdigest()) != sha256:
-        raise ValueError(
-            f"Cannot use {path}: its content is another one: SHA-256 {found} instead of {sha256}. {advice}"
-        )
-    return data
 
 
 def _from_dp(text: bytes) -> Treebank:
