@@ -13,6 +13,7 @@ from ..early_exit import EarlyExitClassifier
 from ..engine.threads import effective_threads
 from ..stopping import Certificate
 from ..utils.figures import first_of
+from ..utils.labels import with_kept
 from .shipping import Shipment, receive
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ class Job:
         if len(features) != n_features:
             raise ValueError(f"The model has {n_features} features, and {len(features)} columns are given.")
         answered = ("label", *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()), *found)
-        return cls(features, schema.names, _renamed(kept, answered), answered, budget, found)
+        beside = with_kept({name: name for name in kept}, dict.fromkeys(answered))
+        renamed = tuple((name, new) for new, name in beside.items() if new not in answered)
+        return cls(features, schema.names, renamed, answered, budget, found)
 
     def answers(self, shipment: Shipment, features: pandas.DataFrame) -> dict[str, NDArray[Any]]:
         """Wald's own columns for rows of features.
@@ -245,21 +248,6 @@ def _names(what: str, given: Sequence[Any]) -> tuple[Any, ...]:
     if len(set(names)) < len(names):
         raise ValueError(f"{what} names a column more than once: {_listed(names)}.")
     return names
-
-
-def _renamed(kept: Sequence[Any], answered: Sequence[str]) -> tuple[tuple[Any, Any], ...]:
-    """Kept columns with their names beside wald's own, as `wald predict` names them."""
-    taken = {*answered, *kept}
-    pairs = []
-    for name in kept:
-        new = name
-        if name in answered:
-            new = f"input_{name}"
-            while new in taken:
-                new = f"input_{new}"
-        pairs.append((name, new))
-        taken.add(new)
-    return tuple(pairs)
 
 
 def _listed(names: Sequence[Any]) -> str:

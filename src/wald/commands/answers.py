@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import sys
 import traceback
@@ -147,7 +146,9 @@ def grid(left: Sequence[str], right: Sequence[str]) -> Table:
 
 def as_json(facts: Mapping[str, Any]) -> None:
     """Print results as JSON; numbers that are not finite become null."""
-    typer.echo(json.dumps(_plain(facts), indent=2, allow_nan=False))
+    from ..utils.plain import plain
+
+    typer.echo(json.dumps(plain(facts), indent=2, allow_nan=False))
 
 
 def progress_console() -> Console:
@@ -172,18 +173,6 @@ def _warnings_as_lines(command: str) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = report
         yield
-
-
-def _plain(value: Any) -> Any:
-    import numpy as np
-
-    if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def monitor_facts(fast: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit import EarlyExitClassifier
+from ..stopping.core.validation import require_integer
 from ..utils.figures import percent
 from ._display import AxesDisplay
 from ._source import Floats, unit_of
@@ -199,8 +200,7 @@ class CostHistogramDisplay(AxesDisplay):
             If lengths differ, there are no rows, a cost is not finite and positive, or ``n_bins`` is below 1.
         """
         caller = cls._caller("from_predictions")
-        if n_bins < 1:
-            raise ValueError(f"The 'n_bins' parameter of {caller} must be at least 1. Got {n_bins!r} instead.")
+        require_integer(caller, "n_bins", n_bins, 1)
         values, edges = _binned(cost, n_bins)
         return cls._counted(
             caller, y, cost, values=values, edges=edges, full_cost=full_cost, unit=unit, name=name

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from ..stopping.core.validation import require_fraction, require_option, require_positive
+from ..stopping.core.validation import (
+    require_between,
+    require_fraction,
+    require_integer,
+    require_option,
+    require_positive,
+)
 from .parameters import AttentionParameters
 from .stop_error import ErrorKind
 
@@ -64,19 +69,18 @@ def settings(owner: AttentionParameters, n_features: int, csr: bool) -> dict[str
             )
         require_fraction(name, "delta", owner.delta)
     require_fraction(name, "max_stop_error", owner.max_stop_error)
-    delta = owner.max_stop_error if owner.delta == "auto" else owner.delta
-    if not (isinstance(owner.audit_rate, Real) and 0 <= float(owner.audit_rate) <= 1):
-        raise ValueError(f"The 'audit_rate' parameter of {name} must lie in [0, 1]. Got {owner.audit_rate!r} instead.")
+    delta = owner.max_stop_error if isinstance(owner.delta, str) else owner.delta
+    require_between(name, "audit_rate", owner.audit_rate, 0, 1)
     if owner.delta == "auto" and owner.audit_rate == 0:
         raise ValueError(f"delta='auto' of {name} learns from audits: 'audit_rate' must not be 0.")
-    _require_count(name, "warm_up", owner.warm_up, 16)
-    _require_count(name, "ring_size", owner.ring_size, owner.warm_up, MOST_AUDITED)
+    require_integer(name, "warm_up", owner.warm_up, 16, MOST)
+    require_integer(name, "ring_size", owner.ring_size, owner.warm_up, MOST_AUDITED)
     if owner.run_length is not None:
-        _require_count(name, "run_length", owner.run_length, 1)
+        require_integer(name, "run_length", owner.run_length, 1, MOST)
     if owner.attention == "budgeted":
         if owner.budget is None:
             raise ValueError(f"attention='budgeted' of {name} needs 'budget', the number of features to read.")
-        _require_count(name, "budget", owner.budget, 1)
+        require_integer(name, "budget", owner.budget, 1, MOST)
     order = owner.order if owner.order != "auto" else "weight" if constant else "selected"
     variance = owner.variance if owner.variance != "auto" else "empirical" if csr else "independent"
     rule = rule_of(owner)
@@ -121,10 +125,3 @@ def _costs(name: str, costs: ArrayLike | None, n_features: int) -> NDArray[np.fl
     for cost in array:
         require_positive(name, "feature_costs", float(cost))
     return array
-
-
-def _require_count(name: str, parameter: str, value: Any, least: int, most: int = MOST) -> None:
-    if not (isinstance(value, Integral) and least <= int(value) <= most):
-        raise ValueError(
-            f"The {parameter!r} parameter of {name} must be an integer from {least} to {most}. Got {value!r} instead."
-        )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..stopping.core.validation import require_option, require_positive
+from ..stopping.core.validation import require_integer, require_option, require_positive
 from ..utils.documentation import completes_documentation
 from .attention import settings
 from .classifier import AttentiveClassifier
@@ -148,7 +148,7 @@ class AttentiveBoosting(AttentiveClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for parameter in ("n_thresholds", "threshold_rows", "rows_ahead"):
-            self._require_positive_integer(parameter)
+            require_integer("AttentiveBoosting", parameter, getattr(self, parameter), 1)
         if isinstance(self.hypotheses, str):
             require_option("AttentiveBoosting", "hypotheses", self.hypotheses, ("stumps",))
         elif not (isinstance(self.hypotheses, (list, tuple)) and len(self.hypotheses)):

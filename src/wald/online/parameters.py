@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+
+from ..stopping.core.validation import require_integer, require_not_negative
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -140,9 +142,9 @@ class AttentionParameters(BaseEstimator):
     random_state: Any = None
 
     def _check_parameters(self) -> None:
-        for parameter in ("max_iter", "n_iter_no_change"):
-            self._require_positive_integer(parameter)
         name = type(self).__name__
+        require_integer(name, "max_iter", self.max_iter, 1)
+        require_integer(name, "n_iter_no_change", self.n_iter_no_change, 1)
         if not (isinstance(self.average, (bool, np.bool_, Integral)) and 0 <= self.average < 1 << 62):
             raise ValueError(
                 f"The 'average' parameter of {name} must be a bool, or the number of the example to begin with. "
@@ -150,13 +152,5 @@ class AttentionParameters(BaseEstimator):
             )
         if not isinstance(self.shrinking, (bool, np.bool_)):
             raise ValueError(f"The 'shrinking' parameter of {name} must be a bool. Got {self.shrinking!r} instead.")
-        if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
-            raise ValueError(f"The 'tol' parameter of {name} must be None or at least 0. Got {self.tol!r} instead.")
-
-    def _require_positive_integer(self, parameter: str) -> None:
-        value = getattr(self, parameter)
-        if not (isinstance(value, Integral) and int(value) >= 1):
-            raise ValueError(
-                f"The {parameter!r} parameter of {type(self).__name__} must be a positive integer. "
-                f"Got {value!r} instead."
-            )
+        if self.tol is not None:
+            require_not_negative(name, "tol", self.tol)

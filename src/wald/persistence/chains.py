@@ -14,7 +14,6 @@ from ..codec.room import chain_bytes
 from ..codec.writing import Arrays, encode_fields
 from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
-from ..structured.chain_settings import check
 from .models import decode_labels, encode_labels
 from .parameters import decode_plain, encode_plain
 
@@ -67,7 +66,7 @@ def decode_chain(header: Section) -> ChainClassifier:
             header.inside(each, f"groups.{g}").made(FeatureGroup, extract=HOG | None) for g, each in enumerate(raw)
         ]
     chain = ChainClassifier(groups, **parameters)
-    check(chain)
+    chain._check()
     effective_threads(chain.n_jobs)
     checked = chain._groups()
     chain.classes_ = decode_labels(header, header.integer("n_labels", 1, MOST_LABELS))

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils.plain import plain
+
 #: Codings of bodies that are decoded.
 ENCODINGS = ("gzip", "x-gzip", "deflate")
 #: First bytes of bodies that are no JSON, and what they are.
@@ -200,7 +202,7 @@ def write_json(content: Any) -> bytes:
     try:
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
     except ValueError:
-        return json.dumps(_finite(content), separators=(",", ":")).encode()
+        return json.dumps(plain(content), separators=(",", ":")).encode()
 
 
 def require_few(n_rows: int, max_rows: int) -> None:
@@ -254,11 +256,3 @@ def _number(value: Any, where: str) -> float:
 def _name(value: Any) -> str:
     names = {dict: "object", list: "list", str: "string", bool: "boolean", int: "number", float: "number"}
     return names.get(type(value), "null")
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(name): _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -49,10 +49,7 @@ class Rows:
 
     def one(self, row: Any) -> tuple[Any, float, int]:
         """Label, cost and stage of a row."""
-        try:
-            found = self._compiled.predict_one(row)
-        except (ValueError, TypeError) as error:
-            raise _about("row", error) from None
+        found = self._answered(row, "row", None)
         return found.labels[0], float(found.costs[0]), int(found.stages[0])
 
     def many(self, rows: list[Any]) -> list[tuple[Any, float, int]]:
@@ -98,10 +95,7 @@ class Rows:
             if body.kind == "record" and not isinstance(rows, dict):
                 raise RequestError(400, "rows", '"record" must be an object from feature name to value.')
             given = self.read(rows) if body.kind == "row" else rows
-            try:
-                found = self._compiled.predict_one(given, budget=budget)
-            except (ValueError, TypeError) as error:
-                raise _about(body.kind, error) from None
+            found = self._answered(given, body.kind, budget)
             return found.labels, found.costs, found.stages
         if body.kind == "records":
             found = self._compiled.predict_records(rows, budget=budget, n_threads=self._threads)
@@ -119,13 +113,18 @@ class Rows:
         found = self._compiled.predict(rows, budget=budget, n_threads=self._threads, check_input=check)
         return found.labels, found.costs, found.stages
 
+    def _answered(self, row: Any, name: str, budget: float | None, otherwise: str = "") -> Any:
+        """Answer one row; errors of `predict_one` get the request's own name for it, or ``otherwise`` before them."""
+        try:
+            return self._compiled.predict_one(row, budget=budget)
+        except (ValueError, TypeError) as error:
+            words = str(error)
+            raise RequestError(
+                400, "rows", _X.sub(name, words, count=1) if _X.match(words) else otherwise + words
+            ) from None
+
     def _in_turn(self, rows: list[Any], budget: float | None) -> Answers:
-        answers = []
-        for r, row in enumerate(rows):
-            try:
-                answers.append(self._compiled.predict_one(row, budget=budget))
-            except (ValueError, TypeError) as error:
-                raise _about(f"row {r}", error, f"row {r}: ") from None
+        answers = [self._answered(row, f"row {r}", budget, f"row {r}: ") for r, row in enumerate(rows)]
         labels = np.concatenate([self._model.classes_[:0], *(found.labels for found in answers)])
         costs = np.concatenate([np.empty(0), *(found.costs for found in answers)])
         return labels, costs, np.concatenate([np.empty(0, dtype=np.int32), *(found.stages for found in answers)])
@@ -151,9 +150,3 @@ class Rows:
                 raise RequestError(400, "rows", f"column {field.name!r} must hold numbers. Got the type {kind}.")
         columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
         return np.column_stack(columns)
-
-
-def _about(name: str, error: Exception, otherwise: str = "") -> RequestError:
-    """An error of `predict_one` with the request's own name for the row, or with ``otherwise`` before it."""
-    words = str(error)
-    return RequestError(400, "rows", _X.sub(name, words, count=1) if _X.match(words) else otherwise + words)

@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 from .certificate import StructureCertificate, certify_structures
 from .gaps import Loss, example_gaps
 from .policies.base import Policy
-from .policies.crossfit import taken
+from .policies.crossfit import Fold, taken
 from .policies.driver import Acquired, acquire
-from .protocol import Session, StructuredModel
+from .protocol import StructuredModel
 
 #: Thresholds tried on the examples that place the tested thresholds, at even shares of the parts.
 _TRIED = 40
@@ -30,46 +30,39 @@ class Family:
 
     Attributes
     ----------
-    model : StructuredModel
+    fold : Fold
     policy : Policy
-    session : Session
-    everything : int32 ndarray of shape (n_parts,)
-        Answers with all groups bought.
-    truth : int32 ndarray of shape (n_parts,) or None
     loss : {"disagreement", "clipped gap", "gap"}
     max_parts : int
         Longer examples get everything.
     """
 
-    model: StructuredModel
+    fold: Fold
     policy: Policy
-    session: Session
-    everything: NDArray[np.int32]
-    truth: NDArray[np.int32] | None
     loss: Loss
     max_parts: int
 
     @classmethod
     def open(cls, model: StructuredModel, policy: Policy, X: Any, y: Any, loss: Loss, max_parts: int | None) -> Family:
         """Begin with some examples, and with their true answers if the loss needs them."""
-        session = model.open(X)
-        longest = int(np.diff(np.asarray(session.offsets)).max()) if max_parts is None else max_parts
-        truth = None if y is None else session.codes(y)
-        return cls(model, policy, session, np.array(session.decode(session.state())), truth, loss, longest)
+        fold = Fold.open(model, X, y)
+        longest = int(np.diff(np.asarray(fold.session.offsets)).max()) if max_parts is None else max_parts
+        return cls(fold, policy, loss, longest)
 
     @property
     def n_parts(self) -> NDArray[np.int64]:
         """Number of parts of every example."""
-        return np.diff(np.asarray(self.session.offsets)).astype(np.int64)
+        return np.diff(np.asarray(self.fold.session.offsets)).astype(np.int64)
 
     def served(self, threshold: float) -> Acquired:
         """Buy and answer at a threshold."""
-        return acquire(self.policy, self.session, threshold, max_parts=self.max_parts)
+        return acquire(self.policy, self.fold.session, threshold, max_parts=self.max_parts)
 
     def lost(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Loss of each example with given answers; see `example_gaps`."""
-        offsets = np.asarray(self.session.offsets)
-        return example_gaps(self.loss, self.model, codes, self.everything, offsets, self.truth)
+        fold = self.fold
+        offsets = np.asarray(fold.session.offsets)
+        return example_gaps(self.loss, fold.model, codes, fold.everything, offsets, fold.truth)
 
     def gaps(self, threshold: float) -> NDArray[np.float64]:
         """Loss of each example at a threshold."""
@@ -81,7 +74,7 @@ class Family:
 
     def priorities(self) -> NDArray[np.float64]:
         """Sorted priorities while nothing is bought."""
-        session = self.session
+        session = self.fold.session
         everyone = np.arange(len(session.offsets) - 1)
         return np.sort(self.policy.priority(session, session.state() & False, everyone), axis=None)
 

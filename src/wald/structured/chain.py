@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .. import _core
 from ..engine.threads import effective_threads
+from ..stopping.core.validation import require_between, require_integer, require_option, require_positive
 from ..utils.undo import all_or_nothing
 from .chain_learning import codes_of, learn_svm, order_of
-from .chain_settings import check
 from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
@@ -138,7 +138,7 @@ class ChainClassifier(BaseEstimator):
         ExtractionError
             If an extractor fails; the message names group and part.
         """
-        check(self)
+        self._check()
         sequences = Sequences.of(X, lengths)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         with all_or_nothing(self):
@@ -184,7 +184,7 @@ class ChainClassifier(BaseEstimator):
         -----
         An object that was pickled goes on from the weights that it predicts with, and averages from there.
         """
-        check(self)
+        self._check()
         if self.learner != "perceptron":
             raise ValueError(
                 "partial_fit needs learner='perceptron': the structural SVM must see all sequences at once."
@@ -212,6 +212,15 @@ class ChainClassifier(BaseEstimator):
             self._keep(self._learner)
             self._scale = self._typical_scale(features)
         return self
+
+    def _check(self) -> None:
+        """Raise ValueError for the first parameter that is out of range."""
+        require_option("ChainClassifier", "learner", self.learner, ("perceptron", "svm"))
+        require_option("ChainClassifier", "states", self.states, ("random", "full"))
+        require_integer("ChainClassifier", "max_iter", self.max_iter, 1)
+        require_between("ChainClassifier", "margin", self.margin, 0)
+        require_between("ChainClassifier", "tol", self.tol, 0)
+        require_positive("ChainClassifier", "C", self.C)
 
     def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
         self._sizes = features.sizes
@@ -262,12 +271,7 @@ class ChainClassifier(BaseEstimator):
             The labels of each sequence, in the form that `fit` was given: lists of Python's own strings and numbers, or
             arrays. An empty sequence has none.
         """
-        X, lengths, present = without_empty(X, lengths)
-        labels: list[Any] = []
-        if present.any():
-            session = self.open(X, lengths=lengths)
-            labels = session.answers(session.decode(session.state(state)))
-        return with_empty(labels, present, self._no_labels)
+        return self._answered(X, lengths, lambda s: s.answers(s.decode(s.state(state))), self._no_labels)
 
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label."""
@@ -283,12 +287,7 @@ class ChainClassifier(BaseEstimator):
         self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
     ) -> list[NDArray[np.float32]]:
         """Score of the best labelling through every label at every part: one (length, n_classes) array per sequence."""
-        X, lengths, present = without_empty(X, lengths)
-        scores: list[NDArray[np.float32]] = []
-        if present.any():
-            session = self.open(X, lengths=lengths)
-            scores = session.sequences.split(session.max_marginals(session.state(state)))
-        return with_empty(scores, present, self._no_scores)
+        return self._answered(X, lengths, lambda s: s.sequences.split(s.max_marginals(s.state(state))), self._no_scores)
 
     def predict_marginals(
         self, X: Any, *, scale: float = 1.0, state: ArrayLike | None = None, lengths: ArrayLike | None = None
@@ -297,12 +296,9 @@ class ChainClassifier(BaseEstimator):
 
         The learners do not make scores probabilities: choose ``scale`` on held-out sequences.
         """
-        X, lengths, present = without_empty(X, lengths)
-        shares: list[NDArray[np.float32]] = []
-        if present.any():
-            session = self.open(X, lengths=lengths)
-            shares = session.sequences.split(session.marginals(session.state(state), scale))
-        return with_empty(shares, present, self._no_scores)
+        return self._answered(
+            X, lengths, lambda s: s.sequences.split(s.marginals(s.state(state), scale)), self._no_scores
+        )
 
     def best_paths(
         self, X: Any, k: int, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
@@ -327,6 +323,14 @@ class ChainClassifier(BaseEstimator):
             paths = [self.classes_[path] for path in labels]
         paths = with_empty(paths, present, lambda: np.empty((k, 0), dtype=self.classes_.dtype))
         return [path.tolist() for path in paths] if self._as_lists else paths, found
+
+    def _answered(
+        self, X: Any, lengths: Any, answer: Callable[[ChainSession], list[Any]], nothing: Callable[[], Any]
+    ) -> list[Any]:
+        """Answer the sequences that have parts; ``nothing`` gives the answer of an empty one."""
+        X, lengths, present = without_empty(X, lengths)
+        answers = answer(self.open(X, lengths=lengths)) if present.any() else []
+        return with_empty(answers, present, nothing)
 
     def _no_labels(self) -> Any:
         check_is_fitted(self, "_chain")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..stopping.core.betting import betting_p_value, largest_log_growth
-from ..stopping.core.validation import require_fraction
+from ..stopping.core.validation import require_fraction, require_integer
 
 Failure = Literal["too few examples", "too much loss"]
 
@@ -107,6 +107,5 @@ def checked_longest(owner: str, n_parts: NDArray[np.int64], max_parts: Any) -> i
     """`max_parts`, or the longest length, or ValueError."""
     if max_parts is None:
         return int(n_parts.max(initial=1))
-    if not (isinstance(max_parts, int | np.integer) and max_parts >= 1):
-        raise ValueError(f"The 'max_parts' parameter of {owner} must be an integer of at least 1. Got {max_parts!r}.")
+    require_integer(owner, "max_parts", max_parts, 1)
     return int(max_parts)

@@ -32,9 +32,11 @@ def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.i
 
 def with_kept(kept: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Kept columns, then wald's own; a kept column is renamed if wald has a column of its name."""
-    columns: dict[str, Any] = {}
+    columns, taken = {}, {*kept, *own}
     for name, column in kept.items():
-        while name in own or name in columns:
-            name = f"input_{name}"
+        if name in own:
+            while name in taken:
+                name = f"input_{name}"
+            taken.add(name)
         columns[name] = column
     return columns | own

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
-from ...stopping.core.validation import require_positive
+from ...stopping.core.validation import require_between, require_integer, require_positive
 from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .crossfit import Fold, crossfit
@@ -99,11 +99,10 @@ class AnytimePolicy(Policy):
 
         Without ``y``, losses are differences from the answers with everything bought.
         """
-        if not (np.isfinite(self.tradeoff) and self.tradeoff >= 0):
-            raise ValueError(f"tradeoff must be finite and not negative. Got {self.tradeoff!r}.")
-        if self.t_max < 1:
-            raise ValueError(f"t_max must be at least 1. Got {self.t_max!r}.")
-        require_positive(type(self).__name__, "C", self.C)
+        owner = type(self).__name__
+        require_between(owner, "tradeoff", self.tradeoff, 0)
+        require_integer(owner, "t_max", self.t_max, 1)
+        require_positive(owner, "C", self.C)
         self._remember(model)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         prices = np.asarray(model.group_costs_, dtype=np.float64)[1:]

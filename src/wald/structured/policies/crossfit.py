@@ -38,6 +38,13 @@ class Fold:
     truth: NDArray[np.int32] | None
     everything: NDArray[np.int32]
 
+    @classmethod
+    def open(cls, model: StructuredModel, X: Any, y: Any) -> Fold:
+        """Open examples, with their true answers where there are some."""
+        session = model.open(X)
+        truth = None if y is None else np.asarray(session.codes(y), dtype=np.int32)
+        return cls(model, session, truth, np.array(session.decode(session.state())))
+
     def loss(self, codes: NDArray[np.int32], parts: Any = slice(None)) -> NDArray[np.float64]:
         """Loss of each part against the truth, 1 where the model cannot give it; without truth, against everything."""
         truth = (self.everything if self.truth is None else self.truth)[parts]
@@ -82,7 +89,7 @@ def crossfit(
             raise TypeError("A sequence given as cv must hold Folds, as crossfit returns them, at least one.")
         return list(cv)
     if cv == "prefit" or y is None:
-        return [_opened(model, extracted_once(model, X), y)]
+        return [Fold.open(model, extracted_once(model, X), y)]
     if not (isinstance(cv, int | np.integer) and cv >= 2):
         raise ValueError(f"cv must be 'prefit' or an integer of at least 2. Got {cv!r}.")
     n = X.n_sequences if isinstance(X, Sequences) else len(X)
@@ -102,7 +109,7 @@ def crossfit(
     folds = []
     for others, held in split:
         fitted = clone(model, safe=False).fit(taken(X, others), taken(y, others), **codes_alike)
-        folds.append(_opened(fitted, taken(X, held), taken(y, held)))
+        folds.append(Fold.open(fitted, taken(X, held), taken(y, held)))
     return folds
 
 
@@ -134,9 +141,3 @@ def taken(values: Any, which: NDArray[np.int64]) -> Any:
         f"Examples must be a list, an array with one entry per example, Sequences or a treebank, so that folds can be "
         f"taken. Got {type(values).__name__}."
     )
-
-
-def _opened(model: Any, X: Any, y: Any) -> Fold:
-    session = model.open(X)
-    truth = None if y is None else np.asarray(session.codes(y), dtype=np.int32)
-    return Fold(model, session, truth, np.array(session.decode(session.state())))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ...stopping.core.validation import require_option
+from ...stopping.core.validation import require_between, require_integer, require_option
 from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .crossfit import Fold, crossfit
@@ -102,13 +102,12 @@ class IteratedPolicy(Policy):
         -------
         self
         """
-        require_option(type(self).__name__, "target", self.target, ("wrong", "differs"))
+        owner = type(self).__name__
+        require_option(owner, "target", self.target, ("wrong", "differs"))
         if y is None and self.target == "wrong":
             raise ValueError("target='wrong' needs y. Without labels, use target='differs'.")
-        if self.n_rounds is None or self.n_rounds < 1 or not 0 <= self.pace <= 1:
-            raise ValueError(
-                f"n_rounds must be at least 1, and pace lie in [0, 1]. Got {self.n_rounds!r}, {self.pace!r}."
-            )
+        require_integer(owner, "n_rounds", self.n_rounds, 1)
+        require_between(owner, "pace", self.pace, 0, 1)
         self._remember(model)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=3)
         rng = np.random.default_rng(seeds[0])

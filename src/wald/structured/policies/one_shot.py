@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ...stopping.core.validation import require_option, require_positive
+from ...stopping.core.validation import require_between, require_integer, require_option, require_positive
 from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .crossfit import Fold, crossfit
@@ -157,18 +157,17 @@ class OneShotPolicy(Policy):
         return np.asarray(weight * np.where(wants, class_weight, 1.0))
 
     def _check(self) -> None:
-        name_of_class = type(self).__name__
-        require_option(name_of_class, "target", self.target, ("trajectory", "parsimonious", "wrong", "differs"))
-        require_option(name_of_class, "features", self.features, ("complex", "simple"))
-        require_positive(name_of_class, "C", self.C)
-        for name in ("tradeoff", "tau"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
-        if self.t_max is not None and self.t_max < 1:
-            raise ValueError(f"t_max must be at least 1, or None. Got {self.t_max!r}.")
+        owner = type(self).__name__
+        require_option(owner, "target", self.target, ("trajectory", "parsimonious", "wrong", "differs"))
+        require_option(owner, "features", self.features, ("complex", "simple"))
+        require_positive(owner, "C", self.C)
+        require_between(owner, "tradeoff", self.tradeoff, 0)
+        require_between(owner, "tau", self.tau, 0)
+        if self.t_max is not None:
+            require_integer(owner, "t_max", self.t_max, 1)
         weights = self.class_weight.values() if isinstance(self.class_weight, Mapping) else [self.class_weight]
         for weight in weights:
             if isinstance(weight, str):
-                require_option(name_of_class, "class_weight", weight, ("balanced",))
+                require_option(owner, "class_weight", weight, ("balanced",))
             else:
-                require_positive(name_of_class, "class_weight", weight)
+                require_positive(owner, "class_weight", weight)

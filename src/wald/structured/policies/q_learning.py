@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 
+from ...stopping.core.validation import require_between, require_integer
 from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .crossfit import Fold, crossfit
@@ -83,15 +84,13 @@ class QLearningPolicy(Policy):
 
     def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
         """Learn the values of additions; parameters as in `IteratedPolicy.fit`."""
-        for name in ("gamma", "epsilon"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must lie in [0, 1]. Got {getattr(self, name)!r}.")
-        for name in ("max_iter", "t_max"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1. Got {getattr(self, name)!r}.")
-        for name in ("tradeoff", "alpha"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
+        owner = type(self).__name__
+        require_between(owner, "tradeoff", self.tradeoff, 0)
+        require_between(owner, "gamma", self.gamma, 0, 1)
+        require_integer(owner, "max_iter", self.max_iter, 1)
+        require_between(owner, "epsilon", self.epsilon, 0, 1)
+        require_integer(owner, "t_max", self.t_max, 1)
+        require_between(owner, "alpha", self.alpha, 0)
         self._remember(model)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
