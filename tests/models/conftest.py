@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from wald.models import LinearTerms, decompose
+from wald.sources import source_of
 
 
 def rows(n_classes=2, dtype=np.float64, n_rows=300, seed=0, n_features=8):
@@ -27,7 +28,7 @@ def rows(n_classes=2, dtype=np.float64, n_rows=300, seed=0, n_features=8):
 def error(model, X):
     """A safe bound of the difference between the wrapped model's own scores and ours."""
     roundoff = model.working_precision(getattr(X, "dtype", np.float64))
-    seen = X if model.preprocessing is None else model.preprocessing.transform(X)
+    seen = X if model.preprocessing is None else model.preprocessing.transform(source_of(X))
     if isinstance(model.terms, LinearTerms):
         values = np.abs(model.terms.values(seen))
         bound = values @ model.terms.coef_bound.T + model.terms.intercept_bound
@@ -41,7 +42,7 @@ def check_same_labels(estimator, X, min_clear=0.97):
     """Check that our codes are the estimator's labels, for all rows that rounding cannot change."""
     model = decompose(estimator)
     assert model.changed() is None
-    seen = X if model.preprocessing is None else model.preprocessing.transform(X)
+    seen = X if model.preprocessing is None else model.preprocessing.transform(source_of(X))
     scores = model.terms.scores(seen)
     codes, confidence = model.decision.answers(scores), model.decision.distances(scores)
     np.testing.assert_array_equal(codes, model.decision.answers(scores))

@@ -24,6 +24,7 @@ from sklearn.svm import SVC
 
 from wald.models import AdditiveModel, decompose
 from wald.models.watch import digest
+from wald.sources import source_of
 
 
 def through_joblib(model):
@@ -64,7 +65,7 @@ def test_copies(kind, duplicate, rows):
     assert isinstance(again, AdditiveModel)
     assert (read.changed(), again.changed()) == (None, None)
     assert again.fingerprint() == read.fingerprint() == decompose(again.estimator).fingerprint()
-    seen = X if read.preprocessing is None else read.preprocessing.transform(X)
+    seen = X if read.preprocessing is None else read.preprocessing.transform(source_of(X))
     np.testing.assert_array_equal(again.terms.scores(seen), read.terms.scores(seen))
     leaf = again.estimator
     while not hasattr(leaf, "intercept_"):
@@ -159,7 +160,7 @@ def test_a_refitted_vectoriser_is_noticed():
     texts = ["a bird", "the sea", "a ship at sea", "birds"] * 3
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, [0, 1] * 6)
     read = decompose(model)
-    read.preprocessing.transform(texts)
+    read.preprocessing.transform(source_of(texts))
     assert read.changed() is None
     before = read.fingerprint()
     assert decompose(pickle.loads(pickle.dumps(model))).fingerprint() == before

@@ -25,7 +25,9 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC
 
-from wald.models import ColumnMap, KernelTerms, LinearTerms, decompose
+from wald.models import KernelTerms, LinearTerms, decompose
+from wald.sources import source_of
+from wald.steps import ColumnMap
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -95,7 +97,7 @@ def test_nan_meets_the_value_of_the_imputer_wherever_it_stands(final, rows):
         pipeline = make_pipeline(*steps, final).fit(X, y)
         read = decompose(pipeline)
         terms, expected = read.terms, pipeline.decision_function(X)
-        seen = X if read.preprocessing is None else read.preprocessing.transform(X)
+        seen = X if read.preprocessing is None else read.preprocessing.transform(source_of(X))
         np.testing.assert_allclose(terms.scores(seen)[:, 0], expected, rtol=1e-9, atol=1e-11)
         if terms.accepts.sparse and read.preprocessing is None:
             np.testing.assert_allclose(terms.scores(sparse.csr_array(X))[:, 0], expected, rtol=1e-9, atol=1e-11)
@@ -205,15 +207,16 @@ def test_column_map():
     second = ColumnMap(np.array([1.0, 4.0]), np.array([0.0, 3.0]), fill=np.array([7.0, 8.0]))
     X = np.array([[1.0, np.nan], [np.nan, 2.0]])
     both = first.then(second).then(first)
-    expected = first.apply(np.where(np.isnan(X), [7.0, 8.0], second.scale * first.apply(X) + second.shift))
-    np.testing.assert_array_equal(both.apply(X), expected)
-    np.testing.assert_array_equal(both.apply(sparse.csr_array(X)), expected)
+    filled = np.where(np.isnan(X), [7.0, 8.0], second.scale * first.transform(source_of(X)) + second.shift)
+    expected = first.transform(source_of(filled))
+    np.testing.assert_array_equal(both.transform(source_of(X)), expected)
+    np.testing.assert_array_equal(both.transform(source_of(sparse.csr_array(X))), expected)
     np.testing.assert_allclose(both.raw_fill() * both.scale + both.shift, both.fill)
     assert first.raw_fill() is None
     assert ColumnMap(np.ones(3), np.zeros(3)).is_identity
     assert not first.is_identity
     assert not ColumnMap(np.ones(1), np.zeros(1), np.zeros(1)).is_identity
-    assert both.apply(X.astype(np.float32)).dtype == np.float64
+    assert both.transform(source_of(X.astype(np.float32))).dtype == np.float64
 
 
 @settings(max_examples=30)

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from wald.models import KernelTerms, LinearTerms
-from wald.models.columns import ColumnMap
+from wald.steps import ColumnMap
 
 
 def machine(kernel: str, rng: np.random.Generator, thin: bool = False, columns: ColumnMap | None = None) -> KernelTerms:

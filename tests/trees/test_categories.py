@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from wald import EarlyExitClassifier, Planner
 from wald.models import AdditiveModel, decompose
 from wald.persistence import from_bytes, to_bytes
+from wald.sources import source_of
 
 pd = pytest.importorskip("pandas")
 
@@ -77,7 +78,7 @@ def check_frames(model: Any, frames: dict[str, Any], own_scores: Any, rows_of_fi
     read = decompose(model)
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, random_state=0).fit(rows_of_fit)
     for name, frame in frames.items():
-        scores = read.terms.scores(read.preprocessing.transform(frame))
+        scores = read.terms.scores(read.preprocessing.transform(source_of(frame)))
         own = np.asarray(own_scores(frame), dtype=np.float64).reshape(len(frame), -1)
         np.testing.assert_array_equal(scores, own, err_msg=name)
         labels = model.predict(frame)
@@ -147,7 +148,7 @@ def test_histogram_boosting_of_codes_in_arrays() -> None:
     others[::5, 1] = rng.integers(-5, 1100, len(others[::5]))
     read = decompose(model)
     np.testing.assert_array_equal(
-        read.terms.scores(read.preprocessing.transform(others))[:, 0], model.decision_function(others)
+        read.terms.scores(read.preprocessing.transform(source_of(others)))[:, 0], model.decision_function(others)
     )
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X)
     for rows in (others, others.astype(np.float32), np.asfortranarray(others)):

@@ -85,7 +85,7 @@ def schema_of(path: Path, model: Any) -> RowSchema:
 
 def _transforms(path: Path, preprocessing: Any) -> UserError:
     """Make the error for a pipeline whose first steps no file of numbers holds."""
-    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(preprocessing, "steps", []))
+    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in preprocessing.steps)
     return UserError(
         f"{path}: the pipeline transforms rows first, in the steps {steps}, which wald fit cannot write: the command "
         "line takes rows of numbers. Fit it in Python, on a data frame: EarlyExitClassifier(FrozenEstimator(model)); "

@@ -20,7 +20,7 @@ from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
 from ..sources import Source, source_of
 from ..stopping import Walk
-from .full_model import as_met, predict_wrapped
+from .full_model import predict_wrapped
 from .lossless import FeatureRanges
 from .request import Request, without_exits
 from .rows import Rows, preprocessed
@@ -158,8 +158,8 @@ def _preprocessing_time(model: AdditiveModel, source: Source) -> float:
     """Seconds of preprocessing."""
     if model.preprocessing is None:
         return 0.0
-    rows = as_met(model, source)
-    return seconds(lambda: model.preprocessing.transform(rows))
+    step = model.preprocessing
+    return seconds(lambda: step.transform(source))
 
 
 def n_timed(model: AdditiveModel, n_rows: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -94,8 +94,8 @@ class FullModel:
         """
         if not self.model.by_product or self.model.leaf is None:
             return None
-        X, model = as_met(self.model, source), self.model
-        Z = source_of(X if model.preprocessing is None else model.preprocessing.transform(X))
+        model = self.model
+        Z = source_of(as_met(model, source) if model.preprocessing is None else model.preprocessing.transform(source))
         most, working = 0.0, 0.0
         if not Z.is_sparse:  # products with sparse rows add up in a fixed order
             for block in Z.blocks():
@@ -131,17 +131,9 @@ def as_met(model: AdditiveModel, source: Source) -> Any:
     objects, and of pandas' extension types with missing values, which their own checks partly refuse, and NumPy's types
     in place of Arrow's. Models that convert other floats to float32 by themselves do so.
     """
-    if model.preprocessing is not None and not model.own_steps:
-        return source.rows
-    return source.plain(model.terms.accepts.conversion.integers.type is np.float32, _columns_of_categories(model))
-
-
-def _columns_of_categories(model: AdditiveModel) -> Collection[int]:
-    """Numbers of the columns that may hold texts, of which the model's own step makes codes."""
-    if not model.own_steps:
-        return ()
-    step = model.preprocessing.steps[0][1]
-    return step.places or range(step.n_features_in_)  # all, where the model does not say which
+    if model.preprocessing is not None:
+        return model.preprocessing.given(source)
+    return source.plain(model.terms.accepts.conversion.integers.type is np.float32)
 
 
 def predict_wrapped(model: AdditiveModel, source: Source) -> NDArray[Any]:

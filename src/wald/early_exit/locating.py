@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..models import AdditiveModel
 from ..sources import FrameSource, RawSource, Source, source_of
 from ..sources.values import is_missing
+from ..steps import Step
 from .predictor import PREPROCESSED_ROWS
 
 #: Number of rows that are searched at a time.
@@ -101,7 +102,7 @@ def _not_finite(source: Source, model: AdditiveModel | None, names: Any, nan: bo
     """Return the place of the first NaN, or infinity, in words."""
     names = source.names or names
     if model is not None and model.preprocessing is not None:
-        return _after_preprocessing(source, model, names, nan, word)
+        return _after_preprocessing(source, model.preprocessing, model.allow_nan, names, nan, word)
     found = _first_in_table(source, np.isnan if nan else np.isinf)
     return None if found is None else f"{word} {found[0]}, {_column(found[1], names)}"
 
@@ -118,16 +119,16 @@ def _first_in_table(source: Source, wrong: Callable[[Any], NDArray[np.bool_]]) -
     return None
 
 
-def _after_preprocessing(source: Source, model: AdditiveModel, names: Any, nan: bool, word: str) -> str | None:
+def _after_preprocessing(source: Source, step: Step, allow_nan: bool, names: Any, nan: bool, word: str) -> str | None:
     """Return the first row that is invalid in or after preprocessing, and its invalid columns, in words."""
 
     def fails(start: int, stop: int) -> bool:
         try:
-            Z = source_of(model.preprocessing.transform(source.take(slice(start, stop)).rows))
+            Z = source_of(step.transform(source.take(slice(start, stop))))
         except ValueError as error:
             return str(error).startswith((NAN, INFINITY))
         values = Z.rows.data if Z.is_sparse else Z.array()
-        return bool(np.any(np.isinf(values) | (np.isnan(values) & (not model.allow_nan))))
+        return bool(np.any(np.isinf(values) | (np.isnan(values) & (not allow_nan))))
 
     n = source.n_rows
     with warnings.catch_warnings():

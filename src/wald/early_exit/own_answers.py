@@ -57,7 +57,7 @@ class Reference:
         model = self._model
         if self._raw:
             return True
-        n_steps = len(model.preprocessing.steps) + len(model.steps)
+        n_steps = (0 if model.preprocessing is None else len(model.preprocessing.steps)) + len(model.steps)
         return not model.ruled and len(peel(model.estimator).steps) == n_steps  # without steps of the model itself
 
     @property

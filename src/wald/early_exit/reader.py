@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ..models import AdditiveModel
-from ..models.categories import CategoryCodes
-from ..models.encoded_categories import EncodedCategories
 from ..sources import ArraySource, FrameSource, RawSource, RecordSource, Source, source_of
 from ..sources.building import frame_of, library_at_hand
 from ..sources.given import numbers_of_row, values_of_row
 from ..sources.records import as_record
 from ..sources.values import NATIVE, is_missing
-from .columns import needed, text_columns
+from ..steps.categories import CategoryCodes
+from ..steps.columns import needed, text_columns
+from ..steps.encoded_categories import EncodedCategories
 from .rows import refuse_half_precision
 
 
@@ -150,7 +150,7 @@ class RowReader:
         if model.preprocessing is None:
             source.require(names, names)
             return self._of_array(source.numbers(model.allow_nan))
-        first = model.preprocessing.steps[0][1]
+        first = model.preprocessing.first
         allowed = list(dict.fromkeys([*names, *map(str, () if self.seen is None else self.seen)]))
         source.require(needed(first, names), allowed)
         if isinstance(first, CategoryCodes):

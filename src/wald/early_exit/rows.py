@@ -12,7 +12,6 @@ from sklearn.utils import assert_all_finite
 
 from ..models import AdditiveModel
 from ..sources import Source, source_of
-from .full_model import as_met
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +69,7 @@ def preprocessed(model: AdditiveModel, source: Source) -> Source:
         terms include a step.
     """
     if model.preprocessing is not None:
-        source = source_of(model.preprocessing.transform(as_met(model, source)))
+        source = source_of(model.preprocessing.transform(source))
     refuse_half_precision(model, source)
     if source.is_sparse and model.centres:
         raise ValueError(
@@ -85,7 +84,7 @@ def refuse_half_precision(model: AdditiveModel, source: Source) -> None:
 
     These steps compute in float16 then, with errors of a thousandth, and the terms do not.
     """
-    if model.folded and source.is_half:
+    if model.folded is not None and source.is_half:
         raise ValueError(
             "X is of dtype float16, in which the pipeline's scaler or imputer would compute, with errors of a "
             "thousandth. Give X.astype(numpy.float32)."

@@ -124,7 +124,7 @@ def _with_stand_ins(predictor: Predictor, stand_in: Callable[[Member], Any], alo
     leaf, terms = found
     if alone:
         double = np.dtype(np.float64)  # as what is made up
-        other = replace(model, estimator=leaf, leaf=leaf, terms=terms, preprocessing=None, steps=(), dtype=double)
+        other = replace(model, estimator=leaf, leaf=leaf, terms=terms, preprocessing=None, folded=None, dtype=double)
     else:
         other = replace(model, estimator=_around(model.estimator, model.leaf, leaf), leaf=leaf, terms=terms)
     return Predictor(other, predictor.plan, predictor.by_proof)

@@ -15,6 +15,7 @@ from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, R
 from sklearn.tree import BaseDecisionTree
 
 from ..models import AdditiveModel, Terms
+from ..steps import Codes
 from ..utils.figures import percent
 from ..utils.warn import warn_caller
 
@@ -51,7 +52,7 @@ def warn_of_leaf_counts(model: AdditiveModel, X: Any) -> None:
         Rows as the innermost model gets them.
     """
     found, fresh, least = [], [], []
-    if model.own_steps:  # its rows are no numbers yet
+    if isinstance(model.preprocessing, Codes):  # its rows are no numbers yet
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names that arrays lack

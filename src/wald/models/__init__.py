@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..steps import Chain, Codes, Folded
 from .boosters import fitted_for_good
 from .checks import check_terms
-from .columns import ColumnMap
 from .families import family_of, register
 from .kernel import KernelTerms
 from .library_files import is_library_file, read_model
@@ -36,12 +36,11 @@ from .unit_checks import check_units
 from .units import Units
 from .votes import VoteTerms
 from .watch import Watch
-from .wrappers import fold_steps, peel, rule_decision
+from .wrappers import fold_steps, peel, rule_decision, uniquely_named
 
 __all__ = [
     "NO_SURROGATES",
     "AdditiveModel",
-    "ColumnMap",
     "Family",
     "KernelTerms",
     "LinearTerms",
@@ -122,16 +121,24 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
             )
         decision, tie_margin = rule_decision(peeled, single=reading.dtype.itemsize < 8)
     steps = [*peeled.steps, *reading.steps]
-    preprocessing, columns, n_folded, step_attributes = fold_steps(steps, fold)
+    n_kept, columns, step_attributes = fold_steps(steps, fold)
     if columns is not None:
         foldable = Foldable.of(terms)
         if foldable is None:
-            preprocessing, columns, n_folded, step_attributes = fold_steps(steps, fold=False)
+            n_kept, columns, step_attributes = fold_steps(steps, fold=False)
         else:
-            terms = foldable.after(columns, n_folded)
+            terms = foldable.after(columns, len(steps) - n_kept)
+    folded = reading.folded
+    if columns is not None or n_kept < len(steps):
+        inner = folded is not None and folded.centres
+        centres = inner or (columns is not None and bool(np.any(columns.shift)))
+        folded = Folded(tuple(step for _, step in steps[n_kept:]), centres)
+    preprocessing: Chain | Codes | None = Chain(uniquely_named(steps[:n_kept])) if n_kept else None
+    if preprocessing is not None and not peeled.steps and hasattr(preprocessing.first, "source_columns"):
+        preprocessing = Codes(preprocessing.first, single=terms.accepts.conversion.integers.type is np.float32)
     n_columns = getattr(estimator, "n_features_in_", None if preprocessing is not None else terms.n_features)
     schema = schema_of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
-    if preprocessing is not None and _matches_names(preprocessing.steps[0][1]):
+    if preprocessing is not None and _matches_names(preprocessing.first):
         schema = replace(schema, library="pipeline")
     return AdditiveModel(
         estimator=estimator,
@@ -143,15 +150,12 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         allow_nan=terms.accepts.nan,
         tie_margin=tie_margin,
         dtype=reading.dtype,
-        folded=columns is not None or reading.folded,
-        steps=tuple(step for _, step in steps[len(steps) - n_folded :]),
-        centres=reading.centres or (columns is not None and bool(np.any(columns.shift))),
+        folded=folded,
         leaf=leaf,
         ruled=bool(peeled.rules),
         row_by_row=reading.row_by_row,
         by_product=reading.by_product,
         dense_only=reading.dense_only,
-        own_steps=not peeled.steps and any(hasattr(step, "source_columns") for _, step in reading.steps),
         links=NO_LINKS if peeled.rules else reading.links.only(lambda method: _inherits(leaf, family, method)),
         watch=Watch(
             [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],

@@ -12,9 +12,9 @@ from scipy import sparse
 from ..codec.header import parse, render
 from ..codec.reading import Section
 from ..sources import source_of
+from ..steps import ColumnMap
 from ..utils.clauses import require_clauses
 from ..utils.labels import codes_of_labels
-from .columns import ColumnMap
 from .encoding import decode_terms, encode_terms, needs_estimator
 from .packing import pack
 from .planning import Planning, Rest

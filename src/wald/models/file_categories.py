@@ -10,8 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .category_columns import number_of
-from .encoded_categories import CODES, EncodedCategories
+from ..steps import Codes
+from ..steps.categories import NamedCategories
+from ..steps.category_columns import number_of
+from ..steps.encoded_categories import EncodedCategories
 
 #: Boolean categories as other programs than Python write them.
 BOOLEANS = {"true": True, "false": False}
@@ -48,19 +50,18 @@ class FileCategories:
             If the model does not say which columns they belong to, or a file cannot tell them apart; or if neither
             pandas nor polars is installed.
         """
-        steps = getattr(model.preprocessing, "steps", [])
-        if len(steps) != 1 or type(steps[0][1]) not in CODES.values():
+        if not isinstance(model.preprocessing, Codes):
             return None
         if find_spec("pandas") is None and find_spec("polars") is None:
             raise ValueError(
                 "the model reads categories from data frames of polars or pandas, and neither is installed: "
                 "pip install polars"
             )
-        step = steps[0][1]
+        step = model.preprocessing.codes
         table = step.table()
         if len(table.columns) != len(table.categories):
             raise ValueError("the model does not say which columns hold its categories; predict a data frame in Python")
-        as_numbers, refuses = type(step) is EncodedCategories, type(step) is CODES["named"]
+        as_numbers, refuses = type(step) is EncodedCategories, type(step) is NamedCategories
         known: dict[int, dict[Any, Any]] = {}
         dtypes: dict[int, np.dtype[Any]] = {}
         for c, held in zip(table.columns, table.categories, strict=True):

@@ -15,8 +15,9 @@ from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
 from ..engine.threads import effective_threads
+from ..sources import source_of
+from ..steps import ColumnMap
 from ..utils.bytes import padded, readout_bytes
-from .columns import ColumnMap
 from .directions import linear_surrogates
 from .landmarks import BLOCKS, LEAST_ROWS, rbf_landmarks
 from .packing import NO_SURROGATES, Surrogates
@@ -185,7 +186,7 @@ class KernelTerms(Packable, Foldable, Bounded, Comparing, Filed):
 
     def mapped(self, X: Any) -> Any:
         """Rows after `columns`."""
-        return X if self.columns is None else self.columns.apply(X)
+        return X if self.columns is None else self.columns.transform(source_of(X))
 
     # ---- the engine, and files -------------------------------------------------------------------------------------
 

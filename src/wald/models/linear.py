@@ -14,8 +14,8 @@ from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
 from ..engine.threads import effective_threads
+from ..steps.affine import DERIVED, ColumnMap
 from ..utils.bytes import padded, readout_bytes
-from .columns import DERIVED, ColumnMap
 from .packing import NO_SURROGATES, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Bounded, Columnwise, Filed, Foldable, Packable, Priced

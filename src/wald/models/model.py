@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..outputs import Output
 from ..sources import Schema
-from .columns import READ_BY_TRANSFORM
+from ..steps import Chain, Codes, Folded
 from .encoding import facts
 from .links import NO_LINKS, Links
 from .terms import Terms
@@ -35,8 +35,8 @@ class AdditiveModel:
         The score as a sum, for rows after `preprocessing`.
     decision : Output
         What is asked of the scores.
-    preprocessing : Pipeline or None
-        Fitted steps that are applied to raw rows first; None if the terms take raw rows.
+    preprocessing : Chain, Codes or None
+        The step from raw rows to the columns of the terms; None if the terms take raw rows.
     classes : ndarray of shape (n_classes,)
         Label of each code.
     schema : Schema
@@ -48,12 +48,8 @@ class AdditiveModel:
         on probabilities may decide. The estimator itself must label such rows.
     dtype : dtype, default=float64
         Dtype of the wrapped model's coefficients.
-    folded : bool, default=False
-        Whether the terms include steps of a pipeline, which compute in the dtype of the rows.
-    steps : tuple of transformers, default=()
-        The folded steps, in their order; empty if the model was loaded without them.
-    centres : bool, default=False
-        Whether a folded step maps zeros to other values, which it does with dense rows only.
+    folded : Folded or None, default=None
+        What the terms include of a pipeline.
     leaf : estimator or None, default=None
         The innermost model, after all steps; None if the model was loaded without it.
     ruled : bool, default=False
@@ -64,8 +60,6 @@ class AdditiveModel:
         Whether the innermost model's scores are ``X @ coef_.T + intercept_``.
     dense_only : bool, default=False
         Whether the innermost model refuses sparse rows, which the terms accept.
-    own_steps : bool, default=False
-        Whether `preprocessing` is nothing but the innermost model's own codes of categories.
     links : Links, default=NO_LINKS
         What the estimator's methods return for full scores that are exact.
     watch : Watch, default=Watch(())
@@ -75,21 +69,18 @@ class AdditiveModel:
     estimator: Any
     terms: Terms
     decision: Output
-    preprocessing: Any
+    preprocessing: Chain | Codes | None
     classes: NDArray[Any]
     schema: Schema
     allow_nan: bool
     tie_margin: float = 0.0
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
-    folded: bool = False
-    steps: tuple[Any, ...] = ()
-    centres: bool = False
+    folded: Folded | None = None
     leaf: Any = None
     ruled: bool = False
     row_by_row: Literal["always", "sparse", "never"] = "never"
     by_product: bool = False
     dense_only: bool = False
-    own_steps: bool = False
     links: Links = NO_LINKS
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
 
@@ -110,9 +101,9 @@ class AdditiveModel:
         if rows.kind not in "biuf":  # scikit-learn converts other kinds to float64, or refuses them
             rows = np.dtype(np.float64)
         used = []
-        if self.folded:
+        if self.folded is not None:
             rows = rows if rows.type in KEPT_BY_STEPS else np.dtype(np.float64)
-            used += [rows, *_learnt_dtypes(self.steps)]  # with sparse rows, 1 / scale_ has the dtype of scale_
+            used += [rows, *self.folded.learnt_dtypes]  # with sparse rows, 1 / scale_ has the dtype of scale_
         computed = np.result_type(rows, self.dtype)
         used.append(computed if computed.kind == "f" else np.dtype(np.float64))
         return max(2.0**-53, *(float(np.finfo(each).eps) / 2 for each in used))
@@ -132,7 +123,17 @@ class AdditiveModel:
         """Raw column of each column of the terms; None if the terms' columns are computed from several."""
         if self.preprocessing is None:
             return np.arange(self.terms.n_features)
-        return np.asarray(self.preprocessing.steps[0][1].source_columns) if self.own_steps else None
+        return self.preprocessing.source_columns if isinstance(self.preprocessing, Codes) else None
+
+    @property
+    def steps(self) -> tuple[Any, ...]:
+        """The transformers that the terms include, in their order."""
+        return () if self.folded is None else self.folded.transformers
+
+    @property
+    def centres(self) -> bool:
+        """Whether one of them maps zeros to other values, which it does with dense rows only."""
+        return self.folded is not None and self.folded.centres
 
     def facts(self) -> dict[str, Any]:
         """Facts that ``wald inspect`` prints of the terms."""
@@ -162,9 +163,3 @@ class AdditiveModel:
             A sentence that says what changed, or None.
         """
         return self.watch.changed()
-
-
-def _learnt_dtypes(steps: tuple[Any, ...]) -> list[np.dtype[Any]]:
-    """Dtypes of the fitted arrays of folded steps."""
-    learnt = (getattr(step, name) for step in steps for name in READ_BY_TRANSFORM[type(step)])
-    return [value.dtype for value in learnt if isinstance(value, np.ndarray) and value.dtype.kind == "f"]

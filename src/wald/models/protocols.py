@@ -20,7 +20,7 @@ from .terms import Terms, TermsProtocol
 from .units import Floats, Ints, Units
 
 if TYPE_CHECKING:
-    from .columns import ColumnMap
+    from ..steps import ColumnMap
     from .members import Member
 
 __all__ = [

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..outputs import Labels, Output
+from ..steps import Folded
 from .links import NO_LINKS, Links
 from .terms import Terms
 from .watch import Watch
@@ -36,10 +37,8 @@ class Reading:
         The least precise dtype of its coefficients.
     steps : sequence of (str, transformer), default=()
         Transformations that the model itself applies to rows first.
-    folded : bool, default=False
-        Whether the terms include steps of a pipeline.
-    centres : bool, default=False
-        Whether such a step maps zeros to other values.
+    folded : Folded or None, default=None
+        What the terms include of a pipeline.
     watches : tuple of Watch, default=()
         Watches of the inner models.
     row_by_row : {"always", "sparse", "never"}, default="never"
@@ -63,8 +62,7 @@ class Reading:
     decision: Output
     dtype: np.dtype[Any] = FLOAT64
     steps: tuple[tuple[str, Any], ...] = ()
-    folded: bool = False
-    centres: bool = False
+    folded: Folded | None = None
     watches: tuple[Watch, ...] = ()
     row_by_row: Literal["always", "sparse", "never"] = "never"
     by_product: bool = False

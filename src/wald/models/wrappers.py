@@ -17,33 +17,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..outputs import Labels
-from .columns import READ_BY_TRANSFORM, ColumnMap, read_step
+from ..steps.affine import READ_BY_TRANSFORM, ColumnMap, read_step
 from .thresholds import Response, Rule, above_half, at_least, decision_from, logistic, other_at_least
 
 # Base class of all searches, including those of other libraries; it has no public name in scikit-learn.
 SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "BaseSearchCV")
 Attributes = list[tuple[Any, str]]
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """Fitted transformers that are called one after the other.
-
-    A Pipeline made of them would ask its last step whether it is fitted, and a user's own transformer without fitted
-    attributes answers that it is not, though it transforms.
-
-    Parameters
-    ----------
-    steps : list of (str, transformer)
-    """
-
-    steps: list[tuple[str, Any]]
-
-    def transform(self, X: Any) -> Any:
-        """Apply all steps."""
-        for _, step in self.steps:
-            X = step.transform(X)
-        return X
 
 
 @dataclass
@@ -137,7 +116,7 @@ def _only_calibrated(model: Any) -> Any:
     return model.calibrated_classifiers_[0]
 
 
-def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, ColumnMap | None, int, Attributes]:
+def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[int, ColumnMap | None, Attributes]:
     """Fold as many of a pipeline's last steps as possible into one map of the columns.
 
     Parameters
@@ -149,12 +128,10 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
 
     Returns
     -------
-    preprocessing : Steps or None
-        All steps up to the last one that cannot be folded.
+    n_kept : int
+        Number of steps up to the last one that cannot be folded.
     columns : ColumnMap or None
         The map of the steps after it; None for the identity.
-    n_folded : int
-        Number of folded steps.
     attributes : list of (object, str)
         Attributes that determine the steps' transforms.
     """
@@ -174,11 +151,11 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
         attributes += [
             (step, name) for name in getattr(step, "__dict__", {}) if name.endswith("_") and not name.startswith("_")
         ]
-    preprocessing = Steps(_uniquely_named(steps[:kept])) if kept else None
-    return preprocessing, None if columns is None or columns.is_identity else columns, len(steps) - kept, attributes
+    return kept, None if columns is None or columns.is_identity else columns, attributes
 
 
-def _uniquely_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def uniquely_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Steps of nested pipelines, with names of their own."""
     names = [name for name, _ in steps]  # nested pipelines may use the same name
     return [(name if names.count(name) == 1 else f"{name}-{i}", step) for i, (name, step) in enumerate(steps)]
 

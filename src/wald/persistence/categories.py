@@ -9,8 +9,8 @@ import numpy as np
 
 from ..codec.header import FileFormatError, whole
 from ..codec.reading import BAD_VALUES, Section, require
-from ..models.categories import CategoryTable
-from ..models.encoded_categories import CODES
+from ..steps.categories import CategoryTable
+from ..steps.encoded_categories import CODES
 from .models import LABELS
 
 #: Bytes of a category's object, for each byte of the text.

@@ -26,6 +26,7 @@ from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
 from ..models.encoding import needs_estimator
 from ..sources import Schema
+from ..steps import Codes
 from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import largest
 from ..utils.warn import warn_caller
@@ -50,7 +51,7 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     served = owner.compiled_plan_
     served.require_unchanged()
     model, certificate, validation = served.model, owner.certificate_, served.validation
-    own_steps = pipeline is None and model.own_steps
+    own_steps = pipeline is None and _codes(model)
     if pipeline is None and not own_steps:
         require_no_preprocessing(model)
     checked_rule(owner)  # raises for parameters that a file cannot hold
@@ -106,7 +107,7 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
     if alone is not None:
         return alone
     name = type(owner.estimator_).__name__
-    if model.own_steps:
+    if _codes(model):
         warn_caller(
             f"The file holds the terms of this {name} and not the codes of its categories, which are neither texts, "
             "numbers nor booleans: it is loaded by wald.load(path, estimator=...) alone.",
@@ -160,6 +161,11 @@ def _read(estimator: Any) -> AdditiveModel:
         raise FileFormatError(f"the estimator inside is no model that wald reads: {error}") from None
 
 
+def _codes(model: AdditiveModel) -> bool:
+    """Whether all that comes before the terms is the model's own codes of categories."""
+    return isinstance(model.preprocessing, Codes)
+
+
 def _needs_archive(model: AdditiveModel) -> bool:
     """Whether a file must hold the whole estimator, because numbers do not describe it."""
     return model.preprocessing is not None or needs_estimator(model.terms)
@@ -175,7 +181,7 @@ def require_no_preprocessing(model: AdditiveModel) -> None:
         )
     if model.preprocessing is None:
         return
-    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.preprocessing, "steps", []))
+    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in model.preprocessing.steps)
     raise ValueError(
         f"The pipeline's steps {steps} cannot be saved: a file holds numbers, and no transformers that are not folded "
         "into the model. wald.save(model, path, pipeline='skops') puts the whole pipeline beside them, by skops. Or "
@@ -214,7 +220,7 @@ class Parts:
         self.model, self.names_seen = self._with_schema(header.section("schema"))
         self.stage_scores = decode_stage_scores(header.section("stage_scores"), self.model, self.plan)
         self.estimator = None if whole or described is None else self._rebuilt(described)
-        agree = self.estimator is None or self.estimator.own_steps == self.own_steps
+        agree = self.estimator is None or _codes(self.estimator) == self.own_steps
         require(agree, "header.own_steps does not fit the estimator")
         self.monitor = None if header.lacks("monitor") else decode_monitor(header.section("monitor"))
         self.one_per_group: NDArray[np.intp] | None = None
@@ -332,7 +338,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
     model = decompose(estimator)
-    same = model.own_steps == parts.own_steps and (model.preprocessing is None or parts.own_steps)
+    same = _codes(model) == parts.own_steps and (model.preprocessing is None or parts.own_steps)
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint
     if not same or not _equal(model, parts.model):

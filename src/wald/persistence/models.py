@@ -17,6 +17,7 @@ from ..outputs import Output
 from ..outputs.labels import MOST_CLASSES
 from ..outputs.output import known_outputs
 from ..sources import Schema
+from ..steps import Folded
 
 LABELS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 #: Dtypes of coefficients.
@@ -31,7 +32,7 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
         "allow_nan": bool(model.allow_nan),
         "tie_margin": float(model.tie_margin),
         "dtype": model.dtype.name,
-        "folded": bool(model.folded),
+        "folded": model.folded is not None,
         **encode_labels(model.classes),
     }
     return encode_fields(fields, arrays, "model") | {
@@ -62,7 +63,7 @@ def decode_model(section: Section, preprocessing: bool = False) -> tuple[Additiv
         allow_nan=section.get("allow_nan", bool),
         tie_margin=section.number("tie_margin", 0.0, finite=False),
         dtype=np.dtype(section.choice("dtype", WORKING)),
-        folded=section.get("folded", bool),
+        folded=Folded() if section.get("folded", bool) else None,
     )
     section.done()
     return model, n_features

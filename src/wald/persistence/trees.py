@@ -10,6 +10,7 @@ from ..codec.writing import Arrays, encode_fields, text_array
 from ..models import AdditiveModel, Link, Reading, TreeClassifier
 from ..models.links import Links
 from ..outputs import Labels
+from ..steps import Codes
 from .categories import category_fields, decode_categories
 
 CLASS = "TreeClassifier"
@@ -23,7 +24,7 @@ def encode_trees(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     link = model.links.link
     if link is None or not TreeClassifier.takes(model.terms):
         return None
-    codes = category_fields(model.preprocessing.steps[0][1]) if model.own_steps else None
+    codes = category_fields(model.preprocessing.codes) if isinstance(model.preprocessing, Codes) else None
     if (codes is None) != (model.preprocessing is None):
         return None
     names = model.feature_names_in

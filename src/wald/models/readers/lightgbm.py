@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
-from ..categories import OrderedCategories
+from ...steps.categories import OrderedCategories
 from ..links import Link, Links, as_they_are
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from ...steps import Folded
 from ..linear import LinearTerms
 from ..reading import Decompose, Family, Reading, of_classes
 from ..wrappers import peel
@@ -82,8 +83,7 @@ def read_one_vs_rest(model: Any, decompose: Decompose) -> Reading:
         # Two classes: label 1 for a score above 0, even if the inner model differs at 0. More: argmax.
         of_classes(n_classes),
         min((part.dtype for part in parts), key=lambda dtype: dtype.itemsize),  # the least precise
-        folded=any(part.folded for part in parts),
-        centres=any(part.centres for part in parts),
+        folded=Folded(centres=any(p.centres for p in parts)) if any(p.folded for p in parts) else None,
         watches=tuple(part.watch for part in parts),
         row_by_row="sparse",
     )

@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..encoded_categories import EncodedCategories
+from ...steps.encoded_categories import EncodedCategories
 from ..links import Link, Links, as_they_are, by_columns
 from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
-from ..categories import NamedCategories
+from ...steps.categories import NamedCategories
 from ..links import Link, Links, softmax_of_float32
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder

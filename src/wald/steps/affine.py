@@ -1,17 +1,20 @@
-"""The affine steps of a pipeline as one map of the raw columns."""
+"""The affine steps of a pipeline as one map of the raw columns, and what terms include of them."""
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
+
+from ..sources import Source
+from .step import Step
 
 # Attributes that transform reads, by type of foldable step.
 READ_BY_TRANSFORM: dict[type, tuple[str, ...]] = {
@@ -28,7 +31,29 @@ DERIVED: Any = None  # default of a field that __post_init__ computes from the o
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnMap:
+class Folded:
+    """What the terms of a model include of a pipeline, which computes it in the dtype of the rows.
+
+    Parameters
+    ----------
+    transformers : tuple of transformers, default=()
+        In their order; empty where they are not at hand, as in a model that was loaded without them.
+    centres : bool, default=False
+        Whether one maps zeros to other values, which it does with dense rows only.
+    """
+
+    transformers: tuple[Any, ...] = ()
+    centres: bool = False
+
+    @property
+    def learnt_dtypes(self) -> list[np.dtype[Any]]:
+        """Dtypes of the arrays that the transformers have learned."""
+        learnt = (getattr(each, name) for each in self.transformers for name in READ_BY_TRANSFORM[type(each)])
+        return [value.dtype for value in learnt if isinstance(value, np.ndarray) and value.dtype.kind == "f"]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMap(Step):
     """An affine map of every column, and the value that replaces NaN.
 
     Parameters
@@ -78,20 +103,15 @@ class ColumnMap:
             magnitude=self.magnitude * np.abs(later.scale) + later.magnitude,
         )
 
-    def apply(self, X: Any) -> NDArray[np.float64]:
-        """Map raw rows.
+    @property
+    def width(self) -> int:
+        """Number of columns, of which each is mapped alone."""
+        return len(self.scale)
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Raw rows.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_features)
-            A new array.
-        """
-        mapped = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    def transform(self, source: Source) -> NDArray[np.float64]:
+        """Map raw rows, to a new array."""
+        given = source.array()
+        mapped = given.toarray() if source.is_sparse else given
         image: NDArray[np.float64] = mapped * self.scale + self.shift
         return image if self.fill is None else np.where(np.isnan(mapped), self.fill, image)
 
@@ -155,6 +175,26 @@ def read_step(step: Any) -> ColumnMap | None:
     # The error bounds do not cover over- and underflow by scales beyond these.
     readable = np.isfinite(columns.shift) & (scales >= LEAST_SCALE) & (scales <= MOST_SCALE)
     return columns if readable.all() else None
+
+
+def sliced(step: Any, columns: NDArray[np.intp]) -> Any:
+    """A fitted scaler or imputer for some of its columns; None for other steps, and where it drops or adds columns."""
+    if type(step) not in READ_BY_TRANSFORM or getattr(step, "add_indicator", False) or gives_frames(step):
+        return None
+    if isinstance(step, SimpleImputer) and (step.statistics_.dtype.kind != "f" or np.isnan(step.statistics_).any()):
+        return None
+    part, n = copy.copy(step), step.n_features_in_
+    for name, value in vars(step).items():
+        if isinstance(value, np.ndarray) and value.shape == (n,):
+            setattr(part, name, value[columns])
+    part.n_features_in_ = len(columns)
+    vars(part).pop("feature_names_in_", None)
+    return part
+
+
+def gives_frames(step: Any) -> bool:
+    """Whether a transformer was told to give data frames, by `set_output`."""
+    return any(kind not in (None, "default") for kind in getattr(step, "_sklearn_output_config", {}).values())
 
 
 def _read_imputer(imputer: SimpleImputer) -> ColumnMap | None:

@@ -1,4 +1,4 @@
-"""The columns that the first step of a pipeline reads, by name."""
+"""The columns that the first step of a pipeline reads, by name and by number."""
 
 from __future__ import annotations
 
@@ -39,13 +39,26 @@ def text_columns(first: Any, names: Sequence[str]) -> dict[str, float | None]:
 
 def _parts(transformer: ColumnTransformer, names: Sequence[str]) -> list[tuple[Any, list[str]]]:
     """Steps of a fitted ColumnTransformer, and the names of their columns."""
-    parts = []
-    for _, step, columns in transformer.transformers_:
-        if isinstance(columns, str):
-            parts.append((step, [columns]))
-        elif isinstance(columns, slice) or not all(isinstance(c, str) for c in columns):
-            some = columns if isinstance(columns, slice) else np.asarray(columns)
-            parts.append((step, np.asarray(names, dtype=object)[some].tolist()))
-        else:
-            parts.append((step, list(columns)))
-    return parts
+    return [(step, _names_of(columns, names)) for _, step, columns in transformer.transformers_]
+
+
+def _names_of(columns: Any, names: Sequence[Any]) -> list[Any]:
+    """Names of the columns that a ColumnTransformer gives to one of its transformers."""
+    if isinstance(columns, str):
+        return [columns]
+    if isinstance(columns, slice) and isinstance(columns.start or columns.stop, str):  # both ends are included
+        ends = [None if end is None else list(names).index(end) for end in (columns.start, columns.stop)]
+        return list(names)[ends[0] : None if ends[1] is None else ends[1] + 1 : columns.step]
+    if isinstance(columns, slice) or np.isscalar(columns) or not all(isinstance(c, str) for c in columns):
+        some = columns if isinstance(columns, slice) else np.atleast_1d(np.asarray(columns))
+        found: list[Any] = np.asarray(names, dtype=object)[some].tolist()
+        return found
+    return list(columns)
+
+
+def positions(columns: Any, n_columns: int, names: Sequence[Any] | None) -> list[int]:
+    """Numbers of the columns that a ColumnTransformer gives to one of its transformers, ascending."""
+    if names is None:
+        return sorted(_names_of(columns, range(n_columns)))
+    place = {name: c for c, name in enumerate(names)}
+    return sorted(place[name] for name in _names_of(columns, list(names)))

@@ -1,0 +1,26 @@
+"""Steps: functions from rows as they come to columns of the terms.
+
+What goes in is a `Source`, rows as a user has them. What comes out is an array, a CSR matrix or a data frame of as many
+rows, whose columns the terms of a model read. A `Step` says which columns of its rows it reads and how many it writes,
+and gives the same values for a row whatever the other rows are. So it can be asked for some rows, and later for others.
+
+* `Chain` runs fitted transformers one after the other. wald does not look into them, but for one place: where the first
+  is a ColumnTransformer, and those after it work column by column, the chain has branches. Each `Branch` writes
+  columns of its own, and is run for the rows and at the stage that need one of them.
+* `Codes` are the codes by which a model's own library replaces categories.
+* `ColumnMap` is affine in each column: scalers and imputers that become part of the terms, so that nothing is run. What
+  the terms include of a pipeline is `Folded`.
+
+Nothing is known here of terms, stages, thresholds or plans, nor of how a model decides. A step does not know which of
+its columns are worth computing, or when: its callers ask for rows and branches.
+"""
+
+from __future__ import annotations
+
+from .affine import ColumnMap, Folded
+from .chain import Branch, Chain
+from .checks import check_step
+from .codes import Codes
+from .step import Step
+
+__all__ = ["Branch", "Chain", "Codes", "ColumnMap", "Folded", "Step", "check_step"]
