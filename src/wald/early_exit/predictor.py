@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
 from .answers import NOTHING
 from .full_model import FullModel
+from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
 from .rows import check_finite, preprocessed, refuse_half_precision
 
@@ -88,6 +88,8 @@ class Predictor:
         self._packed = packed
         self._cascade = self._packed.cascade(model, plan.early, *plan.thresholds(), plan.stage_costs)
         self._full = FullModel(model, self._cascade)
+        branches = () if model.preprocessing is None else model.preprocessing.branches
+        self._late = LateSteps.of(model, self._cascade, self._terms_by_stage()) if branches else None
         self._rest = model.terms.planning.rest
         self._at_end: AtEnd = "pending" if by_proof and self._rest is Rest.MODEL else "full"
         self._codes_are_labels = model.classes.dtype.kind in "biu" and bool(
@@ -119,8 +121,8 @@ class Predictor:
             everything = self._everything(source, n_threads)
             if everything is not None:
                 return everything
-        parts = self._preprocessed(source)
-        decided = Decisions.concatenated([self._cascade.predict(Z, n_stages, at_end, n_threads) for Z in parts])
+        parts = [source] if self.model.preprocessing is None else source.parts(PREPROCESSED_ROWS)
+        decided = Decisions.concatenated([self._decided(part, n_stages, at_end, n_threads) for part in parts])
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.settled.all():
@@ -161,17 +163,22 @@ class Predictor:
             return 0, self._at_end
         return self.plan.n_stages, self._at_end
 
-    def _preprocessed(self, source: Source) -> Iterator[Source]:
-        """Rows for the engine, in parts if they must be preprocessed."""
-        if self.model.preprocessing is None:
-            yield source
-            return
-        for part in source.parts(PREPROCESSED_ROWS):
-            yield preprocessed(self.model, part)
+    def _decided(self, source: Source, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
+        """Decide raw rows by the engine; branches run late where they can."""
+
+        def whole(rows: Source) -> Decisions:
+            Z = rows if self.model.preprocessing is None else preprocessed(self.model, rows)
+            return self._cascade.predict(Z, n_stages, at_end, n_threads)
+
+        if self._late is None or n_stages == 0:
+            return whole(source)
+        return self._late.predict(source, n_stages, at_end, n_threads, whole)
 
     def scores(self, source: Source, n_threads: int) -> NDArray[np.float64]:
         """Full scores of rows; NaN for rows that the engine refuses."""
-        read, rows = self._cascade.columns_read(None), self._preprocessed(source)
+        read, rows = self._cascade.columns_read(None), [source]
+        if self.model.preprocessing is not None:
+            rows = [preprocessed(self.model, part) for part in source.parts(PREPROCESSED_ROWS)]
         parts = [self._packed.scores(Z, lambda dtype: 0.0, n_threads, needed=read)[0] for Z in rows]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -198,21 +205,29 @@ class Predictor:
 
         Exits that rely on ranges of the features take whole rows, since the unread columns must lie inside, too.
         """
-        if self.model.preprocessing is not None or self._ranges is not None:
+        if self._ranges is not None:
             return None
+        if self.model.preprocessing is not None:
+            return None if self._late is None else self._late.columns_by_stage()
+        return self._terms_by_stage()
+
+    def _terms_by_stage(self) -> list[NDArray[np.intp]] | None:
         n_stages = 0 if self.plan.evaluate_all else self.plan.n_stages
-        found = [self._cascade.columns_read(t) for t in range(1, n_stages + 1)]
-        if any(columns is None for columns in found):
-            return None
-        in_full = self._cascade.columns_read(None)
-        found.append(range(self.model.terms.n_features) if in_full is None else in_full)
-        return [np.unique(np.array(columns, dtype=np.intp)) for columns in found]
+        return columns_by_stage(self._cascade, n_stages, self.model.terms.n_features)
 
     def first_stages(self, source: Source, n_stages: int, n_threads: int) -> Decisions:
         """Decide rows by the first stages; the status of a row that they do not decide is `PENDING` or `NOT_FINITE`."""
         if self._ranges is not None:
             raise ValueError("The exits of this plan rely on the ranges of all columns: its rows are read whole.")
-        return self._cascade.predict(source, n_stages, "pending", n_threads)
+        if self._late is None:
+            return self._cascade.predict(source, n_stages, "pending", n_threads)
+        if source.n_rows == 0:
+            return NOTHING
+
+        def undecided(rows: Source) -> Decisions:
+            return self._in_full(np.zeros(rows.n_rows, dtype=np.int32), Status.PENDING)
+
+        return self._late.predict(source, n_stages, "pending", n_threads, undecided)
 
     def _undo_unsafe_exits(self, source: Source, ledger: Ledger, n_threads: int) -> None:
         """Undo the exits of rows with a value outside of the ranges, in columns that were read or in others."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -120,11 +121,9 @@ class RowGroups:
 
     def predict(self, rows: Any, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         """Labels, costs and probabilities of rows that are read whole; a JobError says where rows are refused."""
-        try:
+        with _refused(where):
             labels, costs = self._fast.predict(rows, budget=self._budget, return_cost=True)
             return labels, costs, self._fast.predict_proba(rows) if self._proba else None
-        except (ValueError, TypeError) as error:
-            raise JobError(f"{where}: {' '.join(str(error).split())}") from error
 
     def _first_blocks(self, table: Table, groups: range) -> Iterator[tuple[int, list[int], Block]]:
         """Blocks of the columns of each row group's first step."""
@@ -141,7 +140,7 @@ class RowGroups:
             labels, costs, proba = self._in_full(block.rows, mine.where)
             left = np.empty(0, dtype=np.intp)
         else:
-            labels, costs, left = self._decided(block.rows, depth)
+            labels, costs, left = self._decided(block.rows, depth, mine.where)
         mine.n_open += len(left)
         if mine.n_open * len(self._steps.columns(depth)) > MOST_OPEN:
             mine.open = None
@@ -151,9 +150,12 @@ class RowGroups:
         mine.answers.append(Answers(labels, costs, block.kept, proba))
         mine.n_rows += len(labels)
 
-    def _decided(self, rows: SomeColumns, depth: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    def _decided(
+        self, rows: SomeColumns, depth: int, where: str
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
         """Labels and costs after the first stages, of no meaning for the rows that these leave open; and those rows."""
-        answers = self._compiled.first_stages(rows, depth, self._threads)
+        with _refused(where):
+            answers = self._compiled.first_stages(rows, depth, self._threads)
         return answers.labels, answers.costs, np.flatnonzero(answers.status >= Status.PENDING)
 
     def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
@@ -184,7 +186,7 @@ class RowGroups:
             if depth == 0:
                 labels[left], costs[left], _ = self._in_full(held, mine.where)
                 break
-            labels[left], costs[left], still = self._decided(held, depth)
+            labels[left], costs[left], still = self._decided(held, depth, mine.where)
             left, held = left[still], held.take(still)
         kept = {name: pyarrow.chunked_array([a.kept[name] for a in mine.answers]) for name in self._wanted.keep}
         proba = np.concatenate([a.proba for a in mine.answers if a.proba is not None]) if self._proba else None
@@ -242,6 +244,15 @@ class _Group:
             begun += len(block.rows)
         if begun != self.n_rows:
             raise _damaged(self.where, self.n_rows, begun)
+
+
+@contextmanager
+def _refused(where: str) -> Iterator[None]:
+    """Raise a JobError that says where the block refuses rows."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise JobError(f"{where}: {' '.join(str(error).split())}") from error
 
 
 def _damaged(where: str, announced: int, n_read: int) -> JobError:

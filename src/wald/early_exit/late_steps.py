@@ -1,0 +1,177 @@
+"""Branches of a pipeline that run late: for the rows that are undecided when a stage first reads one of their columns.
+
+Stages read columns of the terms, and branches write them. All branches that the first stages read run for all rows;
+the rows that are still open there are all that further branches ever see. As in jobs that read columns late, open rows
+begin anew with more columns and more stages, and a row's answer is the same at whatever stage it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+from ..engine import AtEnd, Cascade, Decisions, Status
+from ..models import AdditiveModel
+from ..sources import Conversion, SomeColumns, Source
+from ..sources.source import model_dtype
+from ..steps import Branch, Chain
+
+#: Comparisons of arrays with members of an enumeration are slow.
+PENDING = int(Status.PENDING)
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def columns_by_stage(cascade: Cascade, n_stages: int, n_features: int) -> list[NDArray[np.intp]] | None:
+    """Columns of the terms that the first 1, 2, ... stages read, and last those in full; None if these are all."""
+    found = [cascade.columns_read(t) for t in range(1, n_stages + 1)]
+    if any(columns is None for columns in found):
+        return None
+    in_full = cascade.columns_read(None)
+    found.append(range(n_features) if in_full is None else in_full)
+    return [np.unique(np.array(columns, dtype=np.intp)) for columns in found]
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A look at the rows that are open: after which stage, and the branches that run before it.
+
+    Attributes
+    ----------
+    depth : int
+        Number of stages.
+    new : Branch or None
+        Those that no look before has run.
+    """
+
+    depth: int
+    new: Branch | None
+
+
+class LateSteps:
+    """Answers rows by a cascade whose columns a chain with branches writes.
+
+    Parameters
+    ----------
+    chain : Chain
+    cascade : Cascade
+    looks : list of Look
+        At the stages after which further branches run, and at the last stage.
+    rest : Branch or None
+        What rows that are evaluated in full need besides.
+    conversion : Conversion
+        Of rows, by the terms.
+    """
+
+    def __init__(
+        self, chain: Chain, cascade: Cascade, looks: list[Look], rest: Branch | None, conversion: Conversion
+    ) -> None:
+        self._cascade = cascade
+        self._looks, self._rest = looks, rest
+        self._width = sum(branch.width for branch in chain.branches)
+        self._by_column = len(chain.steps) > 1
+        self._integers = conversion.integers == DOUBLE
+
+    @classmethod
+    def of(
+        cls, model: AdditiveModel, cascade: Cascade, by_stage: Sequence[NDArray[np.intp]] | None
+    ) -> LateSteps | None:
+        """Put the branches of a model before its stages; None if all rows need all branches."""
+        chain = model.preprocessing
+        if by_stage is None or len(by_stage) < 2 or not isinstance(chain, Chain) or not chain.branches:
+            return None
+        owner = np.repeat(np.arange(len(chain.branches)), [branch.width for branch in chain.branches])
+        needed = [set(owner[columns].tolist()) for columns in by_stage[:-1]]
+        depths = [t for t, (now, later) in enumerate(pairwise(needed), 1) if now != later] + [len(needed)]
+        looks, run = [], set[int]()
+        for depth in depths:
+            looks.append(Look(depth, _joined(chain, needed[depth - 1] - run)))
+            run |= needed[depth - 1]
+        # rows in full need all, also those of no term: the dtype of the table hangs on them, and errors come through
+        rest = _joined(chain, set(range(len(chain.branches))) - run)
+        late = len(looks) > 1 or rest is not None
+        return cls(chain, cascade, looks, rest, model.terms.accepts.conversion) if late else None
+
+    def columns_by_stage(self) -> list[NDArray[np.intp]]:
+        """Raw columns that the first 1, 2, ... stages need, and last those of all branches."""
+        found: list[NDArray[np.intp]] = []
+        read: set[int] = set()
+        for look in self._looks:
+            read |= set() if look.new is None else set(look.new.reads)
+            found += [np.array(sorted(read), dtype=np.intp)] * (look.depth - len(found))
+        read |= set() if self._rest is None else set(self._rest.reads)
+        return [*found, np.array(sorted(read), dtype=np.intp)]
+
+    def predict(
+        self,
+        source: Source,
+        n_stages: int,
+        at_end: AtEnd,
+        n_threads: int,
+        whole: Callable[[Source], Decisions],
+    ) -> Decisions:
+        """Decide raw rows by the first stages; `whole` decides those for which branches cannot run apart."""
+        rows = SomeColumns(source.n_rows, [None] * self._width, np.dtype(np.uint8))
+        left, decided = np.arange(source.n_rows), None
+        if sklearn.get_config()["transform_output"] != "default":
+            return whole(source)
+        for look, ends in self._reached(n_stages, at_end):
+            further = rows if look.new is None else self._beside(rows, look.new, source)
+            if further is None:
+                found, ends = whole(source), True
+            else:
+                rows = further
+                found = self._cascade.predict(rows, look.depth, at_end if ends else "pending", n_threads)
+            if decided is None:
+                decided = found
+            else:
+                decided.put(left, found)
+            still = np.flatnonzero(found.ledger.status == PENDING)
+            if ends or len(still) == 0:
+                break
+            left, rows, source = left[still], rows.take(still), source.take(still)
+        assert decided is not None
+        return decided
+
+    def _reached(self, n_stages: int, at_end: AtEnd) -> Iterator[tuple[Look, bool]]:
+        """Looks of a call that reaches so many stages, and whether each is the last."""
+        looks = [look for look in self._looks if look.depth < n_stages]
+        looks.append(Look(n_stages, self._looks[len(looks)].new))
+        if at_end == "full" and self._rest is not None:
+            looks.append(Look(n_stages, self._rest))
+        return ((look, i == len(looks)) for i, look in enumerate(looks, 1))
+
+    def _beside(self, rows: SomeColumns, branch: Branch, source: Source) -> SomeColumns | None:
+        """The columns so far and those of a branch; None if these are no numbers that can stand beside them."""
+        begun = branch.begun(source)
+        if type(begun) is not np.ndarray or begun.shape != (source.n_rows, branch.width):
+            return None
+        first = all(values is None for values in rows.columns)
+        if begun.dtype.kind not in "biuf" or begun.dtype.itemsize > 8 or (first and not self._settles(begun.dtype)):
+            return None
+        if self._by_column:  # what comes after the ColumnTransformer computes in the dtype of the table
+            begun = branch.finished(begun.astype(DOUBLE))
+        dtype = begun.dtype if first else np.result_type(begun.dtype, rows.dtype)
+        held = SINGLE if dtype == SINGLE else DOUBLE
+        columns = [None if values is None else values.astype(held, copy=False) for values in rows.columns]
+        for c, values in zip(branch.columns.tolist(), begun.T.astype(held, order="C"), strict=True):
+            columns[c] = values
+        return SomeColumns(source.n_rows, columns, model_dtype(dtype), rows.names)
+
+    def _settles(self, dtype: np.dtype[np.generic]) -> bool:
+        """Whether the first columns have the same values in a table beside columns of any other dtype."""
+        if self._by_column:
+            return np.result_type(dtype, SINGLE) == DOUBLE
+        return dtype in (SINGLE, DOUBLE) or (dtype.kind in "biu" and self._integers)
+
+
+def _joined(chain: Chain, numbers: set[int]) -> Branch | None:
+    """Some branches of a chain as one."""
+    if not numbers:
+        return None
+    first, *others = (chain.branches[i] for i in sorted(numbers))
+    return first.joined(others, chain) if others else first
