@@ -74,6 +74,7 @@ SECTIONS = (
         "Terms Surrogates Units Family Reading check_terms check_units register families decompose AdditiveModel",
     ),
     ("Rows of your own", "wald.sources", "Source Block Conversion Schema check_source source_of"),
+    ("Steps before a model", "wald.steps", "Step check_step"),
     ("What is asked of a model", "wald.outputs", "Output Labels check_output"),
     ("Pictures", "wald.displays", ""),
     ("Data", "wald.datasets", ""),
@@ -81,7 +82,7 @@ SECTIONS = (
     ("What a fitted classifier holds", "wald.plan", "Plan"),
 )
 #: Modules whose names must all be listed; other modules list only the names for users.
-PARTLY = {"wald.early_exit", "wald.models", "wald.persistence", "wald.plan", "wald.sources"}
+PARTLY = {"wald.early_exit", "wald.models", "wald.persistence", "wald.plan", "wald.sources", "wald.steps"}
 COMPLETE = {module for _, module, _ in SECTIONS} - PARTLY
 
 

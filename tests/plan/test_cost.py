@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,6 +35,18 @@ def paid(model, stage, n_outputs, ends=UNITS):
     if stage == 3:
         cost += model.unit * (ends[3] - ends[2]) if model.finish is None else model.finish
     return cost
+
+
+def test_a_branch_costs_the_rows_that_reach_the_first_stage_that_needs_it():
+    reached = np.array([1.0, 0.5, 0.25, 0.125])
+    ends, costs = np.array([2, 4, 6]), np.array([2.0, 4.0, 6.0, 9.0])
+    plain = CostModel(row=1.0, unit=1.0, readout=0.1, stage=0.2, full=100.0)
+    for first, share in ((1, 1.0), (2, 1.0), (3, 0.5), (4, 0.5), (5, 0.25), (7, 0.125), (10, 0.125)):
+        late = replace(plain, branches=((first, 8.0), (1, 3.0)))
+        more = late.expected(ends, costs, reached, 1) - plain.expected(ends, costs, reached, 1)
+        assert more == pytest.approx(8.0 * share + 3.0)
+        again = late.scaled(2.0)
+        assert again.expected(ends, costs, reached, 1) == pytest.approx(2 * late.expected(ends, costs, reached, 1))
 
 
 @given(stages=leaving, n_outputs=st.integers(1, 4), finish=st.none() | st.floats(0, 100))

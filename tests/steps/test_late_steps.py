@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 import warnings
 from typing import Any
 
@@ -93,6 +94,24 @@ def test_an_order_that_starts_with_the_costly_branch_runs_all_rows():
     both = pair(model, X, order=ORDER[::-1].copy())
     assert len(seen_by(lambda: both.late.predict(X))) == len(X)
     require_same(both.late.predict(X, details=True), both.whole.predict(X, details=True))
+
+
+def test_plans_know_what_a_transformer_costs():
+    def slow(X: Any) -> Any:
+        time.sleep(3e-5 * len(X))  # beside which all else costs little
+        return X
+
+    X, y = rows()
+    X = X[:, ::-1]  # the first columns tell least
+    parts = [("slow", FunctionTransformer(slow), slice(0, 6)), ("quick", StandardScaler(), slice(6, 12))]
+    model = make_pipeline(ColumnTransformer(parts), LogisticRegression()).fit(X[:2000], y[:2000])
+    both = pair(model, X, cost="time")
+    plan = both.late.plan_
+    assert not plan.evaluate_all
+    assert both.whole.plan_.evaluate_all  # it cannot save the time that all rows need
+    assert set(plan.terms[:6].tolist()) == set(range(6, 12))
+    assert sorted(first for first, _ in plan.cost_model.branches) == [1, 7]
+    assert max(seconds for _, seconds in plan.cost_model.branches) >= 3e-5
 
 
 def test_errors_and_warnings_of_a_transformer_come_through():

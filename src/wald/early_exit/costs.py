@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -19,6 +21,7 @@ from ..models.protocols import Columnwise, Summed
 from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
 from ..sources import Source, source_of
+from ..steps import Branch, Chain
 from ..stopping import Walk
 from .full_model import predict_wrapped
 from .lossless import FeatureRanges
@@ -49,10 +52,15 @@ class Costs:
         self._model, self._units, self._precision, self._request = model, units, precision, request
         self._rows = rows.first(n_timed(model, len(rows)))
         self._full, self._before_stages = math.nan, 0.0
+        self._branches: list[tuple[Branch, float]] = []
         if request.cost == "time":
             raw, n = self._rows.raw, len(self._rows)
             self._full = min(full_time(model, raw, threads) for threads in {1, request.n_threads}) / n
-            self._before_stages = (_preprocessing_time(model, raw) + self._checking_time()) / n
+            step = model.preprocessing
+            if isinstance(step, Chain) and Columnwise.of(model.terms) is not None:
+                self._branches = [(branch, seconds(partial(branch.transform, raw)) / n) for branch in step.branches]
+            before = 0.0 if self._branches else _preprocessing_time(model, raw)
+            self._before_stages = (before + self._checking_time()) / n
 
     def evaluation(self, recipe: Recipe, packed: Packed, walk: Walk, dtype: Precision) -> Evaluation:
         """The walk of a recipe with the costs of its stages, on terms that are packed for it."""
@@ -68,10 +76,28 @@ class Costs:
         costs = None if timed and len(early) else self._cost_model(recipe, packed)
         return Evaluation(walk, dtype, costs, shared, self._full, every(0, n_terms, 0, 1.0), self._before_stages)
 
+    def units_by_branches(self) -> Units | None:
+        """The units, which share the branches that write their columns; None if no branch runs late."""
+        if not self._branches:
+            return None
+        owner = np.repeat(np.arange(len(self._branches)), [branch.width for branch, _ in self._branches])
+        buys = tuple(np.unique(owner[self._columns_read(members)]) for members in self._units.members)
+        return Units.sharing(self._units.members, buys, np.array([time for _, time in self._branches]))
+
+    def _columns_read(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The column that each term reads, for terms of which each reads one."""
+        columnwise = Columnwise.of(self._model.terms)
+        assert columnwise is not None
+        return columnwise.columns_read(terms)
+
     def _cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""
-        costs = self._of_stages(recipe, packed)
-        return replace(costs, row=costs.row + self._before_stages)  # preprocessing is in the full model's time, too
+        costs, late = self._of_stages(recipe, packed), []
+        for branch, time in self._branches:
+            needing = np.flatnonzero(np.isin(self._columns_read(recipe.terms), branch.columns))
+            late.append((int(needing[0]) + 1 if len(needing) else self._model.terms.n_terms + 1, time))
+        # preprocessing is in the full model's time, too
+        return replace(costs, row=costs.row + self._before_stages, branches=tuple(late))
 
     def _of_stages(self, recipe: Recipe, packed: Packed) -> CostModel:
         request, model, terms = self._request, self._model, self._model.terms

@@ -108,7 +108,7 @@ def make_plan(
             rng=request.rng,
             threshold=model.decision.centre or 0.0,
             races=_races(model, units, request),
-            also_ordered_by=_priced_by_columns(model, units, request),
+            also_ordered_by=_priced_by_columns(model, units, request) or _priced_by_branches(costs, request),
         )
     )
 
@@ -118,6 +118,11 @@ def _priced_by_columns(model: AdditiveModel, units: Units, request: Request) -> 
     wanted = request.columnar and request.cost == "time" and request.promised.risk is not None
     sharing = Sharing.of(model.terms)
     return sharing.units_by_columns(units) if sharing is not None and wanted else None
+
+
+def _priced_by_branches(costs: Costs, request: Request) -> Units | None:
+    """The units priced by the branches of a pipeline that they need, if all candidates keep the risk."""
+    return None if request.risk is None else costs.units_by_branches()
 
 
 def _races(model: AdditiveModel, units: Units, request: Request) -> bool:
@@ -224,10 +229,15 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
         units_of(terms, names, groups, prices)  # raises for invalid ones, in the user's own numbers
         names, groups, prices = _moved(source, names, groups, prices)
     run = 1
-    dense = not sparse.issparse(rows.preprocessed)
-    if by_column and request.cost == "time" and not request.columnar and dense and not request.rule.needs.lossless:
+    in_lines = not sparse.issparse(rows.preprocessed) and not request.columnar and not _runs_late(model)
+    if by_column and request.cost == "time" and in_lines and not request.rule.needs.lossless:
         run = max(1, LINE // rows.preprocessed.itemsize)
     return units_of(terms, names, groups, prices, run)
+
+
+def _runs_late(model: AdditiveModel) -> bool:
+    """Whether branches of a pipeline write the columns, one by one."""
+    return model.preprocessing is not None and len(model.preprocessing.branches) > 0
 
 
 def _moved(source: NDArray[np.int64], names: Any, groups: Any, prices: Any) -> tuple[Any, Any, Any]:

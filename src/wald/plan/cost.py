@@ -45,6 +45,9 @@ class CostModel:
         Whether the engine evaluates many rows column by column. Then a stage costs for all rows while more than one row
         in ``SPARSE`` is active; after that, each active row costs ``readout`` for every new term in every later
         estimate.
+    branches : tuple of (int, float), default=()
+        For each branch of a pipeline that runs late: how many terms of the plan's order it takes to need it, and its
+        time, which rows cost besides that reach a stage of so many terms.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class CostModel:
     margin: float = 1.0
     rows_per_line: int = 1
     by_columns: bool = False
+    branches: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("block", "rows_per_line"):
@@ -74,6 +78,8 @@ class CostModel:
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"CostModel.{name} must be finite and not negative. Got {value!r} instead.")
+        if not all(first >= 1 and math.isfinite(time) and time >= 0 for first, time in self.branches):
+            raise ValueError(f"CostModel.branches must be numbers of terms and times. Got {self.branches!r} instead.")
 
     @classmethod
     def of_units(cls, total: float) -> CostModel:
@@ -93,6 +99,7 @@ class CostModel:
             readout=self.readout * factor,
             stage=self.stage * factor,
             finish=None if self.finish is None else self.finish * factor,
+            branches=tuple((first, time * factor) for first, time in self.branches),
         )
 
     def rounded(self) -> CostModel:
@@ -136,7 +143,9 @@ class CostModel:
         last = self.unit * added[-1] * read[-1]
         if self.finish is not None:
             last = reached[-1] * self.finish if self.rows_per_line == 1 else max(last, reached[-1] * self.finish)
-        return float(self.row + self.unit * (read[:-1] @ added[:-1]) + at_stages + last)
+        needing = (int(np.searchsorted(stage_terms, first)) for first, _ in self.branches)
+        late = sum(time * reached[stage] for stage, (_, time) in zip(needing, self.branches, strict=True))
+        return float(self.row + self.unit * (read[:-1] @ added[:-1]) + at_stages + last + late)
 
     def _stages_over_columns(self, stage_terms: Ints, reached: Floats) -> float:
         dense = int(np.count_nonzero(reached[:-1] * SPARSE > 1))  # stages that cost for all rows
