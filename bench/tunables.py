@@ -96,6 +96,8 @@ FIXED = {
     "plan/order.py": {"_FLOOR": ROUNDING},
     "plan/recipes.py": {"VALUE_BYTES": LIMIT},
     "plan/moments.py": {"FAR": ROUNDING},
+    "early_exit/late_steps.py": {"ALIKE": ROUNDING},
+    "steps/affine.py": {"LEAST_SCALE": ROUNDING, "MOST_SCALE": ROUNDING},
     "early_exit/costs.py": {"LINE": HARDWARE},
     "early_exit/full_model.py": {"COPIES": HARDWARE, "COPIED_BYTES": LIMIT},
     "early_exit/data_split.py": {"DUPLICATES": LEVEL, "DUPLICATE_SHARE": LEVEL},

@@ -140,6 +140,17 @@ def test_errors_and_warnings_of_a_transformer_come_through():
         both.late.predict(X[[np.argmax(stages)]])
 
 
+def test_a_transformer_that_looks_at_other_rows_is_refused():
+    def centred(X: Any) -> Any:
+        return X - X.mean(axis=0)
+
+    X, y = rows()
+    parts = [("a", StandardScaler(), slice(0, 6)), ("b", FunctionTransformer(centred), slice(6, 12))]
+    model = make_pipeline(ColumnTransformer(parts), LogisticRegression()).fit(X[:2000], y[:2000])
+    with pytest.raises(ValueError, match="'b' gives a row other values when it gets fewer rows"):
+        pair(model, X, order=ORDER)
+
+
 def test_rows_of_another_shape_are_refused_as_before(binary):
     both, X = binary
     for fast in (both.late, both.whole):
@@ -197,6 +208,7 @@ MIXED = {
         ("a", SimpleImputer(), slice(0, 6)),
         ("b", make_pipeline(SimpleImputer(), Costly()), slice(6, 12)),
     ],
+    "missing": lambda: [("a", "passthrough", slice(0, 6)), ("b", Costly(), slice(6, 12))],
     "integers": lambda: [("a", OrdinalEncoder(dtype=np.int32), [0, 1]), ("b", Costly(), slice(1, 12))],
     "one-hot": lambda: [("a", OneHotEncoder(sparse_output=False), [0, 1]), ("b", Costly(), slice(2, 12))],
     "sparse": lambda: [("a", OneHotEncoder(), [0, 1]), ("b", OneHotEncoder(), slice(2, 4))],
@@ -207,6 +219,7 @@ BETWEEN: dict[str, Any] = {
     "a clipped scaler": lambda: (MinMaxScaler(clip=True),),
     "an imputer and a scaler": lambda: (SimpleImputer(), MinMaxScaler(clip=True)),
     "a mixture": lambda: (Normalizer(),),
+    "an imputer": lambda: (SimpleImputer(),),  # becomes part of the terms, which then take NaN
 }
 #: Where branches cannot be run apart: the table is sparse, or a later step mixes columns.
 TOGETHER = {"sparse", "a mixture"}
@@ -214,7 +227,12 @@ TOGETHER = {"sparse", "a mixture"}
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
-    ("mixed", "between"), [*((mixed, None) for mixed in MIXED), *(("imputed", between) for between in BETWEEN)]
+    ("mixed", "between"),
+    [
+        *((mixed, None) for mixed in MIXED if mixed != "missing"),
+        *(("imputed", between) for between in BETWEEN),
+        ("missing", "an imputer"),
+    ],
 )
 def test_answers_of_all_kinds_of_pipelines(mixed: str, between: str | None, n_classes: int) -> None:
     rng = np.random.default_rng(0)
@@ -222,7 +240,7 @@ def test_answers_of_all_kinds_of_pipelines(mixed: str, between: str | None, n_cl
     X[:, :4] = rng.integers(0, 4, size=(2500, 4))
     y = X @ np.linspace(1, 0.1, N_COLUMNS)
     y = np.digitize(y, np.quantile(y, [0.4, 0.7] if n_classes == 3 else [0.5]))
-    if mixed == "imputed":
+    if mixed in ("imputed", "missing"):
         X[rng.random(X.shape) < 0.05] = np.nan
     options = {"remainder": "passthrough"} if mixed == "the rest" else {}
     later = () if between is None else BETWEEN[between]()

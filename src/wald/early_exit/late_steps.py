@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -23,6 +24,8 @@ from ..steps import Branch, Chain
 
 #: Comparisons of arrays with members of an enumeration are slow.
 PENDING = int(Status.PENDING)
+#: Largest difference between equal columns, in proportion to their largest value.
+ALIKE = 1e-5
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -70,7 +73,7 @@ class LateSteps:
     def __init__(
         self, chain: Chain, cascade: Cascade, looks: list[Look], rest: Branch | None, conversion: Conversion
     ) -> None:
-        self._cascade = cascade
+        self._chain, self._cascade = chain, cascade
         self._looks, self._rest = looks, rest
         self._width = sum(branch.width for branch in chain.branches)
         self._by_column = len(chain.steps) > 1
@@ -105,6 +108,25 @@ class LateSteps:
             found += [np.array(sorted(read), dtype=np.intp)] * (look.depth - len(found))
         read |= set() if self._rest is None else set(self._rest.reads)
         return [*found, np.array(sorted(read), dtype=np.intp)]
+
+    def require_rows_alone(self, source: Source, together: NDArray[np.floating[Any]]) -> None:
+        """Raise ValueError if a branch gives rows other columns, by more than rounding, when it gets half of them.
+
+        `together` are the columns that the whole chain gives for all of these rows.
+        """
+        half = source.take(slice(0, source.n_rows // 2))
+        for branch in self._chain.branches if half.n_rows else ():
+            known = together[: half.n_rows, branch.columns]
+            largest = np.abs(known).max(axis=0, initial=0.0, where=np.isfinite(known))
+            scale = np.where(largest > 0, largest, 1.0)
+            alone = np.asarray(branch.transform(half), dtype=np.float64)
+            if not np.allclose(alone / scale, known / scale, rtol=0.0, atol=ALIKE, equal_nan=True):
+                names = ", ".join(repr(name) for name, _, _ in branch.parts)
+                raise ValueError(
+                    f"The transformer {names} gives a row other values when it gets fewer rows. wald runs it for the "
+                    "rows that need it, and a row's answer must not depend on the others. Let it learn in fit "
+                    "what it needs of other rows."
+                )
 
     def predict(
         self,

@@ -229,6 +229,11 @@ class Predictor:
 
         return self._late.predict(source, n_stages, "pending", n_threads, undecided)
 
+    def require_rows_alone(self, source: Source, preprocessed: Source) -> None:
+        """Raise ValueError if branches that run late give rows other columns than beside other rows."""
+        if self._late is not None:
+            self._late.require_rows_alone(source, preprocessed.array())
+
     def _undo_unsafe_exits(self, source: Source, ledger: Ledger, n_threads: int) -> None:
         """Undo the exits of rows with a value outside of the ranges, in columns that were read or in others."""
         if self._ranges is None:

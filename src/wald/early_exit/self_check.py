@@ -63,7 +63,8 @@ def require_own_answers(predictor: Predictor, source: Source | None = None) -> A
     Raises
     ------
     ValueError
-        If a label or a number differs by more than rounding; the message shows the row and both answers.
+        If a label or a number differs by more than rounding; the message shows the row and both answers. Also if what
+        comes before the model does not give each row the same, whatever the other rows are.
     """
     model = predictor.model
     if model.leaf is None or isinstance(model.leaf, TreeClassifier):
@@ -82,6 +83,7 @@ def require_own_answers(predictor: Predictor, source: Source | None = None) -> A
         chosen = np.unique(np.linspace(0, n - 1, min(n, GIVEN_ROWS)).astype(np.intp))
         given = source.take(chosen)
         Z = preprocessed(model, given)
+        predictor.require_rows_alone(given, Z)
         few = slice(affordable(predictor, Z) if compare is _compare else n)
         return compare(predictor, given.take(few), Z.take(few), chosen[few])
 
