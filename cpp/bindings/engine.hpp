@@ -95,25 +95,40 @@ public:
 
     nb::tuple predict_one(const Any& x, int n_stages, const std::string& at_end, double working) const {
         require(x.ndim() == 1, "predict_one takes a 1-D array");
-        Rows rows;
-        rows.dtype = dtype_of(x.dtype());
-        rows.n_rows = 1;
-        rows.n_columns = static_cast<std::int64_t>(x.shape(0));
-        if (rows.n_columns != engine_->shape().n_features)
-            refuse("the row has " + std::to_string(rows.n_columns) + " features, the model has " +
+        const auto n = static_cast<std::int64_t>(x.shape(0));
+        if (n != engine_->shape().n_features)
+            refuse("the row has " + std::to_string(n) + " features, the model has " +
                    std::to_string(engine_->shape().n_features));
         check_aligned(x);
-        rows.data = static_cast<const std::byte*>(x.data());
-        rows.column_stride = byte_stride(x, 0);
         const AtEnd end = end_of(at_end);
         check_stages(n_stages, end);
         check_working(working);
+        return answer_one(static_cast<const std::byte*>(x.data()), byte_stride(x, 0), dtype_of(x.dtype()), n_stages,
+                          end, working)
+            .tuple();
+    }
+
+    // How one row was answered.
+    struct Found {
         std::int32_t code = 0, stage = 0;
         Status status = Status::pending;
         double paid = 0.0;
+
+        nb::tuple tuple() const { return nb::make_tuple(code, stage, paid, static_cast<int>(status)); }
+    };
+    // Answers a row of the model's columns, whose values lie `stride` bytes apart. Everything else has been checked.
+    Found answer_one(const std::byte* data, std::int64_t stride, Dtype dtype, int n_stages, AtEnd end,
+                     double working) const {
+        Rows rows;
+        rows.dtype = dtype;
+        rows.n_rows = 1;
+        rows.n_columns = engine_->shape().n_features;
+        rows.data = data;
+        rows.column_stride = stride;
+        Found found;
         engine_->predict({{rows, nullptr, 1}, n_stages, end, working},
-                         {&code, &stage, &status, &paid, engine_->costs().data()});
-        return nb::make_tuple(code, stage, paid, static_cast<int>(status));
+                         {&found.code, &found.stage, &found.status, &found.paid, engine_->costs().data()});
+        return found;
     }
 
     nb::object trace(BoundRows& b, int n_threads) const {
@@ -141,7 +156,17 @@ public:
         return nb::make_tuple(codes, status);
     }
 
+    static AtEnd end_of(const std::string& name) {
+        if (name == "full") return AtEnd::full;
+        if (name == "answer") return AtEnd::answer;
+        if (name == "pending") return AtEnd::pending;
+        refuse("at_end must be full, answer or pending");
+    }
+    void check_stages(int n, AtEnd end) const {
+        require(n >= (end == AtEnd::answer ? 1 : 0) && n <= n_stages(), "n_stages must lie within the plan's stages");
+    }
     int n_stages() const { return engine_->n_stages(); }
+    std::int64_t n_features() const { return engine_->shape().n_features; }
     bool single() const { return engine_->shape().f32; }
 
     // The columns that the first n_stages stages read, or full evaluation where there is no number; None: all.
@@ -171,15 +196,6 @@ private:
         return nb::make_tuple(codes, confidence);
     }
 
-    static AtEnd end_of(const std::string& name) {
-        if (name == "full") return AtEnd::full;
-        if (name == "answer") return AtEnd::answer;
-        if (name == "pending") return AtEnd::pending;
-        refuse("at_end must be full, answer or pending");
-    }
-    void check_stages(int n, AtEnd end) const {
-        require(n >= (end == AtEnd::answer ? 1 : 0) && n <= n_stages(), "n_stages must lie within the plan's stages");
-    }
     static constexpr std::size_t kMostSums = 1024;
     struct Sums {
         std::vector<double> weights, spread, spread_bias;

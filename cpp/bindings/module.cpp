@@ -1,4 +1,5 @@
 // Python's view of the engine. Everything that comes in is checked in this folder: the core trusts its arguments.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,8 +10,8 @@
 #include "bindings/boosting.hpp"
 #include "bindings/chain_learners.hpp"
 #include "bindings/chain_names.hpp"
-#include "bindings/engine.hpp"
 #include "bindings/forest.hpp"
+#include "bindings/one_row.hpp"
 #include "bindings/online.hpp"
 #include "bindings/parser.hpp"
 #include "bindings/parser_session.hpp"
@@ -68,6 +69,7 @@ NB_MODULE(_core, m) {
     nb::class_<Model> model = bind_model(m);
     bind_trees(model);
     bind_engine(m);
+    bind_one_row(m);
     bind_chain(m);
     bind_chain_learners(m);
     bind_chain_names(m);

@@ -355,6 +355,37 @@ class Engine:
     def single(self) -> bool:
         """Whether early stages compute in float32."""
 
+class OneRow:
+    """
+    Single rows, answered by an engine whose calls are always the same. Threads may share it.
+
+    Parameters
+    ----------
+    engine : Engine
+    n_stages : int
+    at_end : {"full", "answer", "pending"}
+    working : sequence of three floats
+        As for `Engine.predict`, for rows of float32, float64 and uint8.
+    labels : tuple
+        The label of each code.
+    """
+
+    def __init__(
+        self, engine: Engine, n_stages: int, at_end: str, working: Sequence[float], labels: tuple[Any, ...]
+    ) -> None: ...
+    def label(self, x: Any, with_cost: bool) -> Any:
+        """
+        Return the label of a row, or a tuple of label and cost.
+
+        None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row
+        that is left without a label.
+        """
+
+    def decided(self, X: Any) -> tuple[int, int, float, int] | None:
+        """
+        Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.
+        """
+
 class ChainGroup:
     """
     Features of one group, added part by part. Arrays are not copied and must not be changed.

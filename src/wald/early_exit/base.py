@@ -76,7 +76,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
             is watched.
         """
-        compiled, n_threads = self._compiled(), effective_threads(self.n_jobs)
+        compiled, n_threads = self._compiled(), effective_threads(self.n_jobs, X)
         answers = compiled.predict(X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups)
         return _wanted(answers, return_cost, details)
 
@@ -128,18 +128,15 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         True
         """
         compiled = self._compiled()
-        if compiled.monitor is None and group is None and not details:
-            try:  # an array of the right shape and dtype needs no validation
-                code, _, cost, _ = compiled.decide_one(x, budget)
-            except (AttributeError, TypeError, ValueError, KeyError, IndexError):
-                pass  # the row is read below, or the error raised again
-            else:
-                label = compiled.model.classes[code]
-                return (label, cost) if return_cost else label
-        answers = compiled.predict_one(x, budget=budget, group=group)
+        if compiled.monitor is None and budget is None and group is None and not details:
+            answer = compiled.label_one(x, return_cost)
+            if answer is not None:
+                return answer
         if details:
-            return answers
-        return (answers.labels[0], float(answers.costs[0])) if return_cost else answers.labels[0]
+            return compiled.predict_one(x, budget=budget, group=group)
+        code, _, cost, _ = compiled.decide_one(x, budget, group)
+        label = compiled.model.classes[code]
+        return (label, cost) if return_cost else label
 
     def predict_records(
         self,

@@ -68,9 +68,9 @@ class CompiledPlan:
     ----------
     monitor : Monitor or None
         Counts the rows that are answered without a budget, after `watched`.
-    decide_one : callable
-        Code, stage, cost and status of one row, an array of the model's columns: what `predict_one` calls for an
-        array, without a monitor.
+    label_one : callable
+        Label of one row, or label and cost, where the engine reads the row in place and settles it; else None. It asks
+        no monitor.
     agreement : Agreement or None
         What `require_own_answers` found; None before, and in copies and files.
 
@@ -103,11 +103,15 @@ class CompiledPlan:
         self._predictor = Predictor(model, plan, by_proof=promise.risk == 0, packed=packed, ranges=ranges)
         self.certificate, self.promise, self.validation, self.reader = certificate, promise, validation, reader
         self.monitor: Monitor | None = None
-        self.decide_one = self._predictor.predict_one
+        self.label_one = self._predictor.label_one
         self.agreement: Agreement | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "agreement": None}
+        return {**vars(self), "agreement": None, "label_one": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.label_one = self._predictor.label_one
 
     @property
     def model(self) -> AdditiveModel:
@@ -195,22 +199,24 @@ class CompiledPlan:
         group : object, default=None
             Group of the row, for the monitor.
         """
-        try:  # an array of the right shape and dtype needs no validation
-            answer = audited_one(self._predictor, self.monitor, x, budget, group)
-        except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
-            failed = error
-        else:
-            return Answers(self._predictor, Decisions.of_one(*answer))
+        return Answers(self._predictor, Decisions.of_one(*self.decide_one(x, budget, group)))
+
+    def decide_one(self, x: Any, budget: float | None = None, group: Any = None) -> tuple[int, int, float, int]:
+        """Code, stage, cost and status of one row in any form; parameters as for `predict_one`."""
+        failed: Exception | None = None
+        if type(x) is not dict:
+            try:  # an array of the right shape and dtype needs no validation
+                return audited_one(self._predictor, self.monitor, x, budget, group)
+            except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
+                failed = error
         self.require_unchanged()
         row, source = self.reader.row(x)
         with located(source, self.model):
-            if row is not None and row is x:  # conversion does not change it
+            if failed is not None and row is x:  # conversion does not change it
                 raise failed
             if row is not None:
-                answer = audited_one(self._predictor, self.monitor, row, budget, group, source)
-                return Answers(self._predictor, Decisions.of_one(*answer))
-            decided = audited(self._predictor, self.monitor, source, 1, budget, None if group is None else [group])
-        return Answers(self._predictor, decided)
+                return audited_one(self._predictor, self.monitor, row, budget, group, source)
+            return audited(self._predictor, self.monitor, source, 1, budget, None if group is None else [group]).first
 
     def predict_records(
         self,

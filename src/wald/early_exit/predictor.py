@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +99,13 @@ class Predictor:
         )
         natives = [np.dtype(t) for t in (np.float32, np.float64, np.uint8)]
         self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
+        self.label_one: Callable[[Any, bool], Any] = _nothing
+        self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
+        if model.preprocessing is None and ranges is None:
+            working = list(self._precision.values())
+            one = self._cascade.one_row(*self._reach(None), working, tuple(model.classes))
+            if one is not None:
+                self.label_one, self._decided_row = one.label, one.decided
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool, FeatureRanges | None]:
         return self.model, self.plan, self.by_proof, self._ranges
@@ -116,6 +125,10 @@ class Predictor:
             refuse_half_precision(self.model, source)
         elif source.n_rows == 0:  # transformers refuse empty input
             return NOTHING
+        if source.n_rows == 1 and budget is None and not full:
+            answer = self._decided_row(source.held())
+            if answer is not None:
+                return Decisions.of_one(*answer)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if n_stages == 0 or (source.is_sparse and self.model.centres):
             everything = self._everything(source, n_threads)
@@ -125,7 +138,7 @@ class Predictor:
         decided = Decisions.concatenated([self._decided(part, n_stages, at_end, n_threads) for part in parts])
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
-        if not decided.ledger.settled.all():
+        if not decided.ledger.complete:
             self._hand_over(source, decided, n_threads)
         return decided
 
@@ -307,3 +320,7 @@ class Predictor:
         self._undo_unsafe_exits(Z, ledger, n_threads)
         self._charge_overflows(ledger)
         return np.column_stack([early.astype(np.float64), last]), ledger.stages
+
+
+def _nothing(*_: Any) -> None:
+    """Stands for answers to single rows where the engine gives none without further checks."""

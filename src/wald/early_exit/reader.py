@@ -148,7 +148,7 @@ class RowReader:
     def _of_records(self, source: RecordSource) -> Source:
         model, names = self.model, list(source.names)
         if model.preprocessing is None:
-            source.require(names, names)
+            source.require(source.names, source.names)
             return self._of_array(source.numbers(model.allow_nan))
         first = model.preprocessing.first
         allowed = list(dict.fromkeys([*names, *map(str, () if self.seen is None else self.seen)]))

@@ -104,6 +104,10 @@ class CompiledCascade:
             parts.append(decided)
         return Decisions.concatenated(parts)
 
+    def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> _core.OneRow:
+        """The same call for single rows, which gives their labels."""
+        return _core.OneRow(self._engine, n_stages, at_end, working, labels)
+
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""
         parts = [self._engine.trace(block.rows, n_threads) for block in source_of(X).blocks(self._conversion)]

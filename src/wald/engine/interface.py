@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import OneRow
 from ..outputs import Output
 from ..utils.stage_table import StageTable
 from .ledger import Codes, Decisions, Statuses
@@ -45,6 +46,12 @@ class Cascade(Protocol):
 
     def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, float, int]:
         """Code, stage, cost and status of one row, a float32, float64 or uint8 array."""
+
+    def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> OneRow | None:
+        """The same call for single rows, which gives their labels; None for engines that have none.
+
+        ``working`` is for float32, float64 and uint8.
+        """
 
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""

@@ -69,6 +69,11 @@ class Ledger(NamedTuple):
         """Whether the engine has given each row a label."""
         return self.status < HANDED_OVER
 
+    @property
+    def complete(self) -> bool:
+        """Whether every row has one; `settled` with `all` takes a microsecond more."""
+        return bool(np.count_nonzero(self.settled) == len(self.status))
+
 
 class Decisions(NamedTuple):
     """Labels of rows, with the ledger.

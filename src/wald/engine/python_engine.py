@@ -152,6 +152,10 @@ class PythonCascade:
             raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
         return self.predict(x[None], n_stages, at_end, 1).first
 
+    def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> None:
+        """None: arrays of NumPy gain nothing from it."""
+        return
+
     def columns_read(self, n_stages: int | None) -> list[int] | None:
         """Columns that rows need for the first stages: all, for all that is known of a Python function."""
         return None

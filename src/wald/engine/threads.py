@@ -11,9 +11,10 @@ import threadpoolctl
 from joblib.parallel import get_active_backend
 
 from .. import _core
+from .compiled import INLINE_ROWS
 
 
-def effective_threads(n_jobs: int | None) -> int:
+def effective_threads(n_jobs: int | None, X: Any = None) -> int:
     """Turn ``n_jobs`` into a number of threads.
 
     Parameters
@@ -21,6 +22,8 @@ def effective_threads(n_jobs: int | None) -> int:
     n_jobs : int or None
         As in scikit-learn: None means 1 or the value of an enclosing ``joblib.parallel_config``, -1 all processors, -2
         all but one, and so on.
+    X : rows in any form, default=None
+        Rows of the call: joblib, which takes microseconds, is not asked about fewer than the engine divides.
 
     Returns
     -------
@@ -32,7 +35,7 @@ def effective_threads(n_jobs: int | None) -> int:
     given: Any = n_jobs  # not yet validated
     if given is not None and (isinstance(given, bool) or not isinstance(given, Integral) or given == 0):
         raise ValueError(f"n_jobs must be None or a non-zero integer (-1: all processors). Got {n_jobs!r}.")
-    if n_jobs == 1:
+    if n_jobs == 1 or _few(X):
         return 1
     backend, enclosing = get_active_backend()  # as in joblib.effective_n_jobs, which would call it again
     asked = n_jobs or enclosing
@@ -43,6 +46,12 @@ def effective_threads(n_jobs: int | None) -> int:
     if backend.nesting_level:
         wanted = min(wanted, _worker_share(wanted))
     return max(1, min(wanted, _core.get_num_threads()))
+
+
+def _few(X: Any) -> bool:
+    """Whether X is a table of so few rows that the engine uses one thread."""
+    shape = getattr(X, "shape", None)
+    return type(shape) is tuple and len(shape) == 2 and isinstance(shape[0], int) and shape[0] < INLINE_ROWS
 
 
 def _worker_share(default: int) -> int:

@@ -41,6 +41,10 @@ class ArraySource(Source):
             return self.values
         return frame_of(dict(zip(self.names, self.values.T, strict=True)), self.library)
 
+    def held(self) -> NDArray[Any]:
+        """The array itself."""
+        return self.values
+
     @property
     def is_columnar(self) -> bool:  # type: ignore[override]  # only read
         """Whether the array is stored by columns."""

@@ -115,7 +115,7 @@ class FrameSource(Source):
 
     def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
         """The columns where the frame holds them; those that it does not hold as arrays are converted."""
-        block = whole_block(self.rows) if self._pandas else None
+        block = self.held()
         if block is not None:
             yield from ArraySource(block).blocks(conversion)
             return
@@ -130,6 +130,10 @@ class FrameSource(Source):
                 yield Block(rows, 0, np.result_type(*dtypes))
                 return
         yield from _converted(self._eager(conversion))
+
+    def held(self) -> NDArray[Any] | None:
+        """The array in which a pandas frame holds all of its columns, if there is one."""
+        return whole_block(self.rows) if self._pandas else None
 
     def objects(self) -> NDArray[Any]:
         """All values before any conversion."""

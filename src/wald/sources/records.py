@@ -64,12 +64,13 @@ class RecordSource(Source):
 
     def require(self, needed: Sequence[str], allowed: Sequence[str]) -> None:
         """Raise ValueError if a record lacks a name that is needed, or has one that is not allowed."""
-        must, may = set(needed), set(allowed)
+        must = self._schema.known if needed is self.names else frozenset(needed)
+        may = must if allowed is needed else frozenset(allowed)
         for i, record in enumerate(self._spelled):
             if not isinstance(record, Mapping):
                 found = type(record).__name__
                 raise TypeError(f"{self._where(i)} must be a dict from feature name to value. Got {found}.")
-            if record.keys() <= may and must <= record.keys():
+            if record.keys() == must if may is must else record.keys() <= may and must <= record.keys():
                 continue
             wrong = []
             missing = [name for name in needed if name not in record]
@@ -89,7 +90,7 @@ class RecordSource(Source):
             Whether values may be missing.
         coding : Coding or None, default=None
         """
-        rows = [[record[name] for name in self.names] for record in self._spelled]
+        rows = [list(map(record.__getitem__, self.names)) for record in self._spelled]
         if coding is None:
             try:
                 table = np.array(rows)
@@ -175,7 +176,7 @@ def require_records(records: Any, for_one: str, for_frames: str) -> None:
 
 def spelled(record: Any, schema: Schema) -> Any:
     """A record with the names of its values as the model's library writes them."""
-    known = set(schema.names or ())
+    known = schema.known
     if not isinstance(record, Mapping) or record.keys() <= known:
         return record
     spelled: dict[Any, Any] = {}

@@ -75,6 +75,11 @@ class Schema:
         """The names as an array of objects; None if there are none."""
         return None if self.names is None else np.array(self.names, dtype=object)
 
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The names as a set."""
+        return frozenset(self.names or ())
+
     def spelled(self, name: Hashable) -> Hashable:
         """A given name as the library writes it.
 

@@ -129,6 +129,10 @@ class Source(ABC):
         """The rows as the wrapped model takes them."""
         return self.array()
 
+    def held(self) -> NDArray[Any] | None:
+        """The array in which the rows lie, as they are; None if they lie in none."""
+        return None
+
     def plain(self, single: bool, coded: Collection[int] = ()) -> Any:
         """The rows with NumPy's own numbers, for models whose own checks refuse other ones.
 

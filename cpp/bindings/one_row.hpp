@@ -1,0 +1,85 @@
+// Single rows, answered by calls that are always the same: nothing but the row comes in, and the label itself goes out.
+#pragma once
+
+#include <array>
+
+#include "bindings/engine.hpp"
+
+namespace wald::bindings {
+
+// Immutable, so threads may share it. What it does not answer, `BoundEngine` does, and raises where a row is wrong.
+class OneRow {
+public:
+    using Labels = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
+
+    OneRow(const BoundEngine& engine, int n_stages, const std::string& at_end, const std::array<double, 3>& working,
+           Labels labels)
+        : engine_(engine), n_stages_(n_stages), end_(BoundEngine::end_of(at_end)), working_(working),
+          labels_(std::move(labels)), array_type_(nb::module_::import_("numpy").attr("ndarray")) {
+        engine.check_stages(n_stages, end_);
+        for (const double w : working_) check_working(w);
+    }
+
+    // The label of a row, or label and cost; None if it is not read in place, or has no label yet.
+    nb::object label(nb::handle x, bool with_cost) const {
+        const BoundEngine::Found found = decide(x, 1);
+        if (found.status >= Status::handed_over || found.code >= std::ssize(labels_)) return nb::none();
+        nb::object label = labels_[found.code];
+        return with_cost ? nb::make_tuple(label, found.paid) : label;
+    }
+    // The only row of a 2-D array, as `BoundEngine::predict_one` answers it; None in the same cases.
+    nb::object decided(nb::handle X) const {
+        const BoundEngine::Found found = decide(X, 2);
+        if (found.status >= Status::handed_over) return nb::none();
+        return found.tuple();
+    }
+
+private:
+    // Pending where the engine does not read this object in place, or where it is not one row of the model's columns.
+    BoundEngine::Found decide(nb::handle given, std::size_t ndim) const {
+        if (!given.type().is(array_type_)) return {};  // not its subclasses, whose buffers may not be all that they are
+        const Buffer array(given);
+        const std::optional<Dtype> dtype = array.native_dtype();
+        if (!dtype || array.ndim() != ndim || array.shape(ndim - 1) != engine_.n_features() ||
+            (ndim == 2 && array.shape(0) != 1))
+            return {};
+        return engine_.answer_one(array.data(), array.stride(ndim - 1), *dtype, n_stages_, end_,
+                                  working_[static_cast<std::size_t>(*dtype)]);
+    }
+
+    BoundEngine engine_;
+    int n_stages_;
+    AtEnd end_;
+    std::array<double, 3> working_;  // by dtype
+    Labels labels_;
+    nb::object array_type_;
+};
+
+inline void bind_one_row(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<OneRow>(m, "OneRow",
+                       R"doc(Single rows, answered by an engine whose calls are always the same. Threads may share it.
+
+Parameters
+----------
+engine : Engine
+n_stages : int
+at_end : {"full", "answer", "pending"}
+working : sequence of three floats
+    As for `Engine.predict`, for rows of float32, float64 and uint8.
+labels : tuple
+    The label of each code.)doc")
+        .def(nb::init<const BoundEngine&, int, const std::string&, const std::array<double, 3>&, OneRow::Labels>(),
+             "engine"_a, "n_stages"_a, "at_end"_a, "working"_a, "labels"_a)
+        .def("label", &OneRow::label, "x"_a.none(), "with_cost"_a,
+             nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
+             R"doc(Return the label of a row, or a tuple of label and cost.
+
+None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row
+that is left without a label.)doc")
+        .def("decided", &OneRow::decided, "X"_a.none(),
+             nb::sig("def decided(self, X: typing.Any) -> tuple[int, int, float, int] | None"),
+             "Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.");
+}
+
+}  // namespace wald::bindings
