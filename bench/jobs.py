@@ -15,8 +15,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier, Planner
-from wald.datasets import fetch_flights
-from wald import EarlyExitClassifier
 from wald.jobs import Options
 from wald.jobs import run as run_job
 

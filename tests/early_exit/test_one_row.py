@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 X, Y = make_classification(3000, 12, n_informative=8, n_classes=3, random_state=0)
 NAMES = [f"x{c}" for c in range(12)]
@@ -25,7 +25,7 @@ TEXTS = np.array(["low", "middle", "high"])[Y]
 def classifier(X: Any = X, y: Any = TEXTS, **parameters: Any) -> EarlyExitClassifier:
     """A plan for a logistic regression that was fitted on arrays."""
     model = LogisticRegression(max_iter=1000).fit(np.asarray(X)[:1000], y[:1000])
-    return EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0, **parameters).fit(
+    return EarlyExitClassifier(model, risk=0.05, planner=Planner(cost="units"), random_state=0, **parameters).fit(
         X[1000:]
     )
 
@@ -93,7 +93,7 @@ def test_errors_name_the_same_place(value: float) -> None:
 def test_ties_are_the_models() -> None:
     model = LogisticRegression().fit(np.vstack([X, -X]), np.r_[np.zeros(3000), np.ones(3000)])
     model.intercept_[:] = 0
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[1000:])
+    fast = EarlyExitClassifier(model, risk=0.05, planner=Planner(cost="units"), random_state=0).fit(X[1000:])
     tie = np.zeros(12)
     assert fast.predict_one(tie) == fast.predict(tie[None])[0] == model.predict(tie[None])[0]
 
@@ -116,7 +116,7 @@ def test_what_is_wrong_with_the_call_is_refused_for_one_row_too() -> None:
 
 def test_a_changed_model_is_noticed() -> None:
     fast = classifier()
-    fast.estimator.estimator.coef_ = -fast.estimator.estimator.coef_
+    fast.estimator.coef_ = -fast.estimator.coef_
     for call in (lambda: fast.predict(X[:1]), lambda: fast.predict_one(list(X[0]))):
         with pytest.raises(ValueError, match="coef_"):
             call()

@@ -15,7 +15,6 @@ from sklearn.frozen import FrozenEstimator
 
 import wald
 from wald import EarlyExitClassifier, Planner, cli
-from wald import EarlyExitClassifier, cli
 from wald.codec.reading import FileFormatError
 from wald.displays import StoppingPathDisplay, TradeoffDisplay
 from wald.outputs import Labels, Output, check_output

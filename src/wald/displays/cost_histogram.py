@@ -71,13 +71,12 @@ class CostHistogramDisplay(AxesDisplay):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.svm import SVC
-    >>> from wald import EarlyExitClassifier
+    >>> from wald import EarlyExitClassifier, Planner
     >>> from wald.displays import CostHistogramDisplay
     >>> X, y = load_digits(return_X_y=True)
     >>> svc = SVC().fit(X[:600], y[:600])
-    >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0).fit(X[600:1400])
+    >>> fast = EarlyExitClassifier(svc, risk=0.02, planner=Planner(cost="units"), random_state=0).fit(X[600:1400])
     >>> display = CostHistogramDisplay.from_estimator(fast, X[1400:], y[1400:])
     >>> display.counts.sum()
     np.int64(397)

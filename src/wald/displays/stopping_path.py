@@ -68,13 +68,12 @@ class StoppingPathDisplay(AxesDisplay):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from wald import EarlyExitClassifier
+    >>> from wald import EarlyExitClassifier, Planner
     >>> from wald.displays import StoppingPathDisplay
     >>> X, y = load_digits(return_X_y=True)
     >>> model = LogisticRegression(max_iter=5000).fit(X[:600] / 16, y[:600] > 4)
-    >>> fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0)
+    >>> fast = EarlyExitClassifier(model, risk=0.02, planner=Planner(cost="units"), random_state=0)
     >>> display = StoppingPathDisplay.from_estimator(fast.fit(X[600:1400] / 16), X[1400:] / 16, rows=[0, 1, 2])
     >>> len(display.lines_)
     3

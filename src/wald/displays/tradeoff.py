@@ -73,13 +73,12 @@ class TradeoffDisplay(CurveDisplay):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.svm import SVC
-    >>> from wald import EarlyExitClassifier
+    >>> from wald import EarlyExitClassifier, Planner
     >>> from wald.displays import TradeoffDisplay
     >>> X, y = load_digits(return_X_y=True)
     >>> svc = SVC().fit(X[:600], y[:600] > 4)
-    >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0).fit(X[600:1400])
+    >>> fast = EarlyExitClassifier(svc, risk=0.02, planner=Planner(cost="units"), random_state=0).fit(X[600:1400])
     >>> display = TradeoffDisplay.from_estimator(fast, X[1400:], name="early exit")
     >>> other = TradeoffDisplay.from_estimator(fast, X[1400:], budgeted=True, name="budgeted", ax=display.ax_)
     >>> [text.get_text() for text in other.ax_.get_legend().get_texts()]

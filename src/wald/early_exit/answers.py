@@ -36,13 +36,12 @@ class Answers:
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from wald import EarlyExitClassifier
+    >>> from wald import EarlyExitClassifier, Planner
     >>> from wald.early_exit import Status
     >>> X, y = make_classification(3000, random_state=0)
     >>> linear = LogisticRegression().fit(X[:500], y[:500])
-    >>> fast = EarlyExitClassifier(FrozenEstimator(linear), risk=0.05, cost="units", random_state=0).fit(X[500:])
+    >>> fast = EarlyExitClassifier(linear, risk=0.05, planner=Planner(cost="units"), random_state=0).fit(X[500:])
     >>> answers = fast.predict(X, details=True)
     >>> early = answers.status == Status.EARLY
     >>> bool((answers.costs[early] < fast.plan_.full_cost).all())

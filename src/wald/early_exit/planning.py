@@ -122,7 +122,7 @@ def _priced_by_columns(model: AdditiveModel, units: Units, request: Request) -> 
 
 def _priced_by_branches(costs: Costs, request: Request) -> Units | None:
     """The units priced by the branches of a pipeline that they need, if all candidates keep the risk."""
-    return None if request.risk is None else costs.units_by_branches()
+    return None if request.promised.risk is None else costs.units_by_branches()
 
 
 def _races(model: AdditiveModel, units: Units, request: Request) -> bool:

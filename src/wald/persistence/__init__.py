@@ -88,7 +88,8 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     >>> import wald
     >>> X, y = make_classification(3000, n_informative=8, class_sep=1.5, random_state=0)
     >>> svc = FrozenEstimator(SVC().fit(X[:500], y[:500]))
-    >>> fast = wald.EarlyExitClassifier(svc, risk=0.02, cost="units", random_state=0).fit(X[500:2500])
+    >>> units = wald.Planner(cost="units")
+    >>> fast = wald.EarlyExitClassifier(svc, risk=0.02, planner=units, random_state=0).fit(X[500:2500])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     wald.save(fast, Path(folder) / "fast.wald")
     ...     loaded = wald.load(Path(folder) / "fast.wald")

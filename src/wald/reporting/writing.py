@@ -61,12 +61,12 @@ def report(
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.svm import SVC
     >>> import wald
     >>> X, y = load_digits(return_X_y=True)
     >>> svc = SVC().fit(X[:600], y[:600])
-    >>> fast = wald.EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0).fit(X[600:1400])
+    >>> units = wald.Planner(cost="units")
+    >>> fast = wald.EarlyExitClassifier(svc, risk=0.02, planner=units, random_state=0).fit(X[600:1400])
     >>> page = wald.report(fast, X[1400:], timed=False)
     >>> page[:15], "<script" in page
     ('<!doctype html>', False)
