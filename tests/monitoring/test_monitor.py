@@ -192,6 +192,34 @@ def test_counts_that_do_not_fit_are_refused(counts: tuple[list[int], int, int]) 
     assert watch.n_rows == 0
 
 
+@pytest.mark.filterwarnings("ignore::wald.monitoring.DriftWarning")
+@pytest.mark.parametrize("lost", [7.0, -5.0, 1.5, -0.1, math.inf, math.nan])
+def test_an_audit_loses_from_0_to_1(lost: float) -> None:
+    watch = monitor()
+    assert watch.record_one(0) in (True, False)
+    with pytest.raises(ValueError, match="disagrees must be True, False or a loss from 0 to 1"):
+        watch.record_audit(lost)
+    assert (watch.n_audits, watch.n_disagreements) == (0, 0)
+    for fine in (True, False, 0.5, np.float32(0.25), np.bool_(True)):
+        watch.record_audit(fine)
+    assert (watch.n_audits, watch.n_disagreements) == (5, 2.75)
+
+
+@pytest.mark.parametrize("wrong", [math.inf, -math.inf, math.nan, 1.5, "3", None])
+def test_numbers_that_are_no_counts_are_refused_by_name(wrong: object) -> None:
+    watch, stages = monitor(), [900, 50, 20, 15, 10, 5]
+    with pytest.raises(ValueError, match="audits must be whole numbers"):
+        watch.record(stages, wrong)
+    with pytest.raises(ValueError, match="stages must be whole numbers"):
+        watch.record([*stages[1:], wrong])
+    if wrong != 1.5:
+        with pytest.raises(ValueError, match="disagreements must be finite numbers"):
+            watch.record(stages, 50, wrong)
+    assert (watch.n_rows, watch.n_audits) == (0, 0)
+    watch.record(np.array(stages, dtype=float), np.float64(50), 1.5)
+    assert (watch.n_rows, watch.n_audits, watch.n_disagreements) == (1000, 50, 1.5)
+
+
 def test_printed_it_says_what_was_seen() -> None:
     watch = monitor()
     watch.record([900, 50, 20, 15, 10, 5], 50, 1)

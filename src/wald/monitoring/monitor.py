@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -222,10 +223,10 @@ class Monitor:
         Raises
         ------
         ValueError
-            If counts are negative or do not fit together.
+            If counts are negative, not whole or not finite, or do not fit together.
         """
-        counts = [int(count) for count in stages]
-        audited, lost = _counts(audits), _losses(disagreements)
+        counts, audited = _counts("stages", stages), _counts("audits", audits)
+        lost = _losses(disagreements)
         self._require(counts, audited, lost)
         with self._lock:
             before = self.state
@@ -280,7 +281,14 @@ class Monitor:
             Whether the full model gives another answer; or what the answer loses, between 0 and 1.
         code : int or None, default=None
             The class that the full model gives; lines for classes need it.
+
+        Raises
+        ------
+        ValueError
+            If ``disagrees`` does not lie from 0 to 1.
         """
+        if not 0 <= disagrees <= 1:
+            raise ValueError(f"disagrees must be True, False or a loss from 0 to 1. Got {disagrees!r}.")
         with self._lock:
             before = self.state
             self._audit({code: (1, _number(disagrees))})
@@ -501,14 +509,20 @@ class Monitor:
         self._lock, self._coins, self._listeners = threading.RLock(), Coins(self.audit_rate), []
 
 
-def _counts(given: Counts) -> list[int]:
-    """One count, or those of the classes, as integers."""
-    return [int(count) for count in np.atleast_1d(np.asarray(given)).tolist()]
+def _counts(what: str, given: Counts) -> list[int]:
+    """One count, or those of the stages or classes, as integers."""
+    counts = np.atleast_1d(np.asarray(given)).tolist()
+    if not all(isinstance(count, int) or (isinstance(count, float) and count.is_integer()) for count in counts):
+        raise ValueError(f"{what} must be whole numbers. Got {given!r}.")
+    return [int(count) for count in counts]
 
 
 def _losses(given: Counts) -> list[float]:
     """One sum of losses, or those of the classes."""
-    return [_number(lost) for lost in np.atleast_1d(np.asarray(given)).tolist()]
+    losses = np.atleast_1d(np.asarray(given)).tolist()
+    if not all(isinstance(lost, int | float) and math.isfinite(lost) for lost in losses):
+        raise ValueError(f"disagreements must be finite numbers. Got {given!r}.")
+    return [_number(lost) for lost in losses]
 
 
 def _number(lost: float) -> float:
