@@ -115,6 +115,22 @@ def test_the_warning_names_the_line_and_what_refutes_it() -> None:
         late.record([2000, 0, 0], 2000, 220)
 
 
+def test_losses_between_0_and_1_are_called_losses() -> None:
+    watch = monitor(BY_CLASS)
+    lost = sum([0.1] * 170)  # 16.999999999999957
+    with pytest.warns(DriftWarning) as heard:
+        watch.record([200, 0, 0], [170, 30], [0, lost])
+    said = str(heard[0].message)
+    assert "a loss of 17 in 30 audited rows (rows of class 1), and at most 0.2 was promised" in said
+    assert "200 audited, a loss of 17 (rate" in repr(watch)
+    assert "rows of class 1: broken, a loss of 17 in 30, promised 0.2" in repr(watch)
+    assert "30 audited, a loss of 17 (rate" in repr(watch.lines[1])
+    for text in (said, repr(watch), repr(watch.lines[1])):
+        assert "16.99" not in text
+        assert "another label" not in text
+        assert "disagree" not in text.replace("0 disagree", "")
+
+
 @pytest.mark.parametrize("strata", [EACH, BY_CLASS, [("positives", 1, 0.05)]])
 def test_disagreements_of_an_unknown_class_leave_the_promise_unwatched(strata: list) -> None:
     watch, heard = monitor(strata), []

@@ -91,6 +91,10 @@ SENTENCES = [
         Certificate("too many disagreements", 0.01, 0.95, strata=(Stratum("rows", 5000, 70),)),
         "no early exit: 70 of 5 000 rows differ at the most cautious q: not <= 1 % with 95 % confidence",
     ),
+    (
+        Certificate("too many disagreements", 0.01, 0.95, strata=(Stratum("rows", 5000, 70.25, p_value=1.0),)),
+        "no early exit: a loss of 70.25 of 5 000 rows at the most cautious q: not <= 1 % with 95 % confidence",
+    ),
     (Certificate.lossless(), "lossless: no row can differ"),
     (
         Certificate.full_evaluation("evaluating everything is faster", 0.01, 0.95),

@@ -121,15 +121,15 @@ class Line:
         events, n = self.refuted_by or (self.n_disagreements, self.n_audits)
         which = "" if self.code is None else f" ({self.name})"
         newest = "the newest " if n < self.n_audits else ""
-        return (
-            f"{events} of {newest}{n} audited rows{which} got another label, and at most {self.risk:.4g} was promised"
-        )
+        seen = f"{newest}{n} audited rows{which}"
+        lost = f"{events} of {seen} got another label" if isinstance(events, int) else f"{counted(events)} in {seen}"
+        return f"{lost}, and at most {self.risk:.4g} was promised"
 
     def __repr__(self) -> str:
         low, high = self.disagreement
         promised = "nothing promised" if self.risk is None else f"promised {self.risk:g}"
         return (
-            f"<Line: {self.name}; {self.state}; {self.n_audits} audited, {self.n_disagreements} disagree (rate "
+            f"<Line: {self.name}; {self.state}; {self.n_audits} audited, {disagreeing(self.n_disagreements)} (rate "
             f"{low:.3g} to {high:.3g}, {promised})>"
         )
 
@@ -137,6 +137,16 @@ class Line:
 def aimed_at(risk: float | None) -> float:
     """The rate of disagreement at which evidence against a risk grows fastest: twice the risk."""
     return _NO_PROMISE if risk is None else min(max(2.0 * risk, _SMALLEST), 0.5 * (1.0 + risk))
+
+
+def counted(lost: float) -> str:
+    """A number of rows that got another label, or the sum of what they lose."""
+    return str(lost) if isinstance(lost, int) else f"a loss of {lost:.6g}"
+
+
+def disagreeing(lost: float) -> str:
+    """As `counted`, behind a number of audited rows."""
+    return f"{lost} disagree" if isinstance(lost, int) else counted(lost)
 
 
 def worst(*states: State) -> State:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .lines import Line, counted, disagreeing
+
 if TYPE_CHECKING:
     from .monitor import Monitor
 
@@ -42,7 +44,7 @@ def news(monitor: Monitor) -> str:
 
 def printed(monitor: Monitor) -> str:
     """Say what a monitor has seen, in one line."""
-    facts = monitor.as_dict()
+    facts, lost = monitor.as_dict(), disagreeing(monitor.n_disagreements)
     overall = [line for line in monitor.lines if line.code is None]
     promised = f", promised {overall[0].risk:g}" if overall and overall[0].risk is not None else ""
     by_class = [line for line in monitor.lines if line.code is not None and line.risk is not None]
@@ -50,17 +52,19 @@ def printed(monitor: Monitor) -> str:
     parts = [
         f"{facts['state']}",
         f"{facts['rows']} rows{', one per group' * monitor.grouped}, {facts['audits']} audited, "
-        f"{facts['disagreements']} disagree (rate {facts['disagreement_low']:.3g} to {facts['disagreement_high']:.3g}"
+        f"{lost} (rate {facts['disagreement_low']:.3g} to {facts['disagreement_high']:.3g}"
         f"{promised if monitor.risk is not None else ', nothing promised'}), mean cost {facts['mean_cost_low']:.4g} "
         f"to {facts['mean_cost_high']:.4g}",
         *([f"{monitor.n_unwatched} rows not watched"] if monitor.n_unwatched else []),
-        *(
-            f"{line.name}: {line.state}, {line.n_disagreements} of {line.n_audits} disagree, promised {line.risk:g}"
-            for line in by_class[:MOST_SHOWN]
-        ),
+        *(f"{line.name}: {line.state}, {_of_audits(line)}, promised {line.risk:g}" for line in by_class[:MOST_SHOWN]),
         *([f"{len(by_class) - MOST_SHOWN} more classes"] if len(by_class) > MOST_SHOWN else []),
     ]
     return f"<Monitor: {'; '.join(parts)}>"
+
+
+def _of_audits(line: Line) -> str:
+    lost = line.n_disagreements
+    return f"{lost} of {line.n_audits} disagree" if isinstance(lost, int) else f"{counted(lost)} in {line.n_audits}"
 
 
 def _mean(monitor: Monitor, stages: Sequence[int]) -> float:

@@ -302,8 +302,9 @@ class Certificate:
             case "too many disagreements":
                 worst = self.worst
                 risk = self._limit(self.risk_of(worst))
+                differ = " differ" if worst.is_count else ""
                 return (
-                    f"no early exit: {self._count(worst)}{self._note()} differ at the most cautious q: "
+                    f"no early exit: {self._count(worst)}{self._note()}{differ} at the most cautious q: "
                     f"not {risk} with {self._level()} confidence"
                 )
 
