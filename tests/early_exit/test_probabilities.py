@@ -184,3 +184,28 @@ def test_one_row_takes_a_fraction_of_the_time_of_lightgbm() -> None:
     ratios = {name: median["own"] / each for name, each in median.items()}
     assert min(ratios["frame"], ratios["scores"], ratios["labels"]) > 3, ratios
     assert ratios["dict"] > 10, ratios
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]], ids=["model", "pipeline"])
+@pytest.mark.parametrize("method", ["decision_function", "predict_proba", "predict_log_proba"])
+def test_an_invalid_value_is_located(steps: list, method: str) -> None:
+    X, y = make_classification(600, 6, random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(make_pipeline(*steps, LogisticRegression()).fit(X, y)), risk=0).fit(X)
+    wrong = X[:9].copy()
+    wrong[3, 2] = np.nan
+    with pytest.raises(ValueError, match=r"^Input X contains NaN in row 3, column 2\."):
+        getattr(fast, method)(wrong)
+    with pytest.raises(
+        ValueError, match=r"^Complex data not supported: X must hold real numbers\. Got dtype complex128"
+    ):
+        getattr(fast, method)(X[:9] + 1j)
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), GradientBoostingClassifier(n_estimators=3)], ids=str)
+def test_an_invalid_value_of_one_row_is_located(model: Any) -> None:
+    X, y = make_classification(600, 6, random_state=0)
+    fast = EarlyExitClassifier(FrozenEstimator(model.fit(X, y)), risk=0).fit(X)
+    wrong = X[0].copy()
+    wrong[2] = np.nan
+    with pytest.raises(ValueError, match=r"^Input X contains NaN in row 0, column 2\."):
+        fast.predict_proba_one(wrong)

@@ -255,20 +255,15 @@ class CompiledPlan:
         n_threads : int, default=1
         """
         self.require_unchanged()
-        source = self.reader.source(X)
+        source = self._source(X)
         refuse_half_precision(self.model, source)
-        found = self._by_engine(method, source, n_threads)
-        return self._by_estimator(method, source) if found is None else found
+        return self._in_full(method, source, n_threads)
 
     def proba_of_one(self, x: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities of one row in any form."""
         self.require_unchanged()
-        if self.model.links.predict_proba is None:
-            return np.asarray(self._by_estimator("predict_proba", self.reader.one(x))[0])
-        source = self.reader.row(x)[1]
-        with located(source, self.model):
-            found = self._by_engine("predict_proba", source, 1)
-        return np.asarray((self._by_estimator("predict_proba", source) if found is None else found)[0])
+        source = self.reader.one(x) if self.model.links.predict_proba is None else self.reader.row(x)[1]
+        return np.asarray(self._in_full("predict_proba", source, 1)[0])
 
     def proba_of_records(self, records: Sequence[Mapping[str, Any]], n_threads: int = 1) -> NDArray[Any]:
         """The wrapped estimator's own probabilities of rows that are given as dicts."""
@@ -277,9 +272,12 @@ class CompiledPlan:
         if len(records) == 0:
             return np.empty((0, len(self.model.classes)))
         source = self.reader.records(records, "records[{}]".format)
-        with located(source, self.model, "record"):
-            found = self._by_engine("predict_proba", source, n_threads)
-            return self._by_estimator("predict_proba", source) if found is None else found
+        return self._in_full("predict_proba", source, n_threads, "record")
+
+    def _in_full(self, method: str, source: Source, n_threads: int, word: str = "row") -> NDArray[Any]:
+        with located(source, self.model, word):
+            found = self._by_engine(method, source, n_threads)
+            return self._by_estimator(method, source) if found is None else found
 
     def _by_engine(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
         """Scores by the engine; None where it has none of the same bits, or meets values that the estimator refuses."""
