@@ -54,6 +54,8 @@ def source_of(X: Any, schema: Schema | None = None) -> Source:
     if isinstance(X, Source):
         source = X
     elif sparse.issparse(X):
+        if X.ndim != 2:
+            raise ValueError(_no_table(X, " For one row, use predict_one(x.toarray())." if X.ndim == 1 else ""))
         source = SparseSource(X)
     elif is_frame(X):
         source = FrameSource(X)
@@ -113,11 +115,16 @@ def as_array(X: Any, **checks: Any) -> Any:
             one = " Its rows have different lengths."
         else:
             raise
-        shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
-        raise ValueError(
-            "X must be a table: one row for each thing to classify, one column for each feature. Got "
-            f"{type(X).__name__}{shape}.{one}\n{message}"
-        ) from None
+        raise ValueError(f"{_no_table(X, one)}\n{message}") from None
+
+
+def _no_table(X: Any, hint: str) -> str:
+    """What to say of rows that are no table."""
+    shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
+    return (
+        "X must be a table: one row for each thing to classify, one column for each feature. Got "
+        f"{type(X).__name__}{shape}.{hint}"
+    )
 
 
 # ---- one row ---------------------------------------------------------------------------------------------------------
@@ -127,7 +134,8 @@ def values_of_row(x: Any, n: int) -> NDArray[Any]:
     """Values of a row, by position."""
     must = f"x must be one row of {n} features"
     if sparse.issparse(x):
-        raise ValueError(f"{must}, as an array. Got a sparse matrix of shape {x.shape}: use predict.")
+        hint = "use predict" if x.ndim == 2 else "pass x.toarray()"
+        raise ValueError(f"{must}, as an array. Got a sparse matrix of shape {x.shape}: {hint}.")
     if isinstance(x, str | bytes) or x is None:
         raise TypeError(f"{must}. Got {x!r}.")
     try:
