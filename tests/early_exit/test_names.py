@@ -203,13 +203,7 @@ def test_numbers_as_names_draw_no_warning(recwarn: pytest.WarningsRecorder) -> N
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
 def test_files_of_the_libraries_keep_names(library: str, tmp_path: Path) -> None:
     case = made(library, "blanks" if library == "lightgbm" else "texts", "nothing")
-    path = tmp_path / ("model.txt" if library == "lightgbm" else "model.json")
-    if library == "lightgbm":
-        case.model.booster_.save_model(path)
-    elif library == "xgboost":
-        case.model.save_model(path)
-    else:
-        case.model.save_model(str(path), format="json")
+    path = saved(library, case.model, tmp_path)
     read = read_model(path)
     fast = EarlyExitClassifier(read, risk=0).fit()
     for each in (read, fast):
@@ -312,3 +306,37 @@ def test_equal_names_that_are_written_otherwise_are_others(first: int) -> None:
         else:
             with pytest.raises(ValueError, match=OTHER_COLUMNS):
                 fast.predict(frame)
+
+
+def saved(library: str, model: Any, folder: Path) -> Path:
+    """A file of a model in the format of its library that wald reads."""
+    path = folder / ("model.txt" if library == "lightgbm" else "model.json")
+    if library == "lightgbm":
+        model.booster_.save_model(path)
+    elif library == "xgboost":
+        model.save_model(path)
+    else:
+        model.save_model(str(path), format="json")
+    return path
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_a_file_of_a_library_answers_records(library: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame(VALUES, columns=NAMED["texts"])
+    if library == "lightgbm":  # whose files know the categories of a frame
+        frame["c"] = pd.Categorical(np.where(VALUES[:, 2] > 0, "red", "blue"))
+    read = read_model(saved(library, LIBRARIES[library]().fit(frame, Y), tmp_path))
+    records = frame.iloc[:, ::-1].to_dict("records")
+    for answer in (read.predict, read.predict_proba, read.decision_function):
+        np.testing.assert_array_equal(answer(records), answer(frame))
+    with pytest.raises(ValueError, match=r"X\[1\] lacks 'a'"):
+        read.predict([records[0], {"b": 1.0, "c": records[0]["c"]}])
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_a_booster_answers_records(library: str) -> None:
+    frame = pd.DataFrame(VALUES, columns=NAMED["texts"])
+    model = LIBRARIES[library]().fit(frame, Y)
+    booster = model.booster_ if library == "lightgbm" else model.get_booster()
+    own = EarlyExitClassifier(booster, risk=0).fit().estimator_
+    np.testing.assert_array_equal(own.predict(frame.iloc[:, ::-1].to_dict("records")), own.predict(frame))

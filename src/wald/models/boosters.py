@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from ..sources import Schema, source_of
+from ..sources import Schema
+from ..sources.given import table_of
 from ..sources.schema import Library
 from .readers.catboost import CATBOOST_MODELS, catboost_json, read_catboost_model, require_numeric
 from .readers.lightgbm import read_lightgbm_text
@@ -143,7 +144,7 @@ class BoosterClassifier(FittedForGood):
         -------
         ndarray of shape (n_rows,)
         """
-        X = source_of(X, Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library)).rows
+        X = table_of(X, Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library))
         require_columns(self, X)
         if self.library == "catboost":
             codes = np.asarray(self.booster.predict(X, prediction_type="Class")).ravel()

@@ -13,8 +13,10 @@ from sklearn.utils.metaestimators import available_if
 
 from ..engine.threads import effective_threads
 from ..outputs import Labels
-from ..sources import Schema, source_of
+from ..sources import Schema
+from ..sources.given import table_of
 from ..sources.schema import Library
+from .categories import CategoryCodes
 from .links import Link, Links, as_they_are
 from .packing import pack
 from .reading import Decompose, Family, Reading
@@ -207,7 +209,7 @@ class TreeClassifier(FittedForGood):
     def _scores(self, X: Any) -> Floats:
         codes = self.reading.steps[0][1] if self.reading.steps else None
         if not hasattr(codes, "feature_names_in_"):  # such codes find columns by name
-            X = source_of(X, self._schema).rows
+            X = table_of(X, self._schema, codes if isinstance(codes, CategoryCodes) else None)
         if codes is not None:
             X = codes.transform(X)
         rows = check_array(

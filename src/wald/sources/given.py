@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from .arrays import ArraySource, RawSource, SparseSource
 from .frames import FrameSource, is_frame
-from .records import RecordSource, named_rows
+from .records import Coding, RecordSource, named_rows
 from .schema import Schema
 from .source import Source
 from .values import number_at, numbers_of
@@ -64,6 +64,18 @@ def source_of(X: Any, schema: Schema | None = None) -> Source:
     else:
         return _of_rows(X, schema)
     return source if schema is None else schema.matched(source)
+
+
+def table_of(X: Any, schema: Schema, coding: Coding | None = None) -> Any:
+    """Rows for a library, with columns in the order of a schema: as they come, but records as an array.
+
+    `coding` has the codes of categories in records.
+    """
+    source = source_of(X, schema)
+    if not isinstance(source, RecordSource):
+        return source.rows
+    source.require(source.names, source.names)
+    return source.numbers(True, coding)
 
 
 def _of_rows(X: Any, schema: Schema | None) -> Source:
