@@ -302,3 +302,17 @@ def test_the_command_line_reads_library_files(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(TEXTS["model.txt"][:200])
     assert "LightGBM" in refusal("fit", tmp_path / "bad.txt", tmp_path / "rows.csv", "-o", tmp_path / "g.wald")
     assert "LightGBM" in refusal("predict", tmp_path / "bad.txt", tmp_path / "rows.csv", "-o", tmp_path / "o.csv")
+
+
+@pytest.mark.parametrize("objective", ["binary:logistic", "multi:softprob", "multi:softmax"])
+def test_probabilities_of_an_xgboost_classifier_outlive_a_file(objective: str, tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, y, others = random_data(np.random.default_rng(0), XGBOOST[objective])
+    model = xgboost.XGBClassifier(n_estimators=12, objective=objective, n_jobs=1).fit(X, y)
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(others)
+    wald.save(fast, tmp_path / "model.wald")
+    again, own = wald.load(tmp_path / "model.wald"), model.predict_proba(others)
+    for each in (fast.predict_proba(others), again.predict_proba(others), again.estimator_.predict_proba(others)):
+        assert each.dtype == own.dtype
+        np.testing.assert_array_equal(each, own)
+    np.testing.assert_array_equal(again.predict(others), model.predict(others))

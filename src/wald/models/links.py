@@ -37,17 +37,18 @@ class Link:
 
     Parameters
     ----------
-    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "none"}
+    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "scipy", "none"}
         ``"sigmoid"``: the probability of class 1 of two. ``"softmax"``: probabilities of all classes. ``"sigmoids"``:
         one probability per class; they need not add up to 1. ``"expit"`` and ``"exp"``: sigmoid and softmax as
-        scikit-learn computes them. ``"none"``: there are no probabilities.
+        scikit-learn computes them. ``"scipy"``: softmax as SciPy computes it of float32 scores, which themselves decide
+        the label. ``"none"``: there are no probabilities.
     slope : float, default=1.0
         Factor of the scores in a sigmoid.
     single : bool, default=False
         Whether the library computes in float32.
     """
 
-    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "none"]
+    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "scipy", "none"]
     slope: float = 1.0
     single: bool = False
 
@@ -67,6 +68,8 @@ class Link:
             return expit_pairs(scores)
         if self.kind == "exp":
             return np.asarray(by_columns(extmath.softmax, scores))
+        if self.kind == "scipy":
+            return softmax_of_float32(scores)
         if self.kind == "softmax":
             return float32_softmax(scores) if self.single else softmax(scores)
         return float32_sigmoids(scores) if self.single else sigmoids(self.slope, scores)
@@ -78,13 +81,13 @@ class Link:
         ----------
         scores : float64 ndarray of shape (n_rows, n_outputs)
         decision : Labels
-            The rule for links without probabilities.
+            The rule where probabilities do not decide.
 
         Returns
         -------
         int32 ndarray of shape (n_rows,)
         """
-        if self.kind == "none":
+        if self.kind in ("scipy", "none"):
             return decision.answers(scores)
         probabilities = self.probabilities(scores)
         codes = probabilities[:, 1] > 0.5 if self.kind in ("sigmoid", "expit") else probabilities.argmax(axis=1)

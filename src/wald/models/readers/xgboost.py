@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from ...outputs import Labels
 from ...steps.categories import NamedCategories
 from ..links import Link, Links, softmax_of_float32
+from ..categories import NamedCategories
+from ..links import Link, Links
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
@@ -174,8 +176,9 @@ def read_xgboost(model: Any, decompose: Decompose) -> Reading:
             "turn into labels."
         )
     reading = read.reading("XGBClassifier", missing)
-    links = Links.of(reading.links.link, softmax_of_float32 if model.objective == "multi:softmax" else None)
-    return replace(reading, links=links, names=())
+    # whose predict_proba computes in Python for this objective
+    link = Link("scipy", single=True) if model.objective == "multi:softmax" else reading.links.link
+    return replace(reading, links=Links.of(link), names=())
 
 
 def _half_in_float32() -> float:
