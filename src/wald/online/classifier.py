@@ -27,7 +27,7 @@ from .degenerate import warn_of_degenerate_boundaries
 from .labels import Labels
 from .parameters import AttentionParameters
 from .problem import Problem
-from .rows import is_positive, learner_rows
+from .rows import learner_rows
 from .stop_error import StopError
 
 _WORD = (1 << 64) - 1
@@ -282,7 +282,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
     ) -> Labels:
         # One against the rest: the rest weighs 1, as in scikit-learn.
         code, rest = self._code(k), class_weights[0] if len(self.problems_) == 1 else 1.0
-        return Labels(is_positive(codes, code), sample_weight, (float(rest), float(class_weights[code])))
+        return Labels(np.equal(codes, code).astype(np.uint8), sample_weight, (float(rest), float(class_weights[code])))
 
     def _train(self, problem: Problem, k: int, rows: _core.Rows, labels: Labels, shuffle: int | None) -> float:
         return float(problem.learner.train(rows, *labels.given, shuffle, *labels.shrinking))

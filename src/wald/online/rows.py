@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
@@ -47,8 +46,3 @@ def _csr(X: Any, dtype: np.dtype[Any], summed: bool) -> _core.Rows:
         X.shape[1],
         ascending=False,
     )
-
-
-def is_positive(y: NDArray[np.intp], code: int) -> NDArray[np.uint8]:
-    """Return 1 for labels of the class and 0 for others, a byte each."""
-    return np.equal(y, code).astype(np.uint8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,17 +15,16 @@ from .. import _core
 from ..engine.threads import effective_threads
 from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
-from .parser_arcs import GROUPS, ArcScores
 from .parser_learning import PRUNER_EPOCHS, Learning, annotated, treebank_of
 from .parser_session import ParserSession
-from .parser_settings import arcs, check, n_groups, trees
+from .parser_settings import GROUPS, check, n_groups, scored, trees
 
 _TIMED = 300  # sentences that costs are measured on
 _LEAST_COST = 1e-9
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DependencyParser(ArcScores, BaseEstimator):
+class DependencyParser(BaseEstimator):
     """Arc-factored dependency parser.
 
     The score of a tree is the sum of the scores of its arcs; an arc's score is linear in hashed templates over the
@@ -239,7 +238,7 @@ class DependencyParser(ArcScores, BaseEstimator):
         heads, relations, times, self.n_scored_arcs_ = self._model.parse(
             bank.core,
             **trees(self),
-            **arcs(self),
+            **scored(self),
             n_groups=n_groups(self),
             relations=bool(self.labels_),
             n_threads=effective_threads(self.n_jobs),
@@ -305,7 +304,7 @@ class DependencyParser(ArcScores, BaseEstimator):
             self._model,
             bank.core,
             **trees(self),
-            **arcs(self),
+            **scored(self),
             by_head=self.group_by == "head",
             n_threads=effective_threads(self.n_jobs),
         )
@@ -324,6 +323,54 @@ class DependencyParser(ArcScores, BaseEstimator):
         ndarray of float64, shape (n_words,)
         """
         return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
+
+    def arcs(self, sentences: Treebank, index: int) -> NDArray[np.int32]:
+        """Return the arcs of one sentence that all groups score.
+
+        Parameters
+        ----------
+        sentences : Treebank
+            Any sentences.
+        index : int
+            Which of them.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_arcs, 2)
+            Heads (0 is the root) and modifiers, modifier by modifier.
+        """
+        self._ready()
+        heads, modifiers = self._model.arcs(sentences.core, index, **scored(self))
+        return np.stack([heads, modifiers], axis=1)
+
+    def arc_scores(self, sentences: Treebank, index: int, group: str, arcs: ArrayLike) -> NDArray[np.float32]:
+        """Score chosen arcs of one sentence by one group of features.
+
+        Parameters
+        ----------
+        sentences : Treebank
+            Any sentences.
+        index : int
+            Which of them.
+        group : {"tags", "words", "pruner"}
+            An arc's score is the sum of its scores by tags and words. The pruner's, for a parser that has one, are
+            logarithms of odds.
+        arcs : array-like of int, shape (n_arcs, 2)
+            Heads (0 is the root) and modifiers.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_arcs,)
+        """
+        self._ready()
+        known = (*GROUPS, "pruner") if self._model.prunes else GROUPS
+        if group not in known:
+            raise ValueError(f"group must be one of {known}. Got {group!r} instead.")
+        pairs = np.asarray(arcs, dtype=np.int32)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(f"arcs must have shape (n_arcs, 2). Got {pairs.shape} instead.")
+        heads, modifiers = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        return self._model.arc_scores(sentences.core, index, known.index(group), heads, modifiers)
 
     # ---- inside -------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from ..stopping.core.validation import require_between, require_integer, require_option, require_positive
 
+#: Names of the groups, the cheap one first.
+GROUPS = ("tags", "words")
 _FILTERS = {"slack": (True, 1.5, 2.0), "exact": (True, 1.0, 0.0), None: (False, 1.0, 0.0)}
 _NO_PRUNER = -1.0
 
@@ -47,6 +49,6 @@ def lengths(parser: Any) -> dict[str, Any]:
     return dict(zip(("filter", "factor", "extra"), _FILTERS[parser.length_filter], strict=True))
 
 
-def arcs(parser: Any) -> dict[str, Any]:
+def scored(parser: Any) -> dict[str, Any]:
     """Return which arcs the groups score."""
     return lengths(parser) | {"margin": _NO_PRUNER if parser.arc_margin is None else float(parser.arc_margin)}

@@ -120,17 +120,12 @@ def _require_numbers(kind: str, source: Source, schema: RowSchema) -> None:
 
 def _joined(rows: list[Any]) -> Any:
     """Arrays or data frames, one below the other."""
+    import narwhals.stable.v2 as nw
     import numpy as np
 
     if isinstance(rows[0], np.ndarray):
         return np.concatenate(rows)
-    if find_spec("pandas") is not None:
-        import pandas
-
-        return pandas.concat(rows, ignore_index=True)
-    import polars
-
-    return polars.concat(rows)
+    return nw.maybe_reset_index(nw.concat([nw.from_native(part) for part in rows])).to_native()
 
 
 def _named(rows: Any, schema: RowSchema) -> Any:

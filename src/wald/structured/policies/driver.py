@@ -138,7 +138,8 @@ def rounds(
         done += 1
         priority = policy.priority(session, state, active)
         if max_parts is not None:
-            priority = np.where(_long(ends, max_parts)[:, None], np.inf, priority)
+            long = (np.diff(ends) > max_parts)[owner(ends)]
+            priority = np.where(long[:, None], np.inf, priority)
         lacks = ~state[parts]
         pace = 1.0 if done == policy.n_rounds else policy.pace
         chosen = choose(priority, lacks, ends, threshold, pace)
@@ -164,11 +165,6 @@ def rounds(
             return
         parts, ends = parts_of(offsets, touched)
         active = touched[_core.any_of_each(~state[parts], ends)]
-
-
-def _long(ends: Ends, max_parts: int) -> NDArray[np.bool_]:
-    """Mask of the parts of examples with more than `max_parts` parts."""
-    return np.asarray((np.diff(ends) > max_parts)[owner(ends)])
 
 
 class _Clock:
