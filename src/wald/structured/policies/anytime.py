@@ -19,7 +19,7 @@ from .driver import Allowance, answers_of, cost_of, rounds
 from .evidence import Rows, for_group, rows_of, scores_by_group
 from .linear import LinearScore, Scaling
 from .segments import parts_of, ranks
-from .targets import Objective, successors
+from .targets import Objective, changes
 
 #: Values are sums of prices, so that equal ones may differ by rounding.
 _ROUNDING = 1e-9
@@ -185,7 +185,7 @@ class _Walk:
         self.active = self.active[lacks]
         if not len(self.active):
             return None
-        self._items, values, self._owners = successors(self.objective, self.state, self.active)
+        self._items, values, self._owners = changes(self.objective, self.state, self.active, ~self.state)
         ends = np.searchsorted(self._owners, np.arange(len(self.active) + 1))
         idle = self.objective(self.state, self.active) + self.objective.tradeoff * self.objective.prices.min()
         worth = idle[self._owners] - values

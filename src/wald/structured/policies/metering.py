@@ -24,14 +24,11 @@ class MeteredSession:
     ----------
     inference : float
         Seconds.
-    n_inferences : int
-        Calls.
     """
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.inference = 0.0
-        self.n_inferences = 0
         for name in ("decode", "confidence", "evidence"):
             if hasattr(session, name):
                 setattr(self, name, self._timed(getattr(session, name)))
@@ -48,7 +45,6 @@ class MeteredSession:
             start, before = time.perf_counter(), self.extraction()
             found = method(state) if examples is None else method(state, examples)
             self.inference += time.perf_counter() - start - (self.extraction() - before)
-            self.n_inferences += 1
             return found
 
         return answer

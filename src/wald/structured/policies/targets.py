@@ -89,7 +89,7 @@ def trajectory(objective: Objective, t_max: int | None = None) -> Targets:
         active = everyone[can_win & (counts(np.any(~state, axis=1), offsets) > 0)]
         if not len(active):
             break
-        items, values, owners = successors(objective, state, active)
+        items, values, owners = changes(objective, state, active, ~state)
         first = least(values, owners)
         state[items[0][first], items[1][first]] = True
         np.maximum.at(worst, active[owners], values)
@@ -112,7 +112,7 @@ def parsimonious(objective: Objective, tau: float = 0.0) -> Targets:
     nothing = objective.fold.session.state() & False
     everyone = np.arange(objective.n_examples)
     value = objective(nothing, everyone)
-    items, values, owners = successors(objective, nothing, everyone)
+    items, values, owners = changes(objective, nothing, everyone, ~nothing)
     gains = values < value[owners] - tau
     found = nothing.copy()
     found[items[0][gains], items[1][gains]] = True
@@ -161,7 +161,7 @@ def without_needless(objective: Objective, found: Targets) -> Targets:
     value = objective(state, np.arange(objective.n_examples))
     worst = value + weight
     while len(active):
-        items, values, owners = predecessors(objective, state, active)
+        items, values, owners = changes(objective, state, active, state)
         first = least(values, owners)
         np.maximum.at(worst, active[owners], values)
         better = values[first] < value[active]
@@ -176,41 +176,26 @@ def without_needless(objective: Objective, found: Targets) -> Targets:
 Items = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def successors(
-    objective: Objective, state: State, examples: NDArray[np.int64]
-) -> tuple[Items, NDArray[np.float64], NDArray[np.int64]]:
-    """Values of all single additions to some examples.
-
-    Returns
-    -------
-    items : (parts, groups)
-        The parts and groups to add.
-    values : float64 ndarray of shape (n_items,)
-    owners : int64 ndarray of shape (n_items,)
-        Index, in ``examples``, of the example with this addition.
-    """
-    return _changes(objective, state, examples, ~state)
-
-
-def predecessors(
-    objective: Objective, state: State, examples: NDArray[np.int64]
-) -> tuple[Items, NDArray[np.float64], NDArray[np.int64]]:
-    """Values of all single removals from some examples, in the form of `successors`."""
-    return _changes(objective, state, examples, state)
-
-
 def least(values: NDArray[np.float64], owners: NDArray[np.int64]) -> NDArray[np.int64]:
     """Index of each owner's item with the least value, the first of equal ones."""
     order = np.lexsort((values, owners))  # stable
     return np.asarray(order[np.unique(owners[order], return_index=True)[1]])
 
 
-def _changes(
+def changes(
     objective: Objective, state: State, examples: NDArray[np.int64], which: State
 ) -> tuple[Items, NDArray[np.float64], NDArray[np.int64]]:
-    """Values after each single change.
+    """Values of some examples after each single change: ``which=~state`` adds a group, ``which=state`` removes one.
 
     One call of the objective evaluates the first change to every example, the next one the second change, and so on.
+
+    Returns
+    -------
+    items : (parts, groups)
+        The parts and groups to change.
+    values : float64 ndarray of shape (n_items,)
+    owners : int64 ndarray of shape (n_items,)
+        Index, in ``examples``, of the example with this change.
     """
     parts, ends = parts_of(np.asarray(objective.fold.session.offsets), examples)
     local, groups = np.nonzero(which[parts])
