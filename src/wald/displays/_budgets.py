@@ -15,8 +15,8 @@ from ..stopping.core.validation import require_fraction, require_not_negative, r
 from ..structured.budget import BudgetedPredictor
 from ..structured.costs import given_costs
 from ..structured.policies.base import Policy, check_policy
+from ..structured.policies.crossfit import Fold
 from ..structured.policies.driver import Acquired, Allowance, acquire
-from ..structured.protocol import State
 from ._source import Floats
 
 #: How many settings are measured where no budgets are given.
@@ -56,13 +56,13 @@ class Work:
         self.X, self.against, self.caller = X, against, caller
         self.in_use, self.serving = _serving(predictor, X, caller)
         self.model, self.costs = self.serving.model, self.serving.group_costs_
-        self.session = opened(self.model, X, caller)
-        everything: State = self.session.state()
+        if hasattr(X, "__len__") and len(X) == 0:
+            raise ValueError(f"{caller} needs at least one example. X has none.")
+        self.fold = Fold.open(self.model, X, y)
+        self.session = self.fold.session
         self.n_parts = np.diff(np.asarray(self.session.offsets)).astype(np.int64)
-        self.full_codes = np.array(self.session.decode(everything))
-        self.truth = None if y is None else self.session.codes(y)
-        self.cheap_loss = self._lost(np.array(self.session.decode(everything & False)))
-        self.full_loss = self._lost(self.full_codes)
+        self.cheap_loss = self._lost(np.array(self.session.decode(self.session.state() & False)))
+        self.full_loss = self._lost(self.fold.everything)
 
     def points(self, budgets: ArrayLike | None) -> list[Point]:
         """Points of the curve, the cheapest first."""
@@ -107,12 +107,8 @@ class Work:
         return Point(float(costs[0] + found.state.mean(axis=0) @ costs[1:]), self._lost(found.codes))
 
     def _lost(self, codes: NDArray[np.int32]) -> Floats:
-        if self.truth is None:
-            part = (codes != self.full_codes).astype(np.float64)
-        else:
-            known = self.truth >= 0
-            part = np.ones(len(codes))  # an answer that the model cannot give is a loss
-            part[known] = self.model.loss(self.truth[known], codes[known])
+        unlike = (codes != self.fold.everything).astype(np.float64)
+        part = unlike if self.fold.truth is None else self.fold.loss(codes)
         return np.asarray(np.add.reduceat(part, np.asarray(self.session.offsets)[:-1]), dtype=np.float64)
 
 
@@ -123,13 +119,6 @@ def require_budgeted(predictor: Any, caller: str) -> BudgetedPredictor:
     check_is_fitted(predictor, "threshold_")
     check_policy(predictor.policy, predictor.model)
     return predictor
-
-
-def opened(model: Any, X: Any, caller: str) -> Any:
-    """Open a session of at least one example."""
-    if hasattr(X, "__len__") and len(X) == 0:
-        raise ValueError(f"{caller} needs at least one example. X has none.")
-    return model.open(X)
 
 
 def policy_name(predictor: Any) -> str:
