@@ -285,40 +285,15 @@ inline void add_single(const float* leaves, [[maybe_unused]] int n_leaves, const
 #endif
 }
 
-template <class V>
-inline void add_leaves(const wald::TreesView& trees, const wald::LeafValues<V>& leaves, int first, int last,
-                       const wald::Tile& tile, V* sums) {
+// kSums: number of sums of each output; 0 for what the tables say.
+template <class V, int kSums>
+inline void add_tables(const wald::TreesView& trees, const wald::SumTables<V>& tables, int first, int last,
+                       const wald::Tile& tile, V* const* sums) {
+    const int n_sums = kSums > 0 ? kSums : tables.n_sums;
     each_tree(trees, first, last, tile, [&](int t, const Leaves& found, int row, int rows) {
         const wald::Tree& tree = trees.trees[t];
         const std::int32_t* const outputs = trees.outputs + tree.first_output;
-        const V* const values = leaves.values + tree.first_leaf;
-        V* const to = sums + row;
-        switch (tree.kind) {
-            case wald::LeafKind::single:
-                return add_single(values, tree.n_leaves, found, rows, to + std::int64_t{outputs[0]} * wald::kTileRows);
-            case wald::LeafKind::vector:
-                for (int o = 0; o < tree.n_outputs; ++o) {
-                    V* const sum = to + std::int64_t{outputs[o]} * wald::kTileRows;
-                    for (int i = 0; i < rows; ++i) sum[i] += values[std::int64_t{found[i]} * tree.n_outputs + o];
-                }
-                return;
-            case wald::LeafKind::hot:
-                for (int i = 0; i < rows; ++i) {
-                    const wald::HotLeaf& leaf = leaves.hot[tree.first_leaf + found[i]];
-                    to[std::int64_t{leaf.output} * wald::kTileRows + i] += static_cast<V>(leaf.value);
-                }
-                return;
-        }
-    });
-}
-
-inline void add_tables(const wald::TreesView& trees, const wald::SumTables& tables, int first, int last,
-                       const wald::Tile& tile, float* const* sums) {
-    const int n_sums = tables.n_sums;
-    each_tree(trees, first, last, tile, [&](int t, const Leaves& found, int row, int rows) {
-        const wald::Tree& tree = trees.trees[t];
-        const std::int32_t* const outputs = trees.outputs + tree.first_output;
-        const float* const values =
+        const V* const values =
             (tree.kind == wald::LeafKind::hot ? tables.hot : tables.values) + std::int64_t{tree.first_leaf} * n_sums;
         const auto sum = [&](int output, int s) { return sums[output * n_sums + s] + row; };
         switch (tree.kind) {
@@ -330,7 +305,7 @@ inline void add_tables(const wald::TreesView& trees, const wald::SumTables& tabl
             case wald::LeafKind::vector:
                 for (int o = 0; o < tree.n_outputs; ++o)
                     for (int s = 0; s < n_sums; ++s) {
-                        float* const to = sum(outputs[o], s);
+                        V* const to = sum(outputs[o], s);
                         for (int i = 0; i < rows; ++i)
                             to[i] += values[(std::int64_t{found[i]} * tree.n_outputs + o) * n_sums + s];
                     }
@@ -352,8 +327,10 @@ inline void store_leaves(const wald::TreesView& trees, int first, int last, cons
     });
 }
 
-inline constexpr wald::TreeKernels tree_table{
-    .add = &add_leaves<double>, .add_f32 = &add_leaves<float>, .add_tables = &add_tables, .leaves = &store_leaves};
+inline constexpr wald::TreeKernels tree_table{.add_tables = &add_tables<float, 0>,
+                                              .add = &add_tables<double, 1>,
+                                              .add_f32 = &add_tables<float, 1>,
+                                              .leaves = &store_leaves};
 
 // ---- estimates -----------------------------------------------------------------------------------------------------
 

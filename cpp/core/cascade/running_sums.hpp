@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/cascade/engine.hpp"
+#include "core/trees/leaf_tables.hpp"
 #include "core/trees/tile_reader.hpp"
 
 namespace wald {
@@ -82,14 +83,17 @@ public:
     SummedTrees(const TreesSpec& spec, const RunningSums& sums, std::span<const std::int64_t> trees,
                 std::span<const std::int64_t> ends)
         : sums_(sums.used(trees)), trees_(spec, order_of(sums, trees), ends) {
+        std::vector<std::size_t> first;  // of each tree: the place of its first member in `trees`
         std::size_t j = 0, g = 0;
         for (int t = 0; t < steps().size(); ++t) {
             for (; g < ends.size() && ends[g] <= static_cast<std::int64_t>(j); ++g) ends_.push_back(t);
-            add_tables(sums, t, trees[j]);
+            first.push_back(j);
             j += static_cast<std::size_t>(steps().tree(t).n_outputs);
         }
         ends_.resize(ends.size(), steps().size());
-        values_.resize(values_.size() + kSpare);  // kernels read whole tables
+        tables_ = {steps(), static_cast<int>(sums_.size()), [&](int t, std::int32_t leaf, int o, int s) {
+                       return sums.value(sums_[s], trees[first[t] + o], leaf);
+                   }};
     }
 
     // The running sums to which these trees add something: their sum s is sums()[s] of each output.
@@ -99,36 +103,19 @@ public:
 
     // Adds the leaves of group g to sums[output * n + s][row], n = sums().size(). Whole panels are written.
     void add(int g, const Tile& tile, float* const* sums) const {
-        tree_kernels().add_tables(steps().view(),
-                                  {values_.data(), hot_.data(), hot_outputs_.data(), static_cast<int>(sums_.size())},
-                                  begin(g), ends_[g], tile, sums);
+        tree_kernels().add_tables(steps().view(), tables_.view(), begin(g), ends_[g], tile, sums);
     }
     // The same for one row x[feature], with *sums[output * n + s].
     template <class X>
     void add_row(int g, const X* x, float* const* sums) const {
         const auto n = std::ssize(sums_);
-        trees_.rows(X{}).each(begin(g), ends_[g], x, [&](int t, std::int32_t leaf) {
-            const Tree& tree = steps().tree(t);
-            const std::int32_t* const outputs = steps().view().outputs + tree.first_output;
-            if (tree.kind == LeafKind::single) {
-                const float* const table = values_.data() + tree.first_leaf * n + leaf;
-                for (std::ptrdiff_t s = 0; s < n; ++s) *sums[outputs[0] * n + s] += table[s * tree.n_leaves];
-                return;
-            }
-            if (tree.kind == LeafKind::hot) {
-                const std::int64_t at = tree.first_leaf + leaf;
-                for (std::ptrdiff_t s = 0; s < n; ++s) *sums[hot_outputs_[at] * n + s] += hot_[at * n + s];
-                return;
-            }
-            const std::int64_t at = tree.first_leaf + std::int64_t{leaf} * tree.n_outputs;
-            for (std::int64_t o = 0; o < tree.n_outputs; ++o)
-                for (std::ptrdiff_t s = 0; s < n; ++s) *sums[outputs[o] * n + s] += values_[(at + o) * n + s];
+        trees_.rows(X{}).each(begin(g), ends_[g], x, [&, view = steps().view()](int t, std::int32_t leaf) {
+            tables_.each<0>(view, t, leaf,
+                            [&](int output, std::int64_t s, float value) { *sums[output * n + s] += value; });
         });
     }
 
 private:
-    static constexpr int kSpare = 64;
-
     const StepTrees& steps() const { return trees_.steps(); }
     int begin(int g) const { return g == 0 ? 0 : ends_[g - 1]; }
     static std::vector<std::int64_t> order_of(const RunningSums& sums, std::span<const std::int64_t> trees) {
@@ -137,48 +124,10 @@ private:
         return order;
     }
 
-    // The tables of tree t, whose members are trees j, j + 1, ... of the plan.
-    void add_tables(const RunningSums& sums, int t, std::int64_t j) {
-        const Tree& tree = steps().tree(t);
-        const auto value = [&](std::int32_t number, int output, int sum) {
-            return static_cast<float>(sums.value(sum, j + output, steps().leaf(t, number)));
-        };
-        if (tree.kind == LeafKind::single) {
-            for (const int s : sums_)
-                for (std::int32_t i = 0; i < tree.n_leaves; ++i) values_.push_back(value(i, 0, s));
-            return;
-        }
-        for (std::int32_t i = 0; i < tree.n_leaves; ++i) {
-            if (tree.kind == LeafKind::hot) {
-                const int hot = hot_output(tree, [&](int o, int s) { return value(i, o, s); });
-                hot_outputs_.push_back(steps().view().outputs[tree.first_output + hot]);
-                for (const int s : sums_) hot_.push_back(value(i, hot, s));
-                continue;
-            }
-            for (int o = 0; o < tree.n_outputs; ++o)
-                for (const int s : sums_) values_.push_back(value(i, o, s));
-        }
-    }
-
-    // The only output to which a leaf adds something.
-    template <class Value>
-    int hot_output(const Tree& tree, const Value& value) const {
-        int hot = 0, n = 0;
-        for (int o = 0; o < tree.n_outputs; ++o) {
-            if (std::all_of(sums_.begin(), sums_.end(), [&](int s) { return value(o, s) == 0; })) continue;
-            hot = o;
-            ++n;
-        }
-        if (n > 1)
-            throw std::invalid_argument("there are corrections of leaves that have one value for several outputs");
-        return hot;
-    }
-
     std::vector<int> sums_;
     EvaluatedTrees trees_;
     std::vector<int> ends_;  // of groups, counted in trees of steps()
-    std::vector<float> values_, hot_;
-    std::vector<std::int32_t> hot_outputs_;
+    LeafTables<float> tables_;
 };
 
 }  // namespace wald

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/thread_pool.hpp"
+#include "core/trees/leaf_tables.hpp"
 #include "core/trees/tile_reader.hpp"
 
 namespace wald {
@@ -14,16 +15,11 @@ class TreeEnsemble {
 public:
     explicit TreeEnsemble(const TreesSpec& spec)
         : owned_(spec), reader_(owned_.spec()), trees_(owned_.spec(), all_trees(spec), {}) {
-        for (int t = 0; t < steps().size(); ++t) {
-            const Tree& tree = steps().tree(t);
-            for (std::int32_t i = 0; i < tree.n_leaves; ++i) {
-                if (tree.kind == LeafKind::hot) hot_.push_back(hot_leaf(t, i));
-                else
-                    for (const std::int64_t m : steps().members(t)) values_.push_back(value(t, i, m));
-            }
-        }
-        values_.resize(values_.size() + kSpare);  // kernels read whole tables
-        if (spec.f32_sums) values_f32_.assign(values_.begin(), values_.end());
+        const auto value = [&](int t, std::int32_t leaf, int o, int) {
+            return leaf_value(steps().members(t)[o], leaf);
+        };
+        if (spec.f32_sums) f32_tables_ = {steps(), 1, value};
+        else f64_tables_ = {steps(), 1, value};
     }
 
     const TreesSpec& spec() const { return owned_.spec(); }
@@ -43,19 +39,20 @@ public:
             : trees_(trees), rows_(rows), f64_(trees.reader().compares_f64(rows)), tiles_(trees.tiles(rows)) {}
         std::size_t bytes() const {
             return tiles_.bytes() + 2 * Arena::bytes<double>(std::int64_t{kTileRows} * trees_.n_outputs()) +
-                   Arena::bytes<double>(trees_.n_features());
+                   Arena::bytes<double>(trees_.n_features()) + Arena::bytes<void*>(trees_.n_outputs());
         }
         void take(Arena& arena) {
             tiles_.take(arena);
             sums_ = arena.take<double>(std::int64_t{kTileRows} * trees_.n_outputs());
             scores_ = arena.take<double>(std::int64_t{kTileRows} * trees_.n_outputs());
             x_ = arena.take<double>(trees_.n_features());
+            sum_of_ = arena.take<void*>(trees_.n_outputs());
         }
 
         int n_rows() const { return tiles_.n_rows(); }
         // Scores of rows, [row * n_outputs + output]; NaN for rows with a refused value.
         const double* of(const RowIds& some) {
-            if (some.n >= kFewRows) trees_.full(tiles_, some, sums_, scores_);
+            if (some.n >= kFewRows) trees_.full(tiles_, some, sums_, sum_of_, scores_);
             else
                 for (int i = 0; i < some.n; ++i)
                     trees_.full_row(rows_, some.ids[i], f64_, x_, scores_ + std::int64_t{i} * trees_.n_outputs());
@@ -70,6 +67,7 @@ public:
         bool f64_;
         TileReader tiles_;
         double *sums_ = nullptr, *scores_ = nullptr, *x_ = nullptr;
+        void** sum_of_ = nullptr;  // of each output
     };
 
     // Calls use(first position, number of rows, their full scores).
@@ -118,8 +116,6 @@ public:
     }
 
 private:
-    static constexpr int kSpare = 64;
-
     const StepTrees& steps() const { return trees_.steps(); }
     TileReader tiles(const Rows& rows) const {
         return {reader_, rows, steps().bins().panel_bytes(), steps().any_cut()};
@@ -136,11 +132,11 @@ private:
         }
     }
 
-    void full(TileReader& tiles, const RowIds& some, double* sums, double* scores) const {
+    void full(TileReader& tiles, const RowIds& some, double* sums, void** sum_of, double* scores) const {
         const Tile tile = tiles.read(some, trees_);
         if (spec().f32_sums)
-            add_all<float>(tile, reinterpret_cast<float*>(sums), scores, tree_kernels().add_f32, values_f32_);
-        else add_all<double>(tile, sums, scores, tree_kernels().add, values_);
+            add_all(tile, reinterpret_cast<float*>(sums), sum_of, scores, tree_kernels().add_f32, f32_tables_);
+        else add_all(tile, sums, sum_of, scores, tree_kernels().add, f64_tables_);
         for (int i = 0; i < some.n && tiles.any_refused(); ++i)
             if (tiles.is_refused(i))
                 std::fill_n(scores + i * n_outputs(), n_outputs(), std::numeric_limits<double>::quiet_NaN());
@@ -151,12 +147,15 @@ private:
     }
 
     template <class V, class Add>
-    void add_all(const Tile& tile, V* sums, double* scores, const Add& add, const std::vector<V>& values) const {
+    void add_all(const Tile& tile, V* sums, void** pointers, double* scores, const Add& add,
+                 const LeafTables<V>& tables) const {
         const int K = n_outputs();
-        for (int k = 0; k < K; ++k)
-            std::fill_n(sums + std::int64_t{k} * kTileRows, round_up(tile.n, kPanelRows),
-                        static_cast<V>(spec().base[k]));
-        add(steps().view(), {values.data(), hot_.data()}, 0, steps().size(), tile, sums);
+        V** const sum_of = reinterpret_cast<V**>(pointers);
+        for (int k = 0; k < K; ++k) {
+            sum_of[k] = sums + std::int64_t{k} * kTileRows;
+            std::fill_n(sum_of[k], round_up(tile.n, kPanelRows), static_cast<V>(spec().base[k]));
+        }
+        add(steps().view(), tables.view(), 0, steps().size(), tile, sum_of);
         for (int i = 0; i < tile.n; ++i)
             for (int k = 0; k < K; ++k) scores[i * K + k] = finished(sums[std::int64_t{k} * kTileRows + i], k);
     }
@@ -171,46 +170,27 @@ private:
             std::fill_n(scores, K, std::numeric_limits<double>::quiet_NaN());
             return;
         }
-        if (spec().f32_sums) add_row<float>(x, scores);
-        else add_row<double>(x, scores);
+        if (spec().f32_sums) add_row(x, f32_tables_, scores);
+        else add_row(x, f64_tables_, scores);
         for (int k = 0; k < K; ++k) scores[k] = finished(scores[k], k);
     }
     template <class V, class X>
-    void add_row(const X* x, double* scores) const {
+    void add_row(const X* x, const LeafTables<V>& tables, double* scores) const {
+        const auto each_value = [&](const auto& add) {
+            trees_.rows(X{}).each(0, steps().size(), x, [&, view = steps().view()](int t, std::int32_t leaf) {
+                tables.template each<1>(view, t, leaf, add);
+            });
+        };
         const auto start = [&](int k) { return static_cast<V>(spec().base[k]); };
         if (n_outputs() == 1) {  // a sum in a register
             V sum = start(0);
-            each_value(x, [&](int, double value) { sum += static_cast<V>(value); });
+            each_value([&](int, std::int64_t, V value) { sum += value; });
             scores[0] = static_cast<double>(sum);
             return;
         }
         for (int k = 0; k < n_outputs(); ++k) scores[k] = static_cast<double>(start(k));
-        each_value(x, [&](int k, double value) {
-            scores[k] = static_cast<double>(static_cast<V>(scores[k]) + static_cast<V>(value));
-        });
-    }
-    // Calls add(output, value) for what each tree adds to a row.
-    template <class X, class AddValue>
-    void each_value(const X* x, const AddValue& add) const {
-        trees_.rows(X{}).each(0, steps().size(), x, [&](int t, std::int32_t leaf) {
-            const Tree& tree = steps().tree(t);
-            if (tree.kind == LeafKind::hot) {
-                const HotLeaf& hot = hot_[tree.first_leaf + leaf];
-                add(hot.output, hot.value);
-                return;
-            }
-            const double* const values = values_.data() + tree.first_leaf + std::int64_t{leaf} * tree.n_outputs;
-            for (int o = 0; o < tree.n_outputs; ++o) add(steps().view().outputs[tree.first_output + o], values[o]);
-        });
-    }
-
-    double value(int t, std::int32_t number, std::int64_t member) const {
-        return leaf_value(member, steps().leaf(t, number));
-    }
-    HotLeaf hot_leaf(int t, std::int32_t number) const {
-        for (const std::int64_t m : steps().members(t))
-            if (value(t, number, m) != 0) return {value(t, number, m), spec().output[m]};
-        return {0.0, spec().output[steps().members(t)[0]]};
+        each_value(
+            [&](int k, std::int64_t, V value) { scores[k] = static_cast<double>(static_cast<V>(scores[k]) + value); });
     }
 
     static std::vector<std::int64_t> all_trees(const TreesSpec& spec) {
@@ -223,9 +203,8 @@ private:
     OwnedTrees owned_;
     BinReader reader_;
     EvaluatedTrees trees_;
-    std::vector<double> values_;
-    std::vector<float> values_f32_;
-    std::vector<HotLeaf> hot_;
+    LeafTables<double> f64_tables_;  // or, where the model adds up in float32,
+    LeafTables<float> f32_tables_;
 };
 
 }  // namespace wald

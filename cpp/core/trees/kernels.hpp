@@ -154,7 +154,7 @@ inline constexpr int kMaxStepLeaves = 256;  // a tree with more leaves is cut
 struct Tree {
     std::int32_t first_step, last_step;
     std::int32_t first_exit;               // of a tree that is cut: see TreesView
-    std::int32_t first_leaf, n_leaves;     // place of its leaves' values, see LeafValues
+    std::int32_t first_leaf, n_leaves;     // place of its leaves' values, see SumTables
     std::int32_t first_output, n_outputs;  // in TreesView::outputs
     LeafKind kind;
     bool oblivious;  // its steps are levels: a row's leaf is the sum of `right` over the levels at which it goes right
@@ -175,28 +175,13 @@ struct Walks {
     const void* rows;
 };
 
-// The value of a leaf for one output; for the others, it is 0.
-struct HotLeaf {
-    double value;
-    std::int32_t output;
-};
-
-// Values of leaves. Those of leaf i of a tree stand, by the tree's kind:
-// - single: at values[first_leaf + i];
-// - vector: from values[first_leaf + i * n_outputs] on, one for each output of the tree;
-// - hot: at hot[first_leaf + i].
-template <class V>
-struct LeafValues {
-    const V* values;
-    const HotLeaf* hot;
-};
-
-// What leaves add to running sums, of which each output has n_sums. Leaf i of a tree adds to sum s, by the tree's kind:
+// What leaves add to sums, of which each output has n_sums. Leaf i of a tree adds to sum s, by the tree's kind:
 // - single: values[first_leaf * n_sums + s * n_leaves + i];
 // - vector, for output o of the tree: values[(first_leaf + i * n_outputs + o) * n_sums + s];
 // - hot, for the output hot_outputs[first_leaf + i] only: hot[(first_leaf + i) * n_sums + s].
+template <class V>
 struct SumTables {
-    const float *values, *hot;
+    const V *values, *hot;
     const std::int32_t* hot_outputs;
     int n_sums;
 };
@@ -210,12 +195,11 @@ struct Tile {
 };
 
 struct TreeKernels {
-    // Trees [first, last): adds each row's leaf to sums[output * kTileRows + row], tree by tree, in double or in float
-    // precision.
-    void (*add)(const TreesView&, const LeafValues<double>&, int first, int last, const Tile&, double* sums);
-    void (*add_f32)(const TreesView&, const LeafValues<float>&, int first, int last, const Tile&, float* sums);
-    // Adds each row's leaf to sums[output * n_sums + s][row].
-    void (*add_tables)(const TreesView&, const SumTables&, int first, int last, const Tile&, float* const* sums);
+    // Trees [first, last): adds each row's leaf to sums[output * n_sums + s][row], tree by tree.
+    void (*add_tables)(const TreesView&, const SumTables<float>&, int first, int last, const Tile&, float* const* sums);
+    // The same where each output has one sum, in double or in float precision.
+    void (*add)(const TreesView&, const SumTables<double>&, int first, int last, const Tile&, double* const* sums);
+    void (*add_f32)(const TreesView&, const SumTables<float>&, int first, int last, const Tile&, float* const* sums);
     // Stores each row's leaf at leaves[(t - first) * kTileRows + row].
     void (*leaves)(const TreesView&, int first, int last, const Tile&, std::int32_t* leaves);
 };
