@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from kinds.parameters import nested
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -70,7 +70,7 @@ def pair(model: Pipeline, X: Any, n_train: int = 2000, **parameters: Any) -> Pai
     """Fit both, on rows after those that trained the pipeline."""
     given = {"risk": 0.02, "cost": "units", "random_state": 0} | parameters
     return Pair(
-        *(EarlyExitClassifier(FrozenEstimator(each), **given).fit(X[n_train:]) for each in (model, in_one_piece(model)))
+        *(EarlyExitClassifier(each, **nested(**given)).fit(X[n_train:]) for each in (model, in_one_piece(model)))
     )
 
 
