@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from wald.stopping import Boundary, StageScores, bridge_boundary
+from wald.stopping import Boundary, StageScores
+from wald.stopping.papers.levels import bridge_boundary
 
 from ._common import Record
 

@@ -18,71 +18,56 @@ Names link to the files that hold them. What is not listed may change without no
 
 #: Heading, module and names; an empty text stands for all names of the module.
 SECTIONS = (
-    (
-        "Early exit",
-        "wald",
-        "EarlyExitClassifier CompiledPlan TreeClassifier Certificate CostModel read_model save load report",
-    ),
-    ("How rows were answered", "wald.early_exit", "Answers Status Trace"),
+    ("Early exit", "wald", "EarlyExitClassifier Planner CompiledPlan CostModel read_model save load report"),
+    ("How rows were answered", "wald.early_exit", "Answers Status"),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),
     ("A web service", "wald.serving", "create_app"),
     ("Clusters", "wald.dask", "predict"),
     ("Clusters, with Ray", "wald.ray", "predict"),
     ("Clusters, with Spark", "wald.spark", "predict"),
-    ("For LightGBM's own early stop", "wald.lightgbm", ""),
-    ("Many files", "wald.jobs", "run Options Report JobError"),
+    ("For LightGBM's own early stop", "wald.lightgbm", "calibrate_margin"),
+    ("Many files", "wald.jobs", "run Options JobError"),
     (
-        "Stopping rules, for `rule=`",
+        "Stopping rules, for `Planner(rule=...)`",
         "wald.stopping",
         "Ladder Lossless Budget ConstantBoundary CurvedBoundary OptimalBoundary Qwyc ErrorSpending LikelihoodRatio "
         "Margin VoteBoundary",
     ),
-    (
-        "Rules of your own",
-        "wald.stopping",
-        "Rule Needs Walk Moments Boundary StageScores check_rule check_stopping_rule",
-    ),
-    (
-        "Certificates",
-        "wald.stopping",
-        "Certificate Stratum certify q_grid measure rows_needed one_row_per_group certify_family certify_by_halt_time "
-        "HaltTimeCertificate calibrate Calibration",
-    ),
-    (
-        "Bounds and p-values",
-        "wald.stopping",
-        "p_value hoeffding_p_value bentkus_p_value hoeffding_bentkus_p_value betting_p_value betting_upper_bound "
-        "betting_log_capital",
-    ),
-    (
-        "Formulas of the papers",
-        "wald.stopping",
-        "bridge_boundary simple_bridge_boundary reflection_boundary joint_boundary conditional_boundary "
-        "curved_boundary discrete_boundary crossing_probability joint_crossing_probability "
-        "conditional_crossing_probability DegenerateBoundaryWarning OptimisticBoundaryWarning",
-    ),
+    ("Rules of your own", "wald.stopping", "Rule Needs Walk Boundary StageScores check_stopping_rule"),
+    ("Certificates", "wald.stopping", "Certificate certify q_grid measure rows_needed calibrate"),
     ("Attentive learning", "wald.online", ""),
     (
         "Structured models and budgets",
         "wald.structured",
-        "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup HOG Treebank examples_needed ExtractionError",
+        "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup Treebank ExtractionError",
     ),
     ("Policies", "wald.structured.policies", ""),
-    (
-        "Families of models",
-        "wald.models",
-        "Terms Surrogates Units Family Reading check_terms check_units register families decompose AdditiveModel",
-    ),
-    ("Rows of your own", "wald.sources", "Source Block Conversion Schema check_source source_of"),
+    ("Families of models of your own", "wald.models", "Terms Family Reading register check_terms check_units"),
+    ("Rows of your own", "wald.sources", "Source check_source"),
     ("Steps before a model", "wald.steps", "Step check_step"),
-    ("What is asked of a model", "wald.outputs", "Output Labels check_output"),
+    ("What is asked of a model", "wald.outputs", "Output check_output"),
     ("Pictures", "wald.displays", ""),
-    ("Data", "wald.datasets", ""),
-    ("Files", "wald.persistence", "FileFormatError SavedModel"),
-    ("What a fitted classifier holds", "wald.plan", "Plan"),
+    (
+        "Data",
+        "wald.datasets",
+        "fetch_20newsgroups_binary fetch_flights fetch_mnist fetch_ocr fetch_treebank",
+    ),
+    ("Files", "wald.persistence", "FileFormatError"),
 )
 #: Modules whose names must all be listed; other modules list only the names for users.
-PARTLY = {"wald.early_exit", "wald.models", "wald.persistence", "wald.plan", "wald.sources", "wald.steps"}
+PARTLY = {
+    "wald",
+    "wald.datasets",
+    "wald.early_exit",
+    "wald.jobs",
+    "wald.lightgbm",
+    "wald.models",
+    "wald.outputs",
+    "wald.persistence",
+    "wald.sources",
+    "wald.steps",
+    "wald.structured",
+}
 COMPLETE = {module for _, module, _ in SECTIONS} - PARTLY
 
 

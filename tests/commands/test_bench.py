@@ -11,7 +11,8 @@ from commands.running import done, refusal, said
 
 import wald
 from wald.commands.bench import broken_promise
-from wald.stopping import Certificate, Stratum
+from wald.stopping import Certificate
+from wald.stopping.core.certificate import Stratum
 from wald.utils.alternating import median_seconds
 
 QUICK = ("--repeats", 7)

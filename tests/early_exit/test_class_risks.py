@@ -15,7 +15,8 @@ from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier, Planner
 from wald.early_exit.certification import rare_classes
-from wald.stopping import Certificate, Lossless, StageScores, Stratum
+from wald.stopping import Certificate, Lossless, StageScores
+from wald.stopping.core.certificate import Stratum
 
 
 def rare_rows(n=9000, share=0.01, seed=0):

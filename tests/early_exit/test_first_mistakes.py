@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier
-from wald.stopping import one_row_per_group
+from wald.stopping.core.certifying import one_row_per_group
 
 pd = pytest.importorskip("pandas")
 

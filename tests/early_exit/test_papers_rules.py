@@ -13,13 +13,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier, Planner
-from wald.stopping import (
-    ConstantBoundary,
-    CurvedBoundary,
-    DegenerateBoundaryWarning,
-    OptimalBoundary,
-    OptimisticBoundaryWarning,
-)
+from wald.stopping import ConstantBoundary, CurvedBoundary, OptimalBoundary
+from wald.stopping.papers.levels import DegenerateBoundaryWarning, OptimisticBoundaryWarning
 
 X, y = make_classification(6000, 20, n_informative=8, n_clusters_per_class=1, class_sep=1.5, random_state=0)
 MODEL = LogisticRegression().fit(X[:800], y[:800])

@@ -16,15 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
-from wald.stopping import (
-    Budget,
-    ConstantBoundary,
-    ErrorSpending,
-    LikelihoodRatio,
-    Margin,
-    OptimisticBoundaryWarning,
-    Qwyc,
-)
+from wald.stopping import Budget, ConstantBoundary, ErrorSpending, LikelihoodRatio, Margin, Qwyc
+from wald.stopping.papers.levels import OptimisticBoundaryWarning
 
 
 def make(classes=2, n=4000):

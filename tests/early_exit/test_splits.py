@@ -8,8 +8,9 @@ from sklearn.frozen import FrozenEstimator
 from wald import EarlyExitClassifier, Planner
 from wald.early_exit import selection
 from wald.plan import CostModel, shares_reached
-from wald.stopping import ConstantBoundary, DegenerateBoundaryWarning, Ladder
+from wald.stopping import ConstantBoundary, Ladder
 from wald.stopping.core.binomial import most_disagreements, shared_confidence
+from wald.stopping.papers.levels import DegenerateBoundaryWarning
 
 
 def allowed(n, splits, risk=0.02):

@@ -77,7 +77,7 @@ def test_stumps_split_at_quantiles():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", [kind for kind in ATTENTION if kind != "budgeted"])
-@pytest.mark.filterwarnings("ignore::wald.stopping.DegenerateBoundaryWarning")
+@pytest.mark.filterwarnings("ignore::wald.stopping.papers.levels.DegenerateBoundaryWarning")
 def test_audits_of_everything_are_the_plain_algorithm(kind, dtype):
     common = {"max_iter": 2, "tol": None, "random_state": 0, "run_length": 4}
     audited = AttentiveBoosting(**ATTENTION[kind], audit_rate=1.0, **common).fit(X.astype(dtype), Y)
@@ -120,7 +120,7 @@ def test_a_skipped_hypothesis_does_not_see_the_row():
 
 @pytest.mark.parametrize("kind", [*ATTENTION, "full"])
 @pytest.mark.parametrize("container", DENSE_AND_CSR)
-@pytest.mark.filterwarnings("ignore::wald.stopping.DegenerateBoundaryWarning")
+@pytest.mark.filterwarnings("ignore::wald.stopping.papers.levels.DegenerateBoundaryWarning")
 def test_a_list_of_stumps_is_the_stumps(kind, container):
     rows, y = container(X[:300]), Y[:300]
     common = EAGER | {"n_thresholds": 1, "max_iter": 1, "tol": None} | ATTENTION.get(kind, {"attention": "full"})

@@ -29,7 +29,7 @@ def chunked(model, rows, y, cuts):
 
 @pytest.mark.parametrize("rows", CONTAINERS.values(), ids=CONTAINERS)
 @pytest.mark.parametrize("kind", ATTENTION)
-@pytest.mark.filterwarnings("ignore::wald.stopping.DegenerateBoundaryWarning")
+@pytest.mark.filterwarnings("ignore::wald.stopping.papers.levels.DegenerateBoundaryWarning")
 def test_chunks_make_no_difference(rows, kind):
     model = AttentiveBoosting(**EAGER | ATTENTION[kind], threshold_rows=300)
     whole = chunked(model, rows, Y, [])

@@ -11,7 +11,7 @@ from online.reference import walk_problem
 from scipy.special import ndtri
 
 from wald.online import AttentiveBoosting, AttentivePassiveAggressive, AttentivePerceptron
-from wald.stopping import DegenerateBoundaryWarning
+from wald.stopping.papers.levels import DegenerateBoundaryWarning
 
 X, Y = walk_problem(np.random.default_rng(3), 1500)
 COMMON = {"max_iter": 2, "tol": None, "random_state": 0}
@@ -42,7 +42,7 @@ def expected(model, positive):
     return "seldom" if model.boundary == "centred" and middle < at else "at once"
 
 
-@pytest.mark.filterwarnings("ignore::wald.stopping.DegenerateBoundaryWarning")
+@pytest.mark.filterwarnings("ignore::wald.stopping.papers.levels.DegenerateBoundaryWarning")
 @pytest.mark.parametrize("boundary", ["centred", "printed", "bridge"])
 @pytest.mark.parametrize(
     "model", [AttentivePerceptron(average=False), AttentivePassiveAggressive(), AttentivePassiveAggressive(C=1e-6)]

@@ -106,7 +106,7 @@ def test_audits_of_everything_are_the_classical_learner(dtype, kind):
         {"attention": "budgeted", "budget": 20},
     ],
 )
-@pytest.mark.filterwarnings("ignore::wald.stopping.DegenerateBoundaryWarning")
+@pytest.mark.filterwarnings("ignore::wald.stopping.papers.levels.DegenerateBoundaryWarning")
 def test_attention_reads_less_and_learns_nearly_as_well(container, attention):
     rows, y = walk_problem(np.random.default_rng(2), 6000, 200)
     full = AttentivePerceptron(attention="full", max_iter=2, tol=None, random_state=0).fit(container(rows), y)

@@ -15,7 +15,8 @@ from wald.codec.reading import Section
 from wald.codec.writing import encode, encode_fields
 from wald.persistence import FileFormatError
 from wald.persistence.parameters import PARAMETERS, RULES
-from wald.stopping import Budget, Certificate, ConstantBoundary, Ladder, Lossless, Rule, Stratum
+from wald.stopping import Budget, Certificate, ConstantBoundary, Ladder, Lossless, Rule
+from wald.stopping.core.certificate import Stratum
 
 
 @dataclasses.dataclass

@@ -13,7 +13,7 @@ from reproduce._walks import (
     simulate_costs,
     simulate_errors,
 )
-from wald.stopping import bridge_boundary
+from wald.stopping.papers.levels import bridge_boundary
 
 
 def test_walks_that_end_on_the_threshold_are_bridges():

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wald.stopping import betting_log_capital, betting_p_value, betting_upper_bound, hoeffding_bentkus_p_value
+from wald.stopping.core.betting import betting_log_capital, betting_p_value, betting_upper_bound
+from wald.stopping.core.p_values import hoeffding_bentkus_p_value
 
 FUNCTIONS = [betting_log_capital, betting_p_value]
 

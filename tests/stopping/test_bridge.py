@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wald.stopping import bridge_boundary, crossing_probability
+from wald.stopping.papers.brownian import crossing_probability
+from wald.stopping.papers.levels import bridge_boundary
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,13 @@ import pytest
 from scipy import integrate, special, stats
 from stopping.walks import make_walks, walk_of
 
-from wald.stopping import (
-    bridge_boundary,
-    conditional_boundary,
+from wald.stopping.papers.brownian import (
     conditional_crossing_probability,
     crossing_probability,
     discrete_boundary,
     joint_crossing_probability,
-    reflection_boundary,
 )
+from wald.stopping.papers.levels import bridge_boundary, conditional_boundary, reflection_boundary
 
 
 @pytest.mark.parametrize("bridge_sigma", [0.6, 1.5, 2.5])

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from wald.stopping import Boundary, StageScores, calibrate, one_row_per_group
+from wald.stopping import Boundary, StageScores, calibrate
 from wald.stopping.core.calibration import METHODS, allowed_mistakes, crossings
+from wald.stopping.core.certifying import one_row_per_group
 
 SD = np.array([1.0, 0.5, 0.25])
 LADDER = Boundary.symmetric(0.1, SD)

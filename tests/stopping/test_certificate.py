@@ -9,7 +9,8 @@ import pickle
 import numpy as np
 import pytest
 
-from wald.stopping import Boundary, Certificate, Stratum, rows_needed
+from wald.stopping import Boundary, Certificate, rows_needed
+from wald.stopping.core.certificate import Stratum
 
 
 def certified(k=6, n=12_000, risk=0.001, name="rows", **changes):

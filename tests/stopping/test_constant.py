@@ -10,12 +10,11 @@ import pytest
 from scipy import special
 from stopping.walks import make_walks, walk_of
 
-from wald.stopping import (
-    ConstantBoundary,
+from wald.stopping import ConstantBoundary, check_stopping_rule
+from wald.stopping.papers.levels import (
     DegenerateBoundaryWarning,
     OptimisticBoundaryWarning,
     bridge_boundary,
-    check_stopping_rule,
     conditional_boundary,
     joint_boundary,
     reflection_boundary,

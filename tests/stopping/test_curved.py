@@ -9,7 +9,8 @@ import pytest
 from scipy import special
 from stopping.walks import make_walks, walk_of
 
-from wald.stopping import CurvedBoundary, DegenerateBoundaryWarning, curved_boundary
+from wald.stopping import CurvedBoundary
+from wald.stopping.papers.levels import DegenerateBoundaryWarning, curved_boundary
 from wald.stopping.rules.checks import example_walk
 
 WALK = walk_of(make_walks(4000, 40, drift=0.8, random_state=0), theta=0.3, intercept=0.1)

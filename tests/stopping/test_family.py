@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wald.stopping import Boundary, StageScores, certify, certify_family, q_grid
+from wald.stopping import Boundary, StageScores, certify, q_grid
+from wald.stopping.core.family import certify_family
 
 FAMILY = [Boundary.symmetric(0.0, [scale, 0.5 * scale]) for scale in (3.0, 1.5, 0.8, 0.1)]
 

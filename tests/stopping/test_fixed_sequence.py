@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wald.stopping import Boundary, StageScores, certify, measure, one_row_per_group, q_grid
+from wald.stopping import Boundary, StageScores, certify, measure, q_grid
 from wald.stopping.core.binomial import upper_bound
-from wald.stopping.core.certifying import counts_along
+from wald.stopping.core.certifying import counts_along, one_row_per_group
 from wald.stopping.core.risks import Line
 
 SD = np.array([1.0, 0.5, 0.25])

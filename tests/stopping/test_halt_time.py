@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wald.stopping import Boundary, StageScores, certify, certify_by_halt_time, q_grid
+from wald.stopping import Boundary, StageScores, certify, q_grid
 from wald.stopping.core.binomial import p_value
+from wald.stopping.papers.halt_time import certify_by_halt_time
 
 SD = np.array([0.5, 0.3, 0.15])
 LADDER = Boundary.symmetric(0.0, SD)

@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from wald.stopping import (
+from wald.stopping.papers.brownian import conditional_crossing_probability, joint_crossing_probability
+from wald.stopping.papers.levels import (
     DegenerateBoundaryWarning,
     bridge_boundary,
     conditional_boundary,
-    conditional_crossing_probability,
     curved_boundary,
     joint_boundary,
-    joint_crossing_probability,
+    joint_level,
     reflection_boundary,
+    reflection_level,
     simple_bridge_boundary,
 )
-from wald.stopping.papers.levels import joint_level, reflection_level
 
 
 @pytest.mark.parametrize(

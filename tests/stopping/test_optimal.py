@@ -7,14 +7,9 @@ import pytest
 from scipy import special
 from stopping.walks import errors_of, make_walks, walk_of
 
-from wald.stopping import (
-    ConstantBoundary,
-    CurvedBoundary,
-    DegenerateBoundaryWarning,
-    OptimalBoundary,
-    check_stopping_rule,
-)
+from wald.stopping import ConstantBoundary, CurvedBoundary, OptimalBoundary, check_stopping_rule
 from wald.stopping.papers.induction import Problem
+from wald.stopping.papers.levels import DegenerateBoundaryWarning
 from wald.stopping.rules.checks import example_walk
 
 

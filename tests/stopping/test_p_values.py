@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wald.stopping import bentkus_p_value, hoeffding_bentkus_p_value, hoeffding_p_value, p_value
+from wald.stopping.core.binomial import p_value
+from wald.stopping.core.p_values import bentkus_p_value, hoeffding_bentkus_p_value, hoeffding_p_value
 
 FUNCTIONS = [hoeffding_p_value, bentkus_p_value, hoeffding_bentkus_p_value]
 

@@ -11,16 +11,9 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 import wald.stopping
-from wald.stopping import (
-    Boundary,
-    Budget,
-    Ladder,
-    Lossless,
-    Needs,
-    check_rule,
-    check_stopping_rule,
-)
+from wald.stopping import Boundary, Budget, Ladder, Lossless, Needs, check_stopping_rule
 from wald.stopping.rules.checks import example_walk
+from wald.stopping.rules.rules import check_rule
 
 RULES = BY_FORMULA + BY_ROWS
 

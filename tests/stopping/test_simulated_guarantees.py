@@ -26,13 +26,13 @@ from wald.stopping import (
     Walk,
     calibrate,
     certify,
-    certify_by_halt_time,
-    certify_family,
-    hoeffding_bentkus_p_value,
     q_grid,
 )
 from wald.stopping.core.calibration import crossings
+from wald.stopping.core.family import certify_family
+from wald.stopping.core.p_values import hoeffding_bentkus_p_value
 from wald.stopping.papers import halt_time
+from wald.stopping.papers.halt_time import certify_by_halt_time
 
 pytestmark = pytest.mark.long
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from wald.stopping import betting_p_value
+from wald.stopping.core.betting import betting_p_value
 from wald.structured import examples_needed
 from wald.structured.certificate import StructureCertificate, certify_structures
 from wald.structured.gaps import example_gaps

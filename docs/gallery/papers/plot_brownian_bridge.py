@@ -9,7 +9,7 @@ threshold, a share ``delta`` reaches the level that its formula gives.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from wald.stopping import bridge_boundary
+from wald.stopping.papers.levels import bridge_boundary
 
 rng = np.random.default_rng(0)
 n_walks, n_steps = 4000, 1000

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator
 
 from ..plan import CostModel
-from ..stopping import Ladder, Lossless, Needs, Rule, check_rule
+from ..stopping import Ladder, Lossless, Needs, Rule
 from ..stopping.core.boundary import Sides
+from ..stopping.rules.rules import check_rule
 
 ORDERS = ("greedy", "qwyc", "random", "sorted")
 

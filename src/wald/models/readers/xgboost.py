@@ -14,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
 from ...steps.categories import NamedCategories
-from ..links import Link, Links, softmax_of_float32
-from ..categories import NamedCategories
 from ..links import Link, Links
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder

@@ -76,7 +76,7 @@ def betting_p_value(losses: npt.ArrayLike, risk: float, *, level: float = 0.05) 
     """P-value against "the mean loss is `risk` or more": one over the largest capital of a game against it.
 
     Valid for every `n` and every distribution of the losses, without approximation. For losses of 0 or 1 the exact
-    `wald.stopping.p_value` is smaller; for others, the less they vary the better this one is.
+    `wald.stopping.core.binomial.p_value` is smaller; for others, the less they vary the better this one is.
 
     Parameters
     ----------

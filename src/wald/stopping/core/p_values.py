@@ -90,7 +90,7 @@ def bentkus_p_value(total: float, n: int, risk: float) -> float:
 def hoeffding_bentkus_p_value(total: float, n: int, risk: float) -> float:
     """Return the smaller of the p-values of Hoeffding and of Bentkus, which is one too.
 
-    Parameters are those of `hoeffding_p_value`. For losses of 0 or 1 the exact `wald.stopping.p_value` is smaller.
+    Parameters are those of `hoeffding_p_value`. For losses of 0 or 1 the exact `p_value` is smaller.
 
     References
     ----------

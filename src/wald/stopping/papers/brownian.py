@@ -26,7 +26,7 @@ def crossing_probability(level: float, end: float, sigma: float, start: float = 
 
     Examples
     --------
-    >>> from wald.stopping import bridge_boundary
+    >>> from wald.stopping.papers.levels import bridge_boundary
     >>> round(crossing_probability(bridge_boundary(0.5, 2.0, 0.05), end=0.5, sigma=2.0), 12)
     0.05
     """
