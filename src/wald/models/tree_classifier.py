@@ -16,7 +16,7 @@ from ..outputs import Labels
 from ..sources import Schema
 from ..sources.given import table_of
 from ..sources.schema import Library
-from .categories import CategoryCodes
+from ..steps.categories import CategoryCodes
 from .links import Link, Links, as_they_are
 from .packing import pack
 from .reading import Decompose, Family, Reading
