@@ -103,6 +103,12 @@ def test_every_rule_of_the_library_can_be_saved():
             assert came_back(rule(), PARAMETERS["rule"]) == rule()
 
 
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**60), math.nan, np.float32(math.nan)])
+def test_numbers_that_no_file_holds_are_named(value):
+    with pytest.raises(ValueError, match=r"^alpha cannot be saved: a file holds no NaN and no whole numbers ab"):
+        encode(value, {}, "parameters.alpha")
+
+
 def test_every_field_must_be_there():
     """Also one that has a default, which a later version may change."""
     raw = encode(ConstantBoundary(delta=0.2), {}, "rule")

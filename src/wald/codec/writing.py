@@ -43,6 +43,11 @@ def encode(value: Any, arrays: Arrays, where: str) -> Any:
         return int(value)
     if isinstance(value, Real) and not isinstance(value, Integral) and not math.isnan(value):
         return number(float(value))
+    if isinstance(value, Real):
+        raise ValueError(
+            f"{where.removeprefix('parameters.')} cannot be saved: a file holds no NaN and no whole numbers above "
+            f"2^53. Got {value!r}. Keep this model with pickle or joblib."
+        )
     if isinstance(value, list | tuple):
         return [encode(item, arrays, f"{where}.{i}") for i, item in enumerate(value)]
     if isinstance(value, Mapping):
