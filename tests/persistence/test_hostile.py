@@ -13,6 +13,7 @@ from persistence.forge import PREFIX, put_together, sealed, taken_apart, without
 
 import wald
 from wald.datasets import make_trees
+from wald.outputs import Output
 from wald.persistence import FileFormatError, to_bytes
 from wald.structured import DependencyParser
 
@@ -135,6 +136,7 @@ FIELDS = [
     ("logistic", "model.n_columns", 3, "n_columns fits no coefficients"),
     ("logistic", "model.output.kind", "votes", "'votes' cannot serve 2 classes"),
     ("logistic", "model.output.n_classes", 3, "'sign' cannot serve 3 classes"),
+    ("logistic", "model.output.type", "Fieldless", "model.output.type should be one of .*Labels"),
     ("logistic", "model.output.threshold", True, "threshold should be a number"),
     ("logistic", "model.terms.depth", 0, "depth should be a whole number from 1"),
     ("logistic", "model.terms.fill", True, "array 'model.terms.fill' is missing"),
@@ -237,6 +239,10 @@ def test_risks_of_strata_are_checked(path):
     ):
         stratum["risk"] = risk
         refused(path, put_together(fields, arrays), message)
+
+
+class Fieldless(Output):
+    """An output that no file can hold, and that cannot be made."""
 
 
 @pytest.mark.parametrize(
