@@ -42,6 +42,11 @@ def wrong(**methods):
     return type("Wrong", (Band,), methods)([0.0, 1.0])
 
 
+def half_lost():
+    """A rule of two answers, the wrong one of which loses a half."""
+    return type("HalfLost", (Labels,), {"losses": lambda self, a, b: 0.5 * (a != b)})("sign", 2)
+
+
 @pytest.mark.parametrize(
     ("output", "clause"),
     [
@@ -55,6 +60,7 @@ def wrong(**methods):
         (wrong(settled=lambda self, f, e: (Band.answers(self, f), ~np.isnan(f[:, 0]))), "settled"),
         (wrong(losses=lambda self, a, b: 1.0 + (a != b)), "losses"),
         (wrong(losses=lambda self, a, b: np.ones(len(a))), "lose nothing"),
+        (half_lost(), "losses.*where there is a centre"),
     ],
 )
 def test_a_wrong_output_is_told_what_is_wrong(output, clause):

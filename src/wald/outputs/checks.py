@@ -26,7 +26,7 @@ def check_output(output: Output, scores: ArrayLike | None = None) -> None:
     * Estimates with a clear margin have the answers of full scores; NaN has a margin that is NaN, so that it never
       leaves. Two-sided outputs answer 1 above the centre and 0 below it.
     * A settled answer stands whatever scores lie within the error.
-    * Losses lie from 0 to 1, and equal answers lose nothing.
+    * Losses lie from 0 to 1, and equal answers lose nothing; a two-sided output loses 1 by the other answer.
     * A file gives back the same output.
 
     Parameters
@@ -126,6 +126,8 @@ def _losses(output: Output, scores: Floats) -> Iterator[str]:
         yield "must lie from 0 to 1"
     if losses[early == full].any():
         yield "the same answer must lose nothing"
+    if output.two_sided and (losses != (early != full)).any():
+        yield "must be 1 for the other of two answers, where there is a centre"
 
 
 def _file(output: Output, scores: Floats) -> Iterator[str]:

@@ -138,6 +138,8 @@ class Output(ABC):
     def losses(self, early: Answers, full: Answers) -> Floats:
         """Loss of early answers beside those of full evaluation, from 0 to 1; by default, 1 if they differ.
 
+        Where `centre` is a number, no other losses count.
+
         Parameters
         ----------
         early, full : int32 ndarray of shape (n_rows,)
@@ -158,7 +160,7 @@ class Output(ABC):
     @property
     def has_own_losses(self) -> bool:
         """Whether `losses` says more than whether answers differ."""
-        return type(self).losses is not Output.losses
+        return not self.two_sided and type(self).losses is not Output.losses
 
     def distances(self, scores: ArrayLike) -> NDArray[np.floating]:
         """How far scores lie from another answer, (n_rows,)."""
