@@ -270,7 +270,6 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
             "Columns that dense rows must have: the features, and zeros up to a register's width.")
         .def_prop_ro("n_steps", [](const L& o) { return o.with([](const auto& l) { return l.step; }); })
         .def_prop_ro("n_updates", [](const L& o) { return o.with([](const auto& l) { return l.updates; }); })
-        .def_prop_ro("n_fits", [](const L& o) { return o.with([](const auto& l) { return l.n_fits; }); })
         .def_prop_ro("features_seen", [](const L& o) { return o.with([](const auto& l) { return l.features_seen; }); })
         .def_prop_ro("cost_seen", [](const L& o) { return o.with([](const auto& l) { return l.cost_seen; }); })
         .def_prop_ro(

@@ -159,11 +159,6 @@ struct Pack {
         return p;
     }
     // Lane by lane: this value, or `other` where the condition holds. NaN never satisfies a condition.
-    Pack where_less(T limit, const Pack& other) const {
-        Pack p;
-        for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] < (limit - R{}) ? other.r[i] : r[i];
-        return p;
-    }
     Pack where_greater(T limit, const Pack& other) const {
         Pack p;
         for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] > (limit - R{}) ? other.r[i] : r[i];
