@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -120,7 +121,7 @@ class ErrorSpending:
             case "front":
                 return np.sqrt(s)
             case "pocock":
-                return np.asarray(np.log1p((np.e - 1.0) * s), dtype=np.float64)
+                return np.asarray(np.log1p((math.e - 1.0) * s), dtype=np.float64)
             case "obrien-fleming":
                 if self.delta == 0.0:
                     return np.where(s < 1.0, 0.0, 1.0)
