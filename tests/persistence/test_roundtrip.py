@@ -21,6 +21,7 @@ import wald
 from wald.early_exit.predictor import Predictor
 from wald.persistence import SavedModel
 from wald.sources import source_of
+from wald.steps import Folded
 
 terms_only = pytest.mark.filterwarnings("ignore:The file holds the terms")  # of trees, which files hold exactly
 
@@ -109,9 +110,9 @@ class InFloat64:
 
 def twin(fast):
     """The same classifier with ties decided in float64."""
-    model = dataclasses.replace(
-        fast.compiled_plan_.model, estimator=InFloat64(fast.compiled_plan_.model, fast.plan_), leaf=None, steps=()
-    )
+    own = fast.compiled_plan_.model
+    folded = own.folded and Folded(centres=own.folded.centres)
+    model = dataclasses.replace(own, estimator=InFloat64(own, fast.plan_), leaf=None, folded=folded)
     return Predictor(model, fast.plan_, fast.compiled_plan_.by_proof)
 
 
