@@ -338,5 +338,5 @@ def test_a_booster_answers_records(library: str) -> None:
     frame = pd.DataFrame(VALUES, columns=NAMED["texts"])
     model = LIBRARIES[library]().fit(frame, Y)
     booster = model.booster_ if library == "lightgbm" else model.get_booster()
-    own = EarlyExitClassifier(booster, risk=0).fit().estimator_
+    own = EarlyExitClassifier(booster, risk=0).fit().compiled_plan_.model.estimator
     np.testing.assert_array_equal(own.predict(frame.iloc[:, ::-1].to_dict("records")), own.predict(frame))
