@@ -15,10 +15,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier, Planner
+from wald.datasets import fetch_flights
 from wald.jobs import Options
 from wald.jobs import run as run_job
 
-from .flights import fetch_flights
 from .fresh_process import in_fresh_process
 from .memory import status_bytes
 from .models import LINEAR_TRAIN, RISK, digits, kept

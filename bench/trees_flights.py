@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .flights import fetch_flights
+from wald.datasets import fetch_flights
+
 from .models import kept
 from .report import Figure
 from .settings import Run

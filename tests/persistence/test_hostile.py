@@ -179,15 +179,15 @@ FIELDS = [
     ("rbf", "parameters.risk", 3, "risk must be None or a number"),
     ("rbf", "parameters.n_jobs", 0, "n_jobs must be None or a non-zero integer"),
     ("rbf", "parameters.n_jobs", 1.5, "n_jobs should be a whole number or null"),
-    ("rbf", "parameters.rule", "stairs", "rule must be 'ladder'"),
-    ("rbf", "parameters.order", None, "order should be a text"),
+    ("rbf", "parameters.planner.rule", "stairs", "rule must be 'ladder'"),
+    ("rbf", "parameters.planner.order", None, "order should be a text"),
     ("rbf", "parameters.feature_costs", {"a": 1}, "feature_costs should be an array or a list of pairs or null"),
     ("rbf", "parameters.feature_groups", [["a", [1.5]]], "should be a whole number or a text, and is 1.5"),
-    ("constant", "parameters.rule.delta", 2.0, "delta"),
-    ("constant", "parameters.rule.delta", "0.1", "rule.delta should be a number, and is '0.1'"),
-    ("constant", "parameters.rule", {"type": "ConstantBoundary", "beta": 1}, "rule has no 'kind'"),
-    ("constant", "parameters.rule.type", "Walk", "type should be one of"),
-    ("budget", "parameters.rule.k", "inf", "must be finite and positive"),
+    ("constant", "parameters.planner.rule.delta", 2.0, "delta"),
+    ("constant", "parameters.planner.rule.delta", "0.1", "rule.delta should be a number, and is '0.1'"),
+    ("constant", "parameters.planner.rule", {"type": "ConstantBoundary", "beta": 1}, "rule has no 'kind'"),
+    ("constant", "parameters.planner.rule.type", "Walk", "type should be one of"),
+    ("budget", "parameters.planner.rule.k", "inf", "must be finite and positive"),
 ]
 
 
@@ -210,7 +210,7 @@ def test_a_proof_needs_thresholds_that_nothing_moves(path):
 
 
 CLASS_RISKS = [
-    ("parameters.risk", [[0]], "risk should be a number, null or a list of pairs"),
+    ("parameters.risk", [[0]], "risk should be a number or null or a list of pairs"),
     ("parameters.risk", [["all", 0.05], [0, 2.0]], "must be None or a number at least 0 and below 1"),
     ("parameters.risk", [["all", 0.05], [0, -1]], "number"),
     ("parameters.risk", [["all", 0.05], [9, 0.1]], "none of the classes"),
@@ -371,7 +371,7 @@ ARRAYS = [
         lambda a: a * np.nan,
         "'model.terms.support_vectors.data' holds NaN",
     ),
-    ("own order", "parameters.order", lambda a: a * 0.5, "'parameters.order' should be"),
+    ("own order", "parameters.planner.order", lambda a: a * 0.5, "'parameters.planner.order' should be"),
     ("feature costs", "parameters.feature_costs", lambda a: a * np.nan, "holds NaN"),
 ]
 

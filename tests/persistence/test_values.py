@@ -14,7 +14,7 @@ from wald.codec.header import MOST_BYTES, number, parse, render
 from wald.codec.reading import Section
 from wald.codec.writing import encode, encode_fields
 from wald.persistence import FileFormatError
-from wald.persistence.parameters import PARAMETERS, RULES
+from wald.persistence.parameters import PLANNER, RULES
 from wald.stopping import Budget, Certificate, ConstantBoundary, Ladder, Lossless, Rule
 from wald.stopping.core.certificate import Stratum
 
@@ -100,7 +100,7 @@ def test_every_rule_of_the_library_can_be_saved():
     for rule in rules:
         fields = [field for field in dataclasses.fields(rule) if field.init]
         if all(f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING for f in fields):
-            assert came_back(rule(), PARAMETERS["rule"]) == rule()
+            assert came_back(rule(), PLANNER["rule"]) == rule()
 
 
 @pytest.mark.parametrize("value", [2**53 + 1, -(2**60), math.nan, np.float32(math.nan)])
@@ -112,7 +112,7 @@ def test_numbers_that_no_file_holds_are_named(value):
 def test_every_field_must_be_there():
     """Also one that has a default, which a later version may change."""
     raw = encode(ConstantBoundary(delta=0.2), {}, "rule")
-    hint = PARAMETERS["rule"]
+    hint = PLANNER["rule"]
     assert Section({"rule": raw}, "header").get("rule", hint) == ConstantBoundary(delta=0.2)
     for name in raw.keys() - {"type"}:
         fields = {other: value for other, value in raw.items() if other != name}

@@ -281,7 +281,7 @@ def test_fit_without_rows_of_other_estimators() -> None:
     with pytest.raises(ValueError, match="fit needs rows X"):
         wald.EarlyExitClassifier(FrozenEstimator(linear), risk=0).fit()
     with pytest.raises(ValueError, match="needs rows to train LogisticRegression"):
-        wald.EarlyExitClassifier(linear, risk=0).fit()
+        wald.EarlyExitClassifier(LogisticRegression(), risk=0).fit()
 
 
 def test_the_command_line_reads_library_files(tmp_path: Path) -> None:

@@ -61,15 +61,15 @@ def fitted_estimator(
     everything = np.arange(n)
     estimator = wrapper.estimator
     ready = fitted_for_good(estimator)
-    as_it_is = y is None and is_fitted(estimator)
-    if ready is not None or isinstance(estimator, FrozenEstimator) or as_it_is:
+    frozen = ready is not None or isinstance(estimator, FrozenEstimator)
+    if frozen or (y is None and is_fitted(estimator)):
         if params:
             raise ValueError(
                 f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
             )
         if y is not None and RawSource(y).n_rows != n:
             raise ValueError(f"y must have one label for each of the {n} rows of X. Got {RawSource(y).n_rows}.")
-        inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator if ready is None else ready
+        inner = ready or (estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator)
         check_is_fitted(inner)
         return inner, everything
     if y is None:

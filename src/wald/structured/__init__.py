@@ -6,6 +6,9 @@ What only models and policies of one's own need is in `wald.structured.protocol`
 from .budget import BudgetedPredictor
 from .chain import ChainClassifier
 from .conll import Treebank
+from .conll import from_words as from_words
+from .conll import read_conll as read_conll
+from .conll import write_conll as write_conll
 from .features import ExtractionError
 from .groups import FeatureGroup
 from .images import HOG

@@ -355,3 +355,7 @@ def _fields(word: Any, where: str) -> list[str]:
             wanted = "an integer or None" if name == "head" else "a string" if name == "form" else "a string or None"
             raise TypeError(f"the {name} of {where} must be {wanted}. Got {field!r}.")
     return fields if len(fields) == 5 else [*fields, "_", "_"]
+
+
+#: The methods as functions.
+read_conll, write_conll, from_words = Treebank.read, Treebank.write, Treebank.from_words

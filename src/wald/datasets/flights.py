@@ -77,7 +77,7 @@ def fetch_flights(
 
     Examples
     --------
-    >>> from bench.flights import fetch_flights
+    >>> from wald.datasets import fetch_flights
     >>> X, y = fetch_flights(return_X_y=True)  # doctest: +SKIP
     >>> X.shape, round(float(y.mean()), 3)  # doctest: +SKIP
     ((327346, 26), 0.237)

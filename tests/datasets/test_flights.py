@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import flights
-from bench.flights import fetch_flights
+from wald.datasets import fetch_flights, flights
 
 FLIGHTS = """\
 year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,tailnum,origin,dest,air_time,distance,hour,minute,time_hour
