@@ -24,7 +24,7 @@ class Qwyc:
 
     The thresholds are fitted to the plan rows, so fresh rows disagree more often than `alpha`: ``risk=None`` measures
     how often, and a ``risk`` scales the thresholds until a promise holds. The greedy order of the same paper is
-    ``order="qwyc"`` of `wald.EarlyExitClassifier`.
+    ``order="qwyc"`` of `wald.Planner`.
 
     Parameters
     ----------
