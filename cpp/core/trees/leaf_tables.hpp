@@ -22,9 +22,10 @@ public:
     }
 
     SumTables<V> view() const { return {values_.data(), hot_.data(), hot_outputs_.data(), n_sums_}; }
-    // Calls add(output, sum, value) for what a leaf of a tree adds to a row.
+    // Calls add(output, sum, value) for what a leaf of a tree adds to a row. A call of its own for each leaf would take
+    // a twentieth of a row's time.
     template <int kSums, class Add>
-    void each(const TreesView& trees, int t, std::int32_t leaf, const Add& add) const {
+    [[gnu::always_inline]] void each(const TreesView& trees, int t, std::int32_t leaf, const Add& add) const {
         const std::int64_t n = kSums > 0 ? kSums : n_sums_;
         const Tree& tree = trees.trees[t];
         const std::int32_t* const outputs = trees.outputs + tree.first_output;
