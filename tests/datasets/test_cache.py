@@ -33,6 +33,7 @@ def test_intact_files(tmp_path: Path, name: str) -> None:
         (gzip.compress(CONTENT + b"x"), "its content is another one"),
         (gzip.compress(CONTENT[::-1]), "its content is another one"),
     ],
+    ids=["empty", "another file", "cut", "damaged", "a byte less", "a byte more", "reversed"],
 )
 def test_other_files_are_refused(tmp_path: Path, raw: bytes, reason: str) -> None:
     path = tmp_path / "some-images.gz"
