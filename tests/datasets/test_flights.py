@@ -127,7 +127,7 @@ def test_the_published_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_address_of_a_registrys_files() -> None:
     """Data come from their publishers or from an installed package."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     host = "python" + "hosted"
     folders = ("src", "tests", "docs", "tools", "bench", "packaging")
     files = [
