@@ -9,10 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 from threadpoolctl import threadpool_limits
 
-from ...early_exit import EarlyExitClassifier
+from ...early_exit import EarlyExitClassifier, Planner
 from ...utils.install import install
 from ...utils.progress import Steps, progress
 from .. import options
@@ -62,15 +61,12 @@ def _exhibit(task: Task, material: Material, threads: int, seed: int, step: Step
     model = clone(task.model)
     step(f"{what}: training")
     model.fit(material.X_train, material.targets(task))
-    fast = EarlyExitClassifier(
-        FrozenEstimator(model),
-        risk=material.risk,
+    planner = Planner(
         cost=task.cost,
         certificate_fraction=material.certificate_fraction,
         n_splits=1,  # material.py assumes one split
-        n_jobs=threads,
-        random_state=seed,
     )
+    fast = EarlyExitClassifier(model, risk=material.risk, planner=planner, n_jobs=threads, random_state=seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no early exit")  # the table says it
         # one digit of ten is rare, and the demo's promise is about all rows
