@@ -204,9 +204,8 @@ def test_workers_do_not_audit(case, tmp_path, by_path):
         assert found["cost"].tolist() == expected[1].tolist()
     for model in (received, receive(shipment)):
         assert not hasattr(model, "monitor_")
-        assert model.audit_rate is None
     assert watched.monitor_.n_rows == 0
-    assert watched.audit_rate == 1.0
+    assert watched.monitor_.audit_rate == 1.0
 
 
 def test_workers_evaluate_in_full_where_the_sender_does(case, tmp_path):

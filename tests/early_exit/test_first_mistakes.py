@@ -29,7 +29,6 @@ def fitted_to_categories() -> Any:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "without y"),
         ({"y": Y[:5]}, "y has 5"),
         ({"y": Y, "groups": [1, 2]}, "groups must have one entry for each of the 400 rows. Got 2."),
     ],
@@ -38,6 +37,13 @@ def test_a_frame_with_texts_is_not_blamed_for_other_mistakes(arguments: dict[str
     with pytest.raises(ValueError, match=message) as caught:
         EarlyExitClassifier(fitted_to_categories(), risk=0.05).fit(FRAME, **arguments)
     assert "must hold numbers" not in str(caught.value)
+
+
+def test_a_fitted_model_is_taken_without_a_frame_around_it() -> None:
+    model = fitted_to_categories()
+    fast = EarlyExitClassifier(model, risk=0.05).fit(FRAME)
+    assert fast.estimator_ is model
+    np.testing.assert_array_equal(fast.predict(FRAME), model.predict(FRAME))
 
 
 def test_nor_where_a_frozen_model_is_not_fitted_or_given_weights() -> None:

@@ -174,7 +174,7 @@ def test_a_certificate_that_calls_lossless_what_is_not(path):
     """The parts of a classifier may have been exchanged."""
     fast = copy.copy(made("rbf")[0])
     fast.risk, made_by = 0, fast.compiled_plan_
-    plan, promise = dataclasses.replace(fast.plan_, q=1.0), dataclasses.replace(made_by.promise, risk=0)
+    plan, promise = dataclasses.replace(fast.plan_, q=1.0), dataclasses.replace(made_by.promise, given_risk=0)
     fast.compiled_plan_ = CompiledPlan(
         made_by.model, plan, Certificate.lossless(), promise, made_by.validation, made_by.reader
     )

@@ -22,6 +22,12 @@ PRIVATE = {
     "wald.structured.gaps.example_gaps",
     "wald.structured.policies.base.Policy",
     "wald.structured.policies.driver.acquire",
+    # what the papers compare with, and their formulas; and the terms of a model
+    "wald.models.decompose",
+    "wald.stopping.papers.levels.bridge_boundary",
+    "wald.structured.HOG",
+    "wald.structured.policies.MyopicPolicy",
+    "wald.structured.policies.UniformPolicy",
     # one example round by round, and the searches behind pseudo-labels
     "wald.structured.policies.driver.rounds",
     "wald.structured.policies.targets.Objective",

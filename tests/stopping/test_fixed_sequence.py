@@ -273,7 +273,7 @@ def test_measuring_takes_no_bound(risk):
         (rows(9), {"risk": {"both": 0.1}}, "risk names 'both', which is none of the classes 0, 1"),
         (rows(9), {"risk": {1: 0.1}}, "says nothing of the rows of class 0"),
         (three_classes(9), {"risk": {"positive": 0.1, "negative": 0}, "classes": range(3)}, "needs two classes, not 3"),
-        (three_classes(9), {"risk": {"each": 0.1, 2: 0}, "classes": range(3)}, "is 0, which needs two classes, not 3"),
+        (three_classes(9), {"risk": {"each": 0.1, 2: 0}, "classes": range(3)}, "by 0, which needs two classes, not 3"),
         (three_classes(9), {"risk": {"each": 0.1}}, "needs classes="),
         (three_classes(9), {"risk": {"all": 0.1, 1: 0.2}}, "needs classes="),
     ],
