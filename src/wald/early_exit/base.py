@@ -26,7 +26,7 @@ from .predictor import Trace
 
 
 class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
-    """The shell of a compiled plan. Its subclasses say what is asked, and fit."""
+    """The methods of an estimator with a compiled plan. A subclass adds ``fit``, and says what is asked of scores."""
 
     classes_: NDArray[Any]
     compiled_plan_: CompiledPlan
@@ -50,8 +50,8 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
             Largest cost of a row, in the unit of the costs. Rows that are still undecided get the label of the last
-            stage within the budget. The certificate does not cover such calls. Rows of values so large that an early
-            estimate overflows are evaluated in full, and their cost is above the budget.
+            stage within the budget. The certificate does not cover such calls. A row with values so large that an early
+            estimate overflows is evaluated in full, even if that costs more than the budget.
         return_cost : bool, default=False
             Whether to return the cost of each row.
         details : bool, default=False
@@ -232,12 +232,12 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         audit_rate : float or None
-            Each row of a call without ``budget`` is also evaluated in full with this probability, and still answered by
-            the plan; ``monitor_`` says what the audits show. 0 watches the stages at which rows leave alone. None
-            watches nothing.
+            Probability with which a row of a call without ``budget`` is audited: the full model labels it, too, and the
+            plan still answers. ``monitor_`` says what the audits show. 0: no row is audited, and only the stages at
+            which rows leave are watched. None: nothing is watched.
         on_broken : {"warn", "full"}, default="warn"
-            What happens once audits refute the promise: a `wald.monitoring.DriftWarning`, and with "full" every row is
-            evaluated in full from then on, until ``monitor_.reset()``.
+            What happens once audits refute the promise: a `wald.monitoring.DriftWarning` is given. With "full", every
+            row is also evaluated in full from then on, until ``monitor_.reset()``.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
     def unwatched(self) -> Self:
         """Give the same plan without its monitor, for rows that are not served.
 
-        Where the promise is broken and rows are evaluated in full, the monitor stays: it counts no more rows.
+        If the promise is broken and every row is evaluated in full, the monitor stays, and counts no more rows.
 
         Returns
         -------
@@ -290,7 +290,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         scores : float64 ndarray of shape (n_rows, T + 1)
-            The estimate at each of the T early stages and the full score; with several outputs, their confidence.
+            The estimate at each of the T early stages and the full score; with several outputs, their margins.
             Where the leaves of trees say how uncertain an estimate is, it is standardized, as in `Trace`.
         stage : int32 ndarray of shape (n_rows,)
             The stage at which the row exits; T stands for full evaluation.

@@ -25,15 +25,16 @@ from .planning import full_codes
 from .request import without_exits
 from .rows import Rows
 
-#: A plan is used if it pays at the thresholds that its certificate allows with this probability, as its validation rows
-#: say.
+#: A plan is kept if it pays at thresholds that its certificate will allow with this probability. The validation rows
+#: give the estimate.
 LIKELY = 0.9
-#: Few validation rows say less of these thresholds. Where a plan may cost more than the model, its cost must lie below
-#: the model's by this number over the root of theirs.
+#: Few validation rows say little of these thresholds. If a plan could cost more than the model, its expected cost is
+#: therefore divided by 1 - FEW_ROWS / sqrt(n), for n validation rows, before it is compared with the model's.
 FEW_ROWS = 1.5
 #: Number of certificate rows that the engine evaluates at a time.
 PIECE_ROWS = 32_768
-#: Warn if a promise about all rows allows more than this share of a rare class to disagree, or `TIMES` the risk.
+#: Warn if a promise about all rows allows more of a rare class to disagree than this share, or than `TIMES` the risk
+#: where that is larger.
 LARGE_PART, TIMES = 0.1, 2.0
 #: Warn if at least so many certificate rows of a rare class disagree, and this share of them.
 FEWEST_LOST, LOST_PART = 5, 0.05
@@ -56,7 +57,7 @@ class Promise:
 
     @classmethod
     def of(cls, given: Parameters, grouped: bool) -> Promise:
-        """Check and read the parameters of an estimator; rows of groups are drawn at random."""
+        """Check and read the parameters of an estimator; where `grouped`, a seed draws one row of each group."""
         seed = int(check_random_state(given.random_state).randint(2**31 - 1)) if grouped else 0
         return cls(checked_rule(given), given.risk, given.confidence, seed, planner_of(given).rule)
 
@@ -106,8 +107,8 @@ def certificate_scores(
 def tried(model: AdditiveModel, plan: Plan, validation: StageScores, size: CertificateSize, promise: Promise) -> Plan:
     """Set the thresholds that the certificate is likely to allow, and decide whether the plan pays.
 
-    The validation rows say which ones these are, before the certificate is walked. A plan that was kept or dropped for
-    what its certificate allows would be kept more often where the certificate is too bold by chance.
+    The validation rows give the estimate, and the certificate is made afterwards. If the certificate itself decided
+    whether a plan is kept, plans whose certificate is too bold by chance would be kept more often.
 
     Returns
     -------
@@ -164,7 +165,7 @@ def certified(
 
 
 def in_full(model: AdditiveModel) -> str:
-    """Who evaluates every row in full, as the reason of a certificate with the risk 0."""
+    """Reason of a certificate with the risk 0 without early exits: who evaluates every row in full."""
     return "every row is evaluated in full" + " by wald's engine" * model.terms.planning.rest.serves_full
 
 
@@ -231,9 +232,10 @@ def _certificate(
 def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None) -> str | None:
     """Warning about rare classes of which a large part may disagree under a promise about all rows; None without any.
 
-    All certificate rows are counted, whatever their group. A class is rare below half of an even share. It is named if
-    `LOST_PART` of its rows disagree, or if the risk, spent on it alone, is more than `LARGE_PART` of it, and the upper
-    bound of its disagreements is so, too (both at least `TIMES` the risk, where the risk itself is large).
+    All certificate rows are counted, whatever their group. A class is rare below half of an even share. It is named in
+    two cases. Either `LOST_PART` of its rows disagree, and at least `FEWEST_LOST`. Or all disagreements that the risk
+    allows would be more than `LARGE_PART` of its rows, and the upper bound of its own rate is more than that, too; if
+    the risk is large, `TIMES` the risk takes the place of `LARGE_PART`.
 
     Parameters
     ----------

@@ -60,21 +60,21 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     Parameters
     ----------
     estimator : estimator
-        A fitted model is taken as it is where ``fit`` gets no ``y``, and so is ``FrozenEstimator(model)`` with ``y``; a
-        ``lightgbm.Booster``, ``xgboost.Booster`` or ``catboost.CatBoost``, and what `wald.read_model` returns, always
-        are. With ``y``, the estimator is cloned and fitted on a stratified half of the rows, and planned and certified
-        on the rest.
+        Without ``y``, ``fit`` takes a fitted model as it is. With ``y``, it trains a clone of the estimator on a
+        stratified half of the rows, and plans and certifies on the rest. It never trains a ``FrozenEstimator(model)``,
+        a ``lightgbm.Booster``, ``xgboost.Booster`` or ``catboost.CatBoost``, or what `wald.read_model` returns.
     risk : float, None or dict from stratum to float, default=0.001
         Bound on the probability that a row's label differs from the wrapped model's. 0: no label may differ, by proof;
         rows without a proof go to the wrapped model itself. None: promise nothing, use the rule as published, and
         report the measured rate. A dict promises several bounds, which hold at once with ``confidence``:
-        ``{"all": 0.001, "fraud": 0.01}`` that of all rows, and P(another label | the full model says fraud) <= 0.01.
-        Strata are class labels, "all", and "each" for each class that is not named; "positive" and "negative" may stand
-        for ``classes_[1]`` and ``classes_[0]`` of two. Without "all", every class needs a bound. Of two classes, one
-        may have the bound 0: rows then leave early as this class only.
+        ``{"all": 0.001, "fraud": 0.01}`` says that P(another label) <= 0.001 over all rows, and that
+        P(another label | the full model says fraud) <= 0.01. Strata are class labels, "all", and "each" for each class
+        that is not named; "positive" and "negative" may stand for ``classes_[1]`` and ``classes_[0]`` of two. Without
+        "all", every class needs a bound. Of two classes, one may have the bound 0: rows then leave early as this class
+        only.
     confidence : float, default=0.95
-        Probability, over independent draws of the certificate rows (of all rows given to ``fit``, where they are split
-        several times), with which the bound holds.
+        Probability with which the bound holds, over independent draws of the certificate rows (of all rows given to
+        ``fit``, if these are split several times).
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
         Positive costs, for linear models and trees. Costs are then reported, and budgets given, in their unit. A row
         pays once for a feature that several trees read, when the first of them is evaluated. Plans of trees minimize
@@ -91,7 +91,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     Attributes
     ----------
     compiled_plan_ : CompiledPlan
-        What answers rows: with labels, costs and stages at once.
+        Answers rows with their labels, costs and stages at once.
     plan_ : Plan
         Order, stages, readouts, thresholds and costs.
     certificate_ : Certificate
@@ -112,8 +112,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     -----
     The promise holds when the rows given to ``fit`` and those to be served are independent draws from one source, and
     when the model was not trained on these rows. If rows depend on each other, as those of one user do, ``groups``
-    makes a promise about a random row of a random group. Columns that a row did not read are not checked;
-    with ``Lossless(low=, high=)``, whose proof rests on them, they are.
+    makes a promise about a random row of a random group. A column is checked only for the rows that read it; with
+    ``Lossless(low=, high=)``, whose proof needs all columns, for all rows.
 
     References
     ----------
@@ -142,10 +142,10 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             With a fitted estimator: unlabelled rows from the distribution that `predict` will serve, without training
-            rows. With ``y``, half of them train the estimator. None: with ``risk=0``, every row is evaluated in full by
-            wald, which needs no rows to plan on; for fitted tree ensembles alone.
+            rows. With ``y``, half of them train the estimator. None, for fitted tree ensembles with ``risk=0``: wald
+            evaluates every row in full, so that there is nothing to plan.
         y : array-like of shape (n_rows,), default=None
-            Labels that train the estimator. A frozen one is not trained, and does not use them.
+            Labels that train the estimator. A `FrozenEstimator` or a booster is not trained, and does not use them.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, such as its user, document or day. Rows of a group stay together in every split, and one
             random row of each is certified. The promise is then about a random row of a random group, if groups are
@@ -161,14 +161,14 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         ------
         ValueError, TypeError
             For parameters out of range, and for unsupported models or rows; the message lists what is supported. Also
-            if wald answers a row otherwise than the wrapped object does, in full: some rows are compared.
+            if full evaluation by wald answers one of the rows that are compared otherwise than the wrapped object does.
 
         Warns
         -----
         UserWarning
             If the rows cannot back the promise, so that everything is evaluated; if rows seem to be training rows; if a
-            large part of a rare class disagrees, or may under a promise about all rows; and if the estimator is
-            fitted already, but another one is trained, since ``y`` is given.
+            large part of a rare class disagrees, or may under a promise about all rows; and if ``y`` is given with an
+            estimator that is fitted already, because a clone is trained instead.
         """
         rule = checked_rule(self)
         planner = planner_of(self)
@@ -274,7 +274,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
     def _install(
         self, compiled: CompiledPlan, estimator: Any, use_of_rows: str = "", source: Source | None = None
     ) -> None:
-        """Compare answers with the model's own, take the plan, and warn if no row may leave."""
+        """Compare some answers with the model's own, set the fitted attributes, and warn if no row may leave."""
         compiled.require_own_answers(source)
         self.estimator_, self.classes_ = estimator, compiled.model.classes
         self.compiled_plan_ = compiled if self._watch is None else compiled.watched(*self._watch)
@@ -312,8 +312,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         Returns
         -------
         ndarray of shape (n_classes,)
-            Of tree ensembles the row of `predict_proba`, bit for bit. Other models answer for this row alone, and their
-            matrix products may round it otherwise than among other rows.
+            For tree ensembles, the row of `predict_proba`, bit for bit. Other models evaluate this row alone, and their
+            matrix products may round differently than for many rows.
 
         Raises
         ------

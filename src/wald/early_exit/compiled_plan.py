@@ -1,4 +1,4 @@
-"""A fitted model with its plan, compiled: rows as they come in; labels, costs and stages out."""
+"""A fitted model with its plan, compiled: it takes rows in any form, and gives labels, costs and stages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ValidationRows:
 class CompiledPlan:
     """A fitted model with its plan, compiled.
 
-    It never changes while it predicts, but for the counts of its monitor, so that threads may share it.
+    Prediction changes nothing but the counts of its monitor, so that threads may share it.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class CompiledPlan:
     monitor : Monitor or None
         Counts the rows that are answered without a budget, after `watched`.
     label_one : callable
-        Label of one row, or label and cost, where the engine reads the row in place and settles it; else None. It asks
-        no monitor.
+        Gives the label of one row, or label and cost, if the engine reads the row in place and settles it; else None.
+        The monitor does not count the row.
     agreement : Agreement or None
         What `require_own_answers` found; None before, and in copies and files.
 
@@ -212,7 +212,7 @@ class CompiledPlan:
         self.require_unchanged()
         row, source = self.reader.row(x)
         with located(source, self.model):
-            if failed is not None and row is x:  # conversion does not change it
+            if failed is not None and row is x:  # it was not converted, so it would fail again
                 raise failed
             if row is not None:
                 return audited_one(self._predictor, self.monitor, row, budget, group, source)
@@ -246,7 +246,7 @@ class CompiledPlan:
     # ---- full scores -----------------------------------------------------------------------------------------------
 
     def in_full(self, method: str, X: Any, n_threads: int = 1) -> NDArray[Any]:
-        """The wrapped estimator's own scores: by the engine where that has the same bits.
+        """The wrapped estimator's own scores. The engine computes them where it gives the same bits.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class CompiledPlan:
             return self._by_estimator(method, source) if found is None else found
 
     def _by_engine(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
-        """Scores by the engine; None where it has none of the same bits, or meets values that the estimator refuses."""
+        """Scores by the engine; None if it would not give the same bits, or if a row has values that it refuses."""
         link = getattr(self.model.links, method, None)
         if link is None:
             return None
@@ -364,7 +364,7 @@ class CompiledPlan:
         return self._with(self.certificate.voided(reason), self.monitor)
 
     def watched(self, audit_rate: float | None, on_broken: str = "warn") -> CompiledPlan:
-        """Give the same plan with a monitor of its own; without one, for no rate."""
+        """Give the same plan with a new monitor, or with none if `audit_rate` is None."""
         self.require_unchanged()
         require_audits(0.0 if audit_rate is None else audit_rate, on_broken)
         monitor = None

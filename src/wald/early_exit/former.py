@@ -35,7 +35,7 @@ def takes_former_names(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def _apply(owner: Any, former: dict[str, Any]) -> None:
-    """Set the parameters that former names stand for; TypeError for a name next to what took its place."""
+    """Set the parameters that former names stand for; raise TypeError if these are given, too."""
     name = type(owner).__name__
     instead = ", ".join(NOW[each].format(each) for each in former)
     warn_caller(f"{name}: {', '.join(former)} became {instead}.", FutureWarning)

@@ -1,8 +1,9 @@
 """Branches of a pipeline that run late: for the rows that are undecided when a stage first reads one of their columns.
 
-Stages read columns of the terms, and branches write them. All branches that the first stages read run for all rows;
-the rows that are still open there are all that further branches ever see. As in jobs that read columns late, open rows
-begin anew with more columns and more stages, and a row's answer is the same at whatever stage it is looked at.
+Branches write the columns that stages read. The branches for the first stages run for all rows. Further branches run
+only for the rows that these stages leave undecided. As in jobs that read columns late, these rows begin again at the
+first stage, with more columns and up to a later stage. That changes no answer, because the estimate of a stage does not
+depend on how often a row has begun.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..steps import Branch, Chain
 
 #: Comparisons of arrays with members of an enumeration are slow.
 PENDING = int(Status.PENDING)
-#: Largest difference between equal columns, in proportion to their largest value.
+#: Columns count as equal if they differ by at most this part of their largest value.
 ALIKE = 1e-5
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -41,14 +42,14 @@ def columns_by_stage(cascade: Cascade, n_stages: int, n_features: int) -> list[N
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """A look at the rows that are open: after which stage, and the branches that run before it.
+    """One round of prediction for the rows that are still undecided.
 
     Attributes
     ----------
     depth : int
-        Number of stages.
+        Number of stages that the rows take.
     new : Branch or None
-        Those that no look before has run.
+        The branches that must run before it and that no earlier round has run, as one; None if there are none.
     """
 
     depth: int
@@ -63,11 +64,11 @@ class LateSteps:
     chain : Chain
     cascade : Cascade
     looks : list of Look
-        At the stages after which further branches run, and at the last stage.
+        One for each stage after which further branches run, and one for the last stage.
     rest : Branch or None
-        What rows that are evaluated in full need besides.
+        The branches that full evaluation needs besides, as one.
     conversion : Conversion
-        Of rows, by the terms.
+        How the terms convert rows.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class LateSteps:
     def of(
         cls, model: AdditiveModel, cascade: Cascade, by_stage: Sequence[NDArray[np.intp]] | None
     ) -> LateSteps | None:
-        """Put the branches of a model before its stages; None if all rows need all branches."""
+        """Find which branches of a model run before which stage; None if all rows need all branches."""
         chain = model.preprocessing
         if by_stage is None or len(by_stage) < 2 or not isinstance(chain, Chain) or not chain.branches:
             return None
@@ -94,7 +95,7 @@ class LateSteps:
         for depth in depths:
             looks.append(Look(depth, _joined(chain, needed[depth - 1] - run)))
             run |= needed[depth - 1]
-        # rows in full need all, also those of no term: the dtype of the table hangs on them, and errors come through
+        # full evaluation runs all branches, also one that no term reads: it can change the table's dtype, or raise
         rest = _joined(chain, set(range(len(chain.branches))) - run)
         late = len(looks) > 1 or rest is not None
         return cls(chain, cascade, looks, rest, model.terms.accepts.conversion) if late else None
@@ -160,7 +161,7 @@ class LateSteps:
         return decided
 
     def _reached(self, n_stages: int, at_end: AtEnd) -> Iterator[tuple[Look, bool]]:
-        """Looks of a call that reaches so many stages, and whether each is the last."""
+        """The rounds of a call that takes at most `n_stages` stages, and whether each is the last."""
         looks = [look for look in self._looks if look.depth < n_stages]
         looks.append(Look(n_stages, self._looks[len(looks)].new))
         if at_end == "full" and self._rest is not None:
@@ -168,7 +169,7 @@ class LateSteps:
         return ((look, i == len(looks)) for i, look in enumerate(looks, 1))
 
     def _beside(self, rows: SomeColumns, branch: Branch, source: Source) -> SomeColumns | None:
-        """The columns so far and those of a branch; None if these are no numbers that can stand beside them."""
+        """Add the columns of a branch to those so far; None if the whole table may have other numbers, or none."""
         begun = branch.begun(source)
         if type(begun) is not np.ndarray or begun.shape != (source.n_rows, branch.width):
             return None
@@ -185,7 +186,7 @@ class LateSteps:
         return SomeColumns(source.n_rows, columns, model_dtype(dtype), rows.names)
 
     def _settles(self, dtype: np.dtype[np.generic]) -> bool:
-        """Whether the first columns have the same values in a table beside columns of any other dtype."""
+        """Whether the first columns keep their values in a table with columns of any other dtype."""
         if self._by_column:
             return np.result_type(dtype, SINGLE) == DOUBLE
         return dtype in (SINGLE, DOUBLE) or (dtype.kind in "biu" and self._integers)

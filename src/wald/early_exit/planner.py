@@ -29,8 +29,8 @@ class Planner(BaseEstimator):
         takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
     cost : {"time", "units"} or CostModel, default="time"
         Cost that the plan minimizes: measured time, or units (or ``feature_costs``). Everything is evaluated if no plan
-        is cheaper at the thresholds that its certificate is likely to allow. With "time", a plan whose estimated time
-        is not below a fifth of the model's is timed there against the model and must be clearly faster.
+        is cheaper at the thresholds that its certificate is likely to allow. With "time", a plan that is estimated to
+        take more than a fifth of the model's time is timed against the model, and kept only if it is clearly faster.
     certificate_fraction : float or "auto", default="auto"
         Share of the rows for the certificate. Three quarters of the others determine order and readouts, and one
         quarter the stages. "auto": 0.6 for linear models, whose weights contribute to the plan, else 0.5.
@@ -38,9 +38,9 @@ class Planner(BaseEstimator):
         Number of times to split the rows, plan and certify, each time at confidence
         ``1 - (1 - confidence) / n_splits``. The plan that costs least (in units, or by a given ``CostModel``) is kept,
         and its promise holds. If a certificate allows hardly any disagreement, the result may depend on a single row;
-        several splits make that less likely, but ``fit`` takes `n_splits` times as long. "auto", for one risk of all
-        rows: the larger of 5 (linear models and trees) and 2 that costs no allowed disagreement; 5 also if even 2
-        would cost the only one; else 1.
+        several splits make that less likely, but ``fit`` takes `n_splits` times as long. "auto", with one risk for all
+        rows: 5 (linear models and trees only), or else 2, if the certificate then allows as many disagreements as with
+        one split. Models that may take 5 also do so if 2 splits would cost the only allowed disagreement. Else 1.
 
     Examples
     --------

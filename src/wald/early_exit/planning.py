@@ -126,7 +126,7 @@ def _priced_by_branches(costs: Costs, request: Request) -> Units | None:
 
 
 def _races(model: AdditiveModel, units: Units, request: Request) -> bool:
-    """Whether classes may leave the race: each has terms of its own, which cost time and nothing else."""
+    """Whether classes may be dropped: each has terms of its own, which cost time and nothing else."""
     decision, terms = model.decision, model.terms
     own = Summed.of(terms) is not None and owners_of(terms) is not None
     apart = own and len(units.members) == terms.n_terms

@@ -1,4 +1,4 @@
-"""A model and its plan, compiled: rows in, codes and a ledger out. It is immutable, so threads may share it."""
+"""The engine and the wrapped model behind a compiled plan: rows in, codes and a ledger out; threads may share it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
 from .rows import check_finite, preprocessed, refuse_half_precision
 
-#: Up to this number of rows the engine evaluates everything, because an estimator's input checks would dominate.
+#: Up to this number of rows the engine does full evaluation, because an estimator's input checks would dominate.
 FEW_ROWS = 128
 
 #: Number of rows that preprocessing transforms at a time.
@@ -37,7 +37,7 @@ class Trace:
     Attributes
     ----------
     scores : ndarray of shape (T + 1,)
-        The estimate at each stage (with several outputs, its confidence), and the full score. Where the leaves of trees
+        The estimate at each stage (with several outputs, its margin), and the full score. Where the leaves of trees
         say how uncertain an estimate is, it is standardized: its distance to the decision's threshold is divided by
         the size of its error relative to the usual one.
     low, high : ndarray of shape (T,)
@@ -48,7 +48,7 @@ class Trace:
         The stage at which the row exited; T stands for full evaluation.
     label : object
     cost : float
-        What the row paid: the cost at its stage, less that of classes that were out of the race.
+        What the row paid: the cost at its stage, less that of the terms of classes that were dropped.
     """
 
     scores: NDArray[np.float64]
@@ -61,7 +61,7 @@ class Trace:
 
 
 class Predictor:
-    """A model and its plan, compiled.
+    """Decides rows by early stages, by full evaluation in the engine, or by the wrapped model.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Predictor:
         return self.model, self.plan, self.by_proof, self._ranges
 
     def __setstate__(self, state: tuple[AdditiveModel, Plan, bool, FeatureRanges | None]) -> None:
-        model, plan, by_proof, ranges = state  # the engine is compiled anew, and never on first use
+        model, plan, by_proof, ranges = state  # the engine is compiled here, not at the first prediction
         self.__init__(model, plan, by_proof, ranges=ranges)  # type: ignore[misc]
 
     # ---- many rows -------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Predictor:
         return self.plan.n_stages, self._at_end
 
     def _decided(self, source: Source, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
-        """Decide raw rows by the engine; branches run late where they can."""
+        """Decide raw rows by the engine; branches of the preprocessing run late where they can."""
 
         def whole(rows: Source) -> Decisions:
             Z = rows if self.model.preprocessing is None else preprocessed(self.model, rows)
@@ -199,7 +199,7 @@ class Predictor:
         return self._packed.scores(rows, self.model.working_precision, 1)
 
     def by_engine(self, rows: Any) -> tuple[Codes, NDArray[np.bool_]]:
-        """Codes of preprocessed rows by the engine alone, in full, and whether it does not leave them to the model."""
+        """Codes of preprocessed rows by full evaluation in the engine alone, and whether it settles each of them."""
         codes, ledger = self._cascade.predict(rows, 0, "full", 1)
         return codes, ledger.settled
 
@@ -242,12 +242,12 @@ class Predictor:
         return self._late.predict(source, n_stages, "pending", n_threads, undecided)
 
     def require_rows_alone(self, source: Source, preprocessed: Source) -> None:
-        """Raise ValueError if branches that run late give rows other columns than beside other rows."""
+        """Raise ValueError if a branch that runs late gives rows other values when it gets fewer of them."""
         if self._late is not None:
             self._late.require_rows_alone(source, preprocessed.array())
 
     def _undo_unsafe_exits(self, source: Source, ledger: Ledger, n_threads: int) -> None:
-        """Undo the exits of rows with a value outside of the ranges, in columns that were read or in others."""
+        """Undo the exits of rows with a value outside of the ranges in any column, whether it was read or not."""
         if self._ranges is None:
             return
         exited = np.flatnonzero(ledger.status == Status.EARLY)
@@ -257,12 +257,12 @@ class Predictor:
             ledger.paid[unsafe] = self.plan.full_cost
 
     def _charge_overflows(self, ledger: Ledger) -> None:
-        """Rows whose estimate overflows at an early stage are evaluated in full, also those with a budget."""
+        """Charge full evaluation to rows whose estimate overflowed at an early stage, with a budget, too."""
         over = np.flatnonzero(ledger.status == Status.NOT_FINITE)
         ledger.stages[over], ledger.paid[over] = self.plan.n_stages, self.plan.full_cost
 
     def _hand_over(self, source: Source, decided: Decisions, n_threads: int) -> None:
-        """Label the rows without a label by the wrapped model; raise if one of them is not finite."""
+        """Label the rows that have no label yet by the full model; raise if one of them is not finite."""
         codes, (_, _, status) = decided
         self._charge_overflows(decided.ledger)
         bad = np.flatnonzero((status == Status.NOT_FINITE) | (status == Status.HANDED_OVER))
@@ -322,4 +322,4 @@ class Predictor:
 
 
 def _nothing(*_: Any) -> None:
-    """Stands for answers to single rows where the engine gives none without further checks."""
+    """Stand for the answer to a single row where the engine gives none without further checks."""

@@ -32,9 +32,9 @@ class Races(NamedTuple):
     limit : float
         The share of the model's time that the plan must stay below, because a busy machine disturbs the times.
     at_once : float
-        A plan below this share in its first race is kept without further ones.
+        A plan below this share in its first timing is kept without further ones.
     more : int
-        Further races of others, of all of which the median counts.
+        Further timings of a plan that is not kept at once; the median of all its timings counts.
     """
 
     limit: float
@@ -42,7 +42,7 @@ class Races(NamedTuple):
     more: int
 
 
-#: Where the full model runs on the same engine, both hang on the machine alike, and races are short.
+#: Where the full model runs on the same engine, a busy machine disturbs both times alike: the limit can be high.
 ON_MODEL, ON_ENGINE = Races(0.6, 0.6, 2), Races(0.9, 0.85, 4)
 #: The engine is timed for so many seconds, because a few runs of a millisecond may all be disturbed.
 ENGINE_SECONDS = 0.02

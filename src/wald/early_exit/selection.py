@@ -200,7 +200,8 @@ def _n_splits(n_splits: int | str, promise: Promise, n_certificate: int, model: 
 def _cost(plan: Plan, rows: StageScores | None, request: Request, n_outputs: int) -> float:
     """Mean cost of the certificate rows by the user's cost model, else in units.
 
-    Measured times are not used, as the choice would not be reproducible. Races and shared columns are not counted.
+    Measured times are not used, because the choice would not be reproducible. What dropped classes and shared columns
+    save is not counted.
     """
     model = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(plan.full_cost)
     if rows is None or plan.evaluate_all:

@@ -88,7 +88,7 @@ class Stages:
         stage is a pass.
     race : float64 ndarray of shape (T,) or None, default=None
         Only with running sums and a class for each output: a class whose estimate lies further than this behind the
-        best one is out of the race. Its trees are not evaluated any more, and it keeps its estimate. None: none is.
+        best one is dropped. Its trees are not evaluated any more, and it keeps its estimate. None: no class is dropped.
     """
 
     least_variance: ClassVar[float] = LEAST_VARIANCE

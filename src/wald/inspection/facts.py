@@ -122,7 +122,7 @@ def expected_cost(plan: Plan, reached: Floats, costs: Floats | None = None) -> f
 
 
 def least_costs(plan: Plan) -> Floats:
-    """The least that a row costs which leaves at each stage: that of the stage at which a class can leave the race."""
+    """The least cost of a row that leaves at each stage: that of the stage at which a class can first be dropped."""
     import numpy as np
 
     costs: Floats = plan.stage_costs.copy()

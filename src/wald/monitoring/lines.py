@@ -1,4 +1,4 @@
-"""One line of a promise: the rows that it covers, its risk, and what their audits say."""
+"""One stratum of a promise: the rows that it covers, its risk, and what their audits say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ State = Literal["holding", "unwatched", "doubtful", "broken"]
 #: From the best to the worst.
 STATES: tuple[State, ...] = ("holding", "unwatched", "doubtful", "broken")
 
-#: Probability that a kept promise is ever called broken, over a stream of any length; the lines share it.
+#: Probability that a kept promise is ever called broken, over a stream of any length; the strata share it.
 BROKEN_LEVEL = 0.02
 #: Aimed-at rate of disagreement where nothing is promised, and smallest one.
 _NO_PROMISE, _SMALLEST = 0.01, 1e-9
@@ -92,7 +92,7 @@ class Line:
         return log_rate_evidence(events, n, self.risk, aimed_at(self.risk))
 
     def merge(self, other: Self) -> None:
-        """Add the counts of another line of the same stratum; the worse state remains."""
+        """Add the counts of the same stratum from elsewhere; the worse state remains."""
         if other.state == "broken" and self.state != "broken":
             self.state, self.refuted_by = other.state, other.refuted_by
         self.add(other.n_audits, other.n_disagreements)

@@ -32,11 +32,11 @@ class DriftWarning(UserWarning):
 class Monitor:
     """Watch the promise of a fitted classifier on the rows that it serves.
 
-    A random share of the rows is audited: the full model labels them, too. The promise has a line for all rows, or for
-    each class that it names, and each line counts the audits of its own rows. All counts may be read at any time,
-    after any number of rows: the probability of a false alarm, over a stream of any length, is at most 2 % for
-    "broken", which the lines share, and 2 % for "doubtful", if served rows are independent draws from the source of
-    the rows of ``fit``.
+    A random share of the rows is audited: the full model labels them, too. The strata of the promise are all rows, or
+    the rows of each class that it names, and the audits of each stratum are counted by themselves. All counts may be
+    read at any time, after any number of rows: the probability of a false alarm, over a stream of any length, is at
+    most 2 % for "broken", which the strata share, and 2 % for "doubtful", if served rows are independent draws from the
+    source of the rows of ``fit``.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class Monitor:
     fingerprint : str, default=""
         What the monitors of one model have in common.
     strata : sequence of (str, int or None, float or None), default=None
-        The lines of the promise: a name, the class that the full model gives the rows (None: all rows), and the bound
-        for these rows. None: one line, for all rows, with ``risk``.
+        The strata of the promise: a name, the class that the full model gives the rows (None: all rows), and the bound
+        for these rows. None: one stratum, all rows, with ``risk``.
     grouped : bool, default=False
         Whether the promise is about a random row of a random group. One row of every group is then counted, and the
         promise is not watched on rows whose group is not known.
@@ -70,12 +70,12 @@ class Monitor:
         Rows of which the monitor cannot tell what they say of the promise: their group is not known, or the class that
         the full model gives them where audits disagree.
     lines : tuple of Line
-        What the audits say of each line of the promise: ``name``, ``risk``, ``state``, ``n_audits``,
+        What the audits say of each stratum of the promise: ``name``, ``risk``, ``state``, ``n_audits``,
         ``n_disagreements`` and ``disagreement``, an interval of the rate.
 
     See Also
     --------
-    wald.EarlyExitClassifier : Its ``audit_rate`` makes a monitor, ``monitor_``.
+    wald.EarlyExitClassifier : Its method ``watched`` gives an estimator with a monitor, ``monitor_``.
 
     Notes
     -----
@@ -153,9 +153,9 @@ class Monitor:
     def state(self) -> State:
         """The worst of what is known; it lasts until `reset`.
 
-        "broken": audits refute a line of the promise. "doubtful": rows leave at other stages than those of ``fit`` did,
-        so that the certificate may not speak of them. "unwatched": neither, but there were rows of which the monitor
-        cannot tell what they say of the promise. "holding": nothing against the promise.
+        "broken": audits refute the promise about a stratum. "doubtful": rows leave at other stages than those of
+        ``fit`` did, so that the certificate may not speak of them. "unwatched": neither, but there were rows of which
+        the monitor cannot tell what they say of the promise. "holding": nothing speaks against the promise.
         """
         unwatched: State = "unwatched" if self.n_unwatched else "holding"
         return worst(self._beside, unwatched, self._of_lines)
@@ -349,7 +349,7 @@ class Monitor:
     def mean_cost(self) -> tuple[float, float]:
         """Interval of the mean cost of a row, which holds at all times together with probability 0.98.
 
-        Rows count with the costs of whole stages: an upper bound where classes can be out of the race.
+        Rows count with the costs of whole stages: an upper bound where classes can be dropped.
         """
         return mean_interval(self.stage_counts.tolist(), self.stage_costs, DOUBTFUL_LEVEL)
 
@@ -360,7 +360,7 @@ class Monitor:
             return self._shares.evidence(self._shares.counts)
 
     def as_dict(self) -> dict[str, Any]:
-        """State, counts and intervals as plain values, as for metrics; ``lines`` has those of each line."""
+        """State, counts and intervals as plain values, as for metrics; ``lines`` has those of each stratum."""
         with self._lock:
             low, high = self.disagreement
             cheap, dear = self.mean_cost

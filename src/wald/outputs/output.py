@@ -20,8 +20,8 @@ _KNOWN: dict[str, type[Output]] = {}
 class Output(ABC):
     """What is asked of a model's scores.
 
-    An output is a subclass in one file. Its answers are numbers from 0 on, each of which stands for one of the model's
-    `classes`. All that plans, certificates, monitors and displays need of it is here. `check_output` checks one.
+    Each output is a subclass, in a file of its own. Its answers are numbers from 0 on, which stand for the model's
+    `classes`. Plans, certificates, monitors and displays use only what this class declares. `check_output` checks one.
 
     Rows leave in one of two ways. Where `centre` is a number, there is one score and two answers: a row leaves with the
     answer 1 if its estimate is above a threshold, and with 0 if it is below another one. Where `centre` is None, a row
@@ -110,7 +110,7 @@ class Output(ABC):
 
     @property
     def centre(self) -> float | None:
-        """Score that parts the two answers, where rows leave on two sides of it."""
+        """Score that separates the two answers; None if rows leave by their margin alone."""
         return None
 
     @property
@@ -138,7 +138,7 @@ class Output(ABC):
     def losses(self, early: Answers, full: Answers) -> Floats:
         """Loss of early answers beside those of full evaluation, from 0 to 1; by default, 1 if they differ.
 
-        Where `centre` is a number, no other losses count.
+        Where `centre` is a number, other losses have no effect.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ from .recipes import reach_the_end, recipes
 
 #: Where rows share cache lines, scales that are errors are divided by this power of the stage's number of terms.
 LATE_BOLDNESS = 0.15
-#: A class is out of the race if it lies this many times further behind the best one than a row must lie ahead to leave
+#: A class is dropped if it lies this many times further behind the best one than a row must lie ahead to leave
 #: on the validation rows.
 RACE = 1.5
 #: Stages inside of passes are left out if the expected time is then below this share; costs and
@@ -85,7 +85,7 @@ def _drafts(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem
 
 
 def _draft(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem) -> _Draft:
-    """A plan with these stages. Its expected cost takes the terms of all classes, whether they race or not."""
+    """A plan with these stages. Its expected cost counts the terms of all classes, also where some can be dropped."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         boundary = _boundary(walk, recipe, evaluation.cost_model, problem)

@@ -116,7 +116,7 @@ class Problem:
     threshold : float
         Binary models answer positive above it.
     races : bool
-        Whether classes that are far behind may be taken out of the race.
+        Whether classes that are far behind may be dropped.
     also_ordered_by : Units or None, default=None
         The same units at other prices: their greedy order gives another candidate.
     """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 #: States of a model's monitor, in the order of their numbers.
 STATES = ("holding", "unwatched", "doubtful", "broken")
-#: What is shown of each line of the promise.
+#: What is shown of each stratum of the promise.
 _LINE_FIGURES = ("risk", "audits", "disagreements", "disagreement_low", "disagreement_high")
 
 

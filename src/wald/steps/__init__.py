@@ -4,12 +4,12 @@ What goes in is a `Source`, rows as a user has them. What comes out is an array,
 rows, whose columns the terms of a model read. A `Step` says which columns of its rows it reads and how many it writes,
 and gives the same values for a row whatever the other rows are. So it can be asked for some rows, and later for others.
 
-* `Chain` runs fitted transformers one after the other. wald does not look into them, but for one place: where the first
-  is a ColumnTransformer, and those after it work column by column, the chain has branches. Each `Branch` writes
-  columns of its own, and is run for the rows and at the stage that need one of them.
+* `Chain` runs fitted transformers one after the other. wald does not look into them, with one exception: if the first
+  is a ColumnTransformer, and the others work column by column, the chain has branches. Each `Branch` writes columns of
+  its own, and is run only for the rows that reach a stage that reads one of them.
 * `Codes` are the codes by which a model's own library replaces categories.
-* `ColumnMap` is affine in each column: scalers and imputers that become part of the terms, so that nothing is run. What
-  the terms include of a pipeline is `Folded`.
+* `ColumnMap` is affine in each column: scalers and imputers that become part of the terms, so that no step is run.
+  `Folded` says what the terms include of a pipeline.
 
 Nothing is known here of terms, stages, thresholds or plans, nor of how a model decides. A step does not know which of
 its columns are worth computing, or when: its callers ask for rows and branches.

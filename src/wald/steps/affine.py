@@ -39,7 +39,8 @@ class Folded:
     transformers : tuple of transformers, default=()
         In their order; empty where they are not at hand, as in a model that was loaded without them.
     centres : bool, default=False
-        Whether one maps zeros to other values, which it does with dense rows only.
+        Whether one of them maps zeros to other values. It does so in dense rows only; sparse rows are then evaluated
+        without the fold.
     """
 
     transformers: tuple[Any, ...] = ()
@@ -105,7 +106,7 @@ class ColumnMap(Step):
 
     @property
     def width(self) -> int:
-        """Number of columns, of which each is mapped alone."""
+        """Number of columns; each is mapped by itself."""
         return len(self.scale)
 
     def transform(self, source: Source) -> NDArray[np.float64]:

@@ -163,7 +163,7 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         return found
 
     def _named(self, position: dict[Any, int]) -> dict[Any, int]:
-        """The categories whose names are certain, of the codes of all."""
+        """Keep the codes of the categories whose names are certain."""
         return position
 
     def _code(self, column: int, position: dict[Any, int], value: Any) -> float:
@@ -257,8 +257,9 @@ class OrderedCategories(CategoryCodes):
 class NamedCategories(CategoryCodes):
     """XGBoost's codes, by column. Categories that training has not seen are refused.
 
-    XGBoost itself refuses them only if they come after all others, and takes them for the next one otherwise. Of names
-    beyond ASCII in pandas it keeps pieces (`_cut_by_characters`), so that only their order says which they are.
+    XGBoost itself refuses an unseen category only if it would come after all others; else it takes it for the next one.
+    If pandas categories have names beyond ASCII, XGBoost keeps pieces of the names (`_cut_by_characters`). Only their
+    order then says which category is which.
 
     Parameters
     ----------
@@ -324,8 +325,8 @@ class NamedCategories(CategoryCodes):
         return codes
 
     def _named(self, position: dict[Any, int]) -> dict[Any, int]:
-        # Before the first name beyond ASCII none is cut. Whether the others are is not known: those of polars and Arrow
-        # are whole, and pieces may look like names.
+        # Names before the first one beyond ASCII are whole. The others may be cut or not: XGBoost keeps those of polars
+        # and Arrow whole, and a piece may look like a name.
         return dict(takewhile(lambda item: not isinstance(item[0], bytes) or item[0].isascii(), position.items()))
 
     def _code(self, column: int, position: dict[Any, int], value: Any) -> float:

@@ -45,10 +45,10 @@ class Chain(Step):
 
     @cached_property
     def branches(self) -> tuple[Branch, ...]:
-        """The branches that write the columns together, side by side; none where they cannot be run apart.
+        """The branches that each write some of the columns; empty if they cannot be run apart.
 
-        There are some where the first transformer is a ColumnTransformer of dense numbers, and those after it are
-        scalers and imputers, each column of which is computed from the same column.
+        A chain has branches if its first transformer is a ColumnTransformer that gives dense numbers, and the others
+        are scalers and imputers, which compute each column from the same column alone.
         """
         front = self.first
         later = [step for _, step in self.steps[1:]]
@@ -72,7 +72,7 @@ class Chain(Step):
 
 
 class Branch(Step):
-    """Some of the transformers in a ColumnTransformer, and what comes after it for the columns that they write.
+    """Some of the transformers in a ColumnTransformer, and the later transformers for the columns that these write.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class EncodedCategories(TransformerMixin, BaseEstimator):
         return coded
 
     def with_categories(self, X: Any) -> Any:
-        """Turn columns that hold missing values only into columns of the model's categories."""
+        """Give columns of text categories the dtype of texts where they hold missing values only."""
         frame = nw.from_native(X, eager_only=True)
         columns = []
         for c, known in zip(self.columns, self.encoding.named_transformers_["encoder"].categories_, strict=True):

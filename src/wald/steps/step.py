@@ -33,12 +33,12 @@ class Step(ABC):
 
     @property
     def reads(self) -> Sequence[int] | None:
-        """Numbers of the columns that it reads, ascending; None for all, or where rows are no tables."""
+        """Numbers of the columns that it reads, ascending; None if it reads all, or if rows are no tables."""
         return None
 
     @property
     def width(self) -> int | None:
-        """Number of columns that it writes; None where that is known only once it has run."""
+        """Number of columns that it writes; None if only `transform` can tell."""
         return None
 
     @abstractmethod
@@ -47,9 +47,9 @@ class Step(ABC):
 
     @property
     def branches(self) -> tuple[Step, ...]:
-        """Steps that write the columns together, side by side; none where it is run as a whole."""
+        """Steps that each write some of the columns and can run apart; empty if it runs as a whole."""
         return ()
 
     def given(self, source: Source) -> Any:
-        """Rows as what the step consists of takes them."""
+        """Rows in the form that the transformers in the step take."""
         return source.rows

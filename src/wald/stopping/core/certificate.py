@@ -43,7 +43,7 @@ class Stratum:
     p_value : float or None
         Where losses lie between 0 and 1: the p-value against a mean loss above the bound.
     losses : float64 ndarray or None
-        The losses of the rows, in their order, until `counted`.
+        Losses between 0 and 1, in the order of the rows; None once `counted` has replaced them by a p-value.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Stratum:
         return isinstance(self.n_disagreements, Integral)
 
     def is_possible(self, risk: float | None) -> bool:
-        """Whether rows can have these counts, and losses between 0 and 1 this p-value against `risk` or their own risk.
+        """Whether rows can have these counts and, with losses between 0 and 1, this p-value.
 
         Parameters
         ----------
         risk : float or None
-            None where nothing is promised; there are no p-values then.
+            Bound for rows without one of their own. None: nothing is promised, and there are no p-values.
         """
         if not 0 <= self.n_disagreements <= self.n_rows:
             return False
@@ -85,7 +85,7 @@ class Stratum:
         if self.losses is not None:
             total = float(self.losses.sum())
             return len(self.losses) == self.n_rows and math.isclose(total, self.n_disagreements, rel_tol=1e-9)
-        # the most that can be won against a mean loss of r, by n losses of 0, is (1 - r)^-n
+        # n losses of 0 give the smallest p-value against a mean loss of r, (1 - r)^n: that of no disagreement
         return self.p_value is not None and p_value(0, self.n_rows, own) * (1 - 1e-9) <= self.p_value <= 1.0
 
     def counted(self, risk: float, confidence: float) -> Stratum:
@@ -117,8 +117,8 @@ class Certificate:
     risk : float or None
         Promised bound of the probability of another answer than the full model's; None without a promise.
     confidence : float
-        Probability, over independent draws of the certificate rows (of all rows, where they were split several times),
-        with which the promise holds.
+        Probability with which the promise holds, over independent draws of the certificate rows (of all rows, if they
+        were split several times).
     about : {"all", "positive", "negative", "each", "classes"}
         The rows that the promise is about; "each": every class for itself; "classes": all rows, and at once some
         classes.
@@ -183,7 +183,7 @@ class Certificate:
 
     @property
     def n_disagreements(self) -> float:
-        """Number of disagreements among the certificate rows (at the most cautious q, if none passed)."""
+        """Number of disagreements, or sum of losses, of the certificate rows; at the most cautious q if none passed."""
         return sum(stratum.n_disagreements for stratum in self._parts)
 
     @property

@@ -251,7 +251,7 @@ def counts_along(
     grid: npt.ArrayLike,
     about: Sequence[Line],
 ) -> Iterator[tuple[float, tuple[Stratum, ...]]]:
-    """Count rows and disagreements of every line at each scale of the grid in turn.
+    """Count rows and losses of every stratum at each scale of the grid in turn.
 
     Only rows that can lose something at a scale are evaluated there; while `q` is cautious, these are few.
     """
@@ -275,7 +275,7 @@ def counts_along(
 
 
 def _of_losses(line: Line, losses: npt.NDArray[np.float64]) -> Stratum:
-    """Count losses between 0 and 1; in their order, which does not depend on their size."""
+    """Sum up the losses of a stratum. Losses between 0 and 1 are kept in the order of the rows, which p-values need."""
     total = float(losses.sum())
     if np.isin(losses, (0.0, 1.0)).all():
         return Stratum(line.name, len(losses), int(total), line.risk)
@@ -290,7 +290,7 @@ def _loses_below(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[n
             beyond = sign * stage_scores.margins[:, t].astype(np.float64)
             loses = stage_scores.lost_at(t, sign > 0) > 0
             with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
-                # The margin of 1e-12 is far above the rounding of a threshold.
+                # The slack of 1e-12 is far above the rounding of a threshold.
                 room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))
                 least = room / scale if scale > 0.0 else np.inf
             np.copyto(reach, np.maximum(reach, least), where=loses & (room >= 0.0))

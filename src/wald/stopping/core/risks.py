@@ -51,8 +51,9 @@ class Promised:
         Bound for strata without one of their own; None: nothing is promised, and strata are measured.
     about : {"all", "positive", "negative", "each", "classes"}
     lines : tuple of Line
+        The strata whose losses are counted.
     sides : {"both", "negative", "positive"}
-        A class of which no row may differ closes the exits to the other class.
+        If no row of a class may differ, no row leaves as the other class.
     """
 
     risk: float | None
