@@ -12,7 +12,7 @@ inline Decision make_decision(Fields f) {
     f.read("n_classes", d.n_classes), f.read("threshold", d.threshold), f.read("saturation", d.saturation);
     f.read("tie_positive", d.tie_positive), f.read("break_ties", d.break_ties);
     const bool sign = d.kind == DecisionKind::sign;
-    if (sign && d.threshold == HUGE_VAL && d.n_classes == 1) d.n_classes = 2;  // a constant label
+    if (sign && d.threshold == HUGE_VAL && d.n_classes == 1) d.n_classes = 2;  // every row has the same label
     require(d.n_classes >= (d.kind == DecisionKind::votes ? 3 : 2) && d.n_classes <= (sign ? 2 : kMaxClasses),
             "n_classes must be 2 for sign, 2 to 10000 for argmax, 3 to 10000 for votes");
     require(d.saturation > 0, "saturation must be positive");
@@ -46,7 +46,7 @@ public:
                     "terms must not fall, nor pass the last term");
             require(!std::isnan(low.data()[t]) && !std::isnan(high.data()[t]), "low and high must not be NaN");
         }
-        Sums sums;  // lives until the engine is built
+        Sums sums;  // `stages` points into it until the engine is built
         if (Fields of_sums = f.part("sums"); n > 0 && !of_sums.none()) {
             require(shape.keeps_sums, "only tree ensembles keep running sums");
             read_sums(of_sums, readouts, shape, stages, sums);
@@ -78,7 +78,8 @@ public:
         check_working(working);
         check_columns(b, n_stages, end == AtEnd::full);
         const std::size_t n = static_cast<std::size_t>(b.size());
-        // One piece of memory for all arrays: the allocator keeps it for the next call, and several it would give back.
+        // All arrays share one allocation: the allocator keeps a single block for the next call, but would give several
+        // back to the system.
         auto* const memory = static_cast<double*>(::operator new(n * (sizeof(double) + 9) + 1));
         const nb::capsule owner(memory, [](void* p) noexcept { ::operator delete(p); });
         auto* const codes = reinterpret_cast<std::int32_t*>(memory + n);
@@ -116,7 +117,7 @@ public:
 
         nb::tuple tuple() const { return nb::make_tuple(code, stage, paid, static_cast<int>(status)); }
     };
-    // Answers a row of the model's columns, whose values lie `stride` bytes apart. Everything else has been checked.
+    // Answers one row, whose values lie `stride` bytes apart. The caller has checked all arguments.
     Found answer_one(const std::byte* data, std::int64_t stride, Dtype dtype, int n_stages, AtEnd end,
                      double working) const {
         Rows rows;
@@ -137,7 +138,7 @@ public:
         return single() ? trace_in<float>(b, n_threads) : trace_in<double>(b, n_threads);
     }
 
-    // Codes and status of the wrapped model's own full scores, each known to within `error`.
+    // Turns the wrapped model's own full scores, each of which may be off by `error`, into codes and status.
     template <class T>
     nb::tuple decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores,
                      double error) const {
@@ -169,7 +170,8 @@ public:
     std::int64_t n_features() const { return engine_->shape().n_features; }
     bool single() const { return engine_->shape().f32; }
 
-    // The columns that the first n_stages stages read, or full evaluation where there is no number; None: all.
+    // Returns the columns that the first n_stages stages read; without a number, those that full evaluation reads. None
+    // stands for all columns.
     nb::object columns_read(std::optional<int> n_stages) const {
         if (n_stages) check_stages(*n_stages, AtEnd::pending);
         const auto read = n_stages ? engine_->columns_read(*n_stages) : engine_->columns_read_in_full();
@@ -201,7 +203,7 @@ private:
         std::vector<double> weights, spread, spread_bias;
         std::optional<Matrix> corrected;
     };
-    // Checks and converts the running sums of tree ensembles; numbers of leaves are checked by the core.
+    // Checks and converts the running sums of tree ensembles; the core checks the numbers of leaves.
     static void read_sums(Fields& f, std::vector<Fields>& readouts, const ModelShape& shape, StagesSpec& stages,
                           Sums& sums) {
         const auto weights = f.get<Matrix>("weights");
@@ -260,7 +262,7 @@ private:
             require(!shape.f32 || fits_single(v), "a readout does not fit single precision");
         }
     }
-    // Refuses frames without a column that the call reads.
+    // Raises if a frame lacks a column that the call reads.
     void check_columns(const BoundRows& b, int n_stages, bool full) const {
         if (b.rows.layout != Rows::Layout::columns) return;
         const auto check = [&](const std::optional<std::span<const std::int32_t>>& read) {

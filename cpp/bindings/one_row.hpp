@@ -1,4 +1,4 @@
-// Single rows, answered by calls that are always the same: nothing but the row comes in, and the label itself goes out.
+// Answers single rows with arguments that are fixed once: a call takes the row alone and returns the label itself.
 #pragma once
 
 #include <array>
@@ -7,7 +7,8 @@
 
 namespace wald::bindings {
 
-// Immutable, so threads may share it. What it does not answer, `BoundEngine` does, and raises where a row is wrong.
+// Immutable, so threads may share it. It returns None for a row that it does not answer: `BoundEngine` then answers the
+// row, or raises if the row is wrong.
 class OneRow {
 public:
     using Labels = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
@@ -20,14 +21,15 @@ public:
         for (const double w : working_) check_working(w);
     }
 
-    // The label of a row, or label and cost; None if it is not read in place, or has no label yet.
+    // Returns the label of a row, or its label and cost; None if the engine does not read the row in place, or leaves
+    // it without a label.
     nb::object label(nb::handle x, bool with_cost) const {
         const BoundEngine::Found found = decide(x, 1);
         if (found.status >= Status::handed_over || found.code >= std::ssize(labels_)) return nb::none();
         nb::object label = labels_[found.code];
         return with_cost ? nb::make_tuple(label, found.paid) : label;
     }
-    // The only row of a 2-D array, as `BoundEngine::predict_one` answers it; None in the same cases.
+    // Answers the only row of a 2-D array as `BoundEngine::predict_one` does; None in the same cases.
     nb::object decided(nb::handle X) const {
         const BoundEngine::Found found = decide(X, 2);
         if (found.status >= Status::handed_over) return nb::none();
@@ -35,9 +37,10 @@ public:
     }
 
 private:
-    // Pending where the engine does not read this object in place, or where it is not one row of the model's columns.
+    // The status is pending if the engine does not read this object in place, or if it is not one row of the model's
+    // columns.
     BoundEngine::Found decide(nb::handle given, std::size_t ndim) const {
-        if (!given.type().is(array_type_)) return {};  // not its subclasses, whose buffers may not be all that they are
+        if (!given.type().is(array_type_)) return {};  // a subclass may hold more than its buffer, such as a mask
         const Buffer array(given);
         const std::optional<Dtype> dtype = array.native_dtype();
         if (!dtype || array.ndim() != ndim || array.shape(ndim - 1) != engine_.n_features() ||

@@ -57,7 +57,7 @@ protected:
     static constexpr std::int64_t kMinRows = 32;  // fewer rows are not worth another thread
 
     std::int64_t slot_width(int stages) const { return accumulator_->slot_width(stages == 0 ? 0 : terms_[stages - 1]); }
-    // Number of terms in a slot after the first stages.
+    // Number of terms that a slot contains after the first `stages` stages.
     std::int64_t evaluated(int stages) const { return stages == 0 ? 0 : accumulator_->evaluated(terms_[stages - 1]); }
     std::int64_t tail_width(const Call& call) const {
         const std::int64_t early = slot_width(call.n_stages);
@@ -68,7 +68,8 @@ protected:
         return Batch<Source>::fitting(*source_, std::max(slot_width(n_stages()), source_->full_width()), kBatchRows);
     }
 
-    // Answers the rows at positions [begin, end); float32 ties are handed over. Fast paths override it.
+    // Answers the rows at positions [begin, end). Rows within float32 rounding of a tie get the status handed_over, and
+    // `redo` answers them. Fast paths override this function.
     virtual void answer_rows(const Call& call, const Answering<T>& sink, std::int64_t begin, std::int64_t end) const {
         run_rows(call, sink, end - begin, [&](std::int64_t i) { return begin + i; });
     }
@@ -155,7 +156,7 @@ protected:
             batch.shrink(left);
         }
     }
-    // Answers the rows that are still active after the last stage.
+    // Evaluates the rows that are still active after the last stage in full, or leaves them pending, as the call says.
     void finish(Batch<Source>& batch, const Call& call, const Answering<T>& sink) const {
         if (call.at_end != AtEnd::full) {
             for (int r = 0; r < batch.size(); ++r) sink.ledger.write(batch.position(r), kPending, n_stages());

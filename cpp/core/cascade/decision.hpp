@@ -15,7 +15,7 @@ enum class DecisionKind : std::uint8_t { sign, argmax, votes };
 template <class T>
 struct Judgement {
     std::int32_t code;
-    T confidence;  // distance of the estimate from another label; a row with a confidence <= 0 or NaN stays
+    T confidence;  // margin: distance of the estimate to another label; a row stays if this is <= 0 or NaN
 };
 
 struct Decision {

@@ -118,7 +118,7 @@ public:
           shape_{model_->n_features(), model_->n_terms(), model_->n_outputs()} {}
 
     const ModelShape& shape() const override { return shape_; }
-    // One output: the slot keeps the estimates of all stages. Several outputs: it keeps the values of the terms.
+    // With one output, a row's slot keeps the estimates of all stages; with several, the values of the terms.
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,
                                               double tie_margin) const override {
         if (shape_.n_outputs > 1)

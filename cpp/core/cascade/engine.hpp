@@ -37,34 +37,35 @@ struct Trace {
     void* confidence = nullptr;
 };
 
-// The stages of a plan as plain arrays. Stage t reads terms[t] terms; weights[t] has the shape (n_outputs, terms[t])
-// and bias[t] the shape (n_outputs,). The factory pads and converts them.
+// The stages of a plan as plain arrays. Stage t estimates from the first terms[t] terms; weights[t] has the shape
+// (n_outputs, terms[t]) and bias[t] the shape (n_outputs,). The factory pads and converts them.
 struct StagesSpec {
     std::span<const std::int64_t> terms;
     std::vector<std::span<const double>> weights, bias;  // weights of terms, or of sums where there are any
     std::span<const double> low, high;
-    // What a row pays that leaves at each stage, and last one that does not.
+    // Cost of a row that leaves at each stage; the last entry is that of a row that leaves at none.
     std::span<const double> costs;
-    // A tree ensemble may keep n_sums running sums for each output; estimates are then mixtures of these. Sum s adds up
-    // the leaves of the output's own trees, times sums[s * terms of the last stage + place of the tree in the order],
-    // plus corrections: leaves[s * corrected leaves + leaf], for the leaves of the first trees; there may be none.
+    // A tree ensemble may keep n_sums running sums for each output. Estimates are then linear combinations of these:
+    // weights[t] has the shape (n_outputs, n_sums). Sum s adds the leaf values of the output's own trees, those of tree
+    // j of the order times sums[s * terms.back() + j]. The first n_corrected = leaves.size() / n_sums leaves of the
+    // order, which may be none, also add leaves[s * n_corrected + leaf].
     int n_sums = 0;
     std::span<const double> sums = {}, leaves = {};
-    // With one output: the variance of an estimate's error relative to the usual one is spread_bias[t] plus a mixture
-    // of the sums with the weights spread[t * n_sums + s], and at least least_variance. The distance of an estimate
-    // from the decision's threshold is divided by its square root. Empty: it is 1.
+    // With one output: spread_bias[t] plus the sums with the weights spread[t * n_sums + s], and at least
+    // least_variance, is the variance of the row's error relative to the usual variance. Its square root divides the
+    // distance of an estimate to the decision's threshold. Empty: distances stay as they are.
     std::span<const double> spread = {}, spread_bias = {};
     double least_variance = 1.0;
-    // Numbers of stages at the ends of passes: a pass reads rows once and takes them through its stages. Empty: each
-    // stage is a pass.
+    // A pass reads rows once and takes them through consecutive stages; passes[p] is the number of stages up to the end
+    // of pass p. Empty: each stage is a pass.
     std::span<const std::int64_t> passes = {};
-    // With several outputs: a class whose estimate lies further than race[t] behind the best one at stage t is out of
-    // the race. Its trees are not evaluated any more, and it keeps this estimate. Empty: no class is dropped.
+    // With several outputs: a class is dropped if its estimate lies further than race[t] behind the best one at stage
+    // t. Its trees are not evaluated any more, and it keeps this estimate. Empty: no class is dropped.
     std::span<const double> race = {};
 };
 
-// What is asked of an engine: answers to rows by its first n_stages stages. `working` is the unit roundoff of the
-// wrapped model's precision.
+// What one call asks of an engine: to answer these rows by at most n_stages early stages, and what to do with the
+// others. `working` is the unit roundoff of the wrapped model's precision.
 struct Call : RowSet {
     int n_stages = 0;
     AtEnd at_end = AtEnd::full;
@@ -83,7 +84,7 @@ public:
     const ModelShape& shape() const { return shape_; }
     const Decision& decision() const { return decision_; }
     int n_stages() const { return n_stages_; }
-    // What a row pays that leaves at each stage, and last one that does not.
+    // Cost of a row that leaves at each stage; the last entry is that of a row that leaves at none.
     const std::vector<double>& costs() const { return costs_; }
     // Largest difference between a full score and the wrapped model's own, besides rounding.
     double tie_margin() const { return tie_margin_; }
@@ -113,19 +114,21 @@ public:
     // Builds an engine with stages, and chooses the fast path that suits it.
     virtual std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& stages,
                                                       double tie_margin) const = 0;
-    // Writes full scores (n, n_outputs), computed in float32 if `f32` is true, and bounds of their distance from the
-    // wrapped model's own (n,), which computes with the unit roundoff `working`; NaN for rows that are not finite.
+    // Writes full scores (n, n_outputs), computed in float32 if `f32` is true, and a bound of their distance to the
+    // wrapped model's own for each row (n,). The wrapped model computes with the unit roundoff `working`. The scores of
+    // rows that are not finite are NaN.
     virtual void scores(const RowSet& set, double working, bool f32, double* scores, double* errors) const = 0;
-    // The values of all terms (n, n_terms), in their packed order; NaN for rows that are not finite.
+    // Writes the values of all terms (n, n_terms), in their packed order; NaN for rows that are not finite.
     virtual void values(const RowSet& set, double* values) const = 0;
 };
 
-// Trees. All orders share the packed trees.
+// A tree ensemble, with an order of the trees of early stages. All orders share the packed trees.
 class PackedTrees : public PackedModel {
 public:
     virtual std::shared_ptr<const PackedTrees> reordered(std::span<const std::int64_t> order) const = 0;
     virtual std::int64_t n_trees() const = 0;
-    // The leaf of each tree in the order, (n, n_terms); of leaves with the same value, one may stand for all.
+    // Writes the row's leaf in each tree of the order, (n, n_terms). Where leaves of a tree have the same value, one
+    // may stand for all of them.
     virtual void leaves(const RowSet& set, std::int32_t* leaves) const = 0;
 };
 

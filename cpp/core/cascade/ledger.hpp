@@ -23,23 +23,24 @@ struct Answer {
 inline constexpr Answer kHandedOver{0, Status::handed_over}, kPending{0, Status::pending},
     kNotFinite{0, Status::not_finite};
 
-// Arrays with an entry for each row: its label; its stage, or the number of stages where it left at none; its status;
-// and what it paid, which nobody asks for if `paid` is null.
+// Arrays with one entry per row: the code of its label; its stage, or the number of stages if it left at none; its
+// status; and its cost, unless `paid` is null.
 struct Ledger {
     std::int32_t* codes = nullptr;
     std::int32_t* stages = nullptr;
     Status* status = nullptr;
     double* paid = nullptr;
-    const double* costs = nullptr;  // of stages
+    const double* costs = nullptr;  // of a row that leaves at each stage, and last of one that does not
 
-    // `skipped` is the number of terms of the stages up to the row's that were not evaluated for it. Each costs 1.
+    // Writes the answer of row `at`. `skipped` terms of the stages up to its own were not evaluated for it; each lowers
+    // its cost by 1.
     void write(std::int64_t at, const Answer& answer, int stage, std::int32_t skipped = 0) const {
         codes[at] = answer.code;
         stages[at] = stage;
         status[at] = answer.status;
         if (paid != nullptr) paid[at] = costs[stage] - skipped;
     }
-    // What rows [begin, end) pay whose stages are written, and who skip nothing.
+    // Writes the costs of rows [begin, end), whose stages are written already and who skipped no term.
     void pay(std::int64_t begin, std::int64_t end) const {
         for (std::int64_t at = begin; at < end && paid != nullptr; ++at) paid[at] = costs[stages[at]];
     }

@@ -9,7 +9,7 @@
 
 namespace wald {
 
-// The candidates of a chunk of rows, and their estimates. A class that is out of the race keeps its last estimate.
+// The candidates of a chunk of rows, and their estimates. A class that was dropped keeps its last estimate.
 class Race {
 public:
     static constexpr int kMaxClasses = 64;

@@ -12,7 +12,7 @@
 namespace wald {
 
 // The running sums of a plan, whose trees are numbered by their place in its order. Each output has sums of its own, to
-// which its own trees are added.
+// which only its trees add.
 class RunningSums {
 public:
     RunningSums(const TreesSpec& spec, std::span<const std::int64_t> order, const StagesSpec& stages)
@@ -29,9 +29,9 @@ public:
                         throw std::invalid_argument("a tree has a weight in an output that is not its own");
     }
 
-    // Number of sums of each output. Without shared sums each stage has its own, to which its trees are added.
+    // Number of sums per output. Without shared sums there is one for each stage, to which the trees up to it add.
     int size() const { return stages_.n_sums > 0 ? stages_.n_sums : static_cast<int>(stages_.terms.size()); }
-    // Tree j of the order, as the spec numbers it.
+    // Number of tree j of the order in the spec.
     std::int64_t tree(std::int64_t j) const { return order_[j]; }
     std::int32_t output(std::int64_t j) const { return spec_.output[order_[j]]; }
     // What a leaf of tree j adds to a sum.
@@ -40,7 +40,7 @@ public:
         const double correction = at < n_corrected_ ? stages_.leaves[sum * n_corrected_ + at] : 0;
         return weight(sum, j) * spec_.leaves[spec_.first_leaf[order_[j]] + leaf] + correction;
     }
-    // The sums to which some trees add something.
+    // The sums to which at least one of these trees adds something.
     std::vector<int> used(std::span<const std::int64_t> trees) const {
         std::vector<int> found;
         for (int s = 0; s < size(); ++s)
@@ -72,7 +72,7 @@ private:
     const TreesSpec& spec_;
     std::span<const std::int64_t> order_;
     const StagesSpec& stages_;
-    std::int64_t n_trees_, n_corrected_ = 0;  // leaves that have corrections
+    std::int64_t n_trees_, n_corrected_ = 0;  // n_corrected_: leaves with corrections
     std::vector<std::int64_t> first_leaf_;    // of each tree in the order
 };
 
@@ -96,7 +96,7 @@ public:
                    }};
     }
 
-    // The running sums to which these trees add something: their sum s is sums()[s] of each output.
+    // The running sums to which these trees add something. Below, sum s of an output is its running sum sums()[s].
     const std::vector<int>& sums() const { return sums_; }
     const EvaluatedTrees& trees() const { return trees_; }
     const std::vector<std::int32_t>& features() const { return steps().features(); }

@@ -1,4 +1,4 @@
-// What becomes of a stage's estimates: they answer rows, which then leave, or they are written down.
+// What happens to the estimates of a stage: `Answering` answers the rows that leave, `Tracing` stores all estimates.
 #pragma once
 
 #include <limits>
@@ -35,7 +35,7 @@ private:
     static bool is_finite(T z) { return z >= -std::numeric_limits<T>::max() && z <= std::numeric_limits<T>::max(); }
 };
 
-// Answers the rows that leave.
+// Answers the rows that leave, in a ledger.
 template <class T>
 struct Answering {
     const Exits<T>& exits;
@@ -51,7 +51,7 @@ struct Answering {
         const Answer found = exits.answer(z, t);
         return found.status == Status::pending && t == last ? exits.last_answer(z) : found;
     }
-    // Writes it down. Whether the row stays.
+    // Writes the answer of a row that leaves. Returns whether the row stays.
     template <class Estimate>
     bool stays(std::int64_t at, int t, const Estimate& z) const {
         const Answer found = answer(z, t);
@@ -62,7 +62,7 @@ struct Answering {
     void refuse(std::int64_t at) const { ledger.write(at, kNotFinite, static_cast<int>(exits.high.size())); }
 };
 
-// Writes estimates down. Every row stays.
+// Stores the estimates of every stage. Every row stays.
 template <class T>
 struct Tracing {
     const Trace& trace;
@@ -80,7 +80,7 @@ struct Tracing {
     void refuse(std::int64_t at) const {
         for (int t = 0; t < n_stages; ++t) refuse(at, t);
     }
-    // The row is not finite at stage t.
+    // Stores NaN for a row that is not finite at stage t.
     void refuse(std::int64_t at, int t) const {
         constexpr T nan = std::numeric_limits<T>::quiet_NaN();
         if (trace.scores != nullptr) stays(at, t, nan);

@@ -12,10 +12,10 @@
 
 namespace wald {
 
-// One thread's chunk of rows. All of them take a pass before those that are left take the next one.
+// One thread's chunk of rows. All undecided rows take a pass before any of them takes the next one.
 class TreeCascade::Run {
 public:
-    // Room for `capacity` rows.
+    // Takes the memory for `capacity` rows.
     Run(const TreeCascade& cascade, const Call& call, std::int64_t capacity)
         : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), capacity_(round_up(capacity, kPanelRows)),
           f64_(cascade.trees_->reader().compares_f64(call.rows)), tiles_(pass_tiles(cascade, call)),
@@ -70,7 +70,7 @@ public:
         finish(ledger);
     }
 
-    // Writes down the estimates of the rows at positions [begin, end).
+    // Stores the estimates of every stage for the rows at positions [begin, end).
     void trace(std::int64_t begin, std::int64_t end, const Tracing<float>& sink) {
         start(begin, end);
         std::vector<std::uint8_t> refused(static_cast<std::size_t>(n_));  // whether a pass has read a refused value
@@ -118,7 +118,7 @@ private:
         for (int s = 0; s < outputs_ * c_.n_sums_; ++s) std::fill_n(sum(s), n_, 0.0f);
         if (c_.racing()) race_.start(n_);
     }
-    float* sum(int s) const { return sums_ + s * capacity_; }  // output * n_sums + sum, of all rows
+    float* sum(int s) const { return sums_ + s * capacity_; }  // s = output * n_sums + its sum; one value per row
     std::int64_t position(int i) const { return begin_ + positions_[i]; }
     // Rows that are evaluated in full skip no terms.
     void write(int i, const Answer& answer, int stage, const Ledger& ledger) const {
@@ -128,7 +128,7 @@ private:
 
     // ---- many rows -------------------------------------------------------------------------------------------------
 
-    // Reads the tile of n rows that begin at `first`. Those with a refused value are answered.
+    // Reads a tile, the n rows from `first` on. Rows with a refused value are marked as not finite.
     Tile read(const TreePass& pass, int first, int n) {
         const Tile tile = tiles_.read({ids_ + first, n, n_ - first, pass.first == 0 && first == 0}, pass.trees.trees());
         std::fill_n(status_, n, Status::pending);
@@ -136,7 +136,8 @@ private:
             if (tiles_.is_refused(i)) codes_[i] = 0, stages_[i] = pass.first, status_[i] = Status::not_finite;
         return tile;
     }
-    // The estimates of stage t, and with several outputs their judgement, for the rows of a tile that begin at `first`.
+    // Computes the estimates of stage t for a tile whose rows begin at `first`; with several outputs, also their labels
+    // and confidence.
     void evaluate(const TreePass& pass, int t, const Tile& tile, int first) {
         if (pass.by_class) return race(pass, t, tile, first);
         add(pass.trees, t - pass.first, tile, first);
@@ -147,8 +148,8 @@ private:
         }
         if (outputs_ > 1) judge(estimates_, kTileRows, tile.n);
     }
-    // The same once classes can be out of the race. A tile takes the trees of a class if it is a candidate of any of
-    // its rows; what they add to the sums of other rows is never read.
+    // The same where classes may have been dropped. A tile takes the trees of a class if any of its rows still has this
+    // candidate; what they add to the sums of the other rows is never read.
     void race(const TreePass& pass, int t, const Tile& tile, int first) {
         std::uint64_t running = 0;
         for (int i = 0; i < tile.n; ++i) running |= status_[i] == Status::pending ? race_.candidates(first + i) : 0;
@@ -163,7 +164,7 @@ private:
     // Drops classes of a row that stage t has left pending.
     void drop(int t, int first, int i) { race_.drop(first + i, best_[i], c_.race_[t], c_.n_seen(t)); }
 
-    // Adds group g of some trees to the sums of the rows of a tile that begin at `first`.
+    // Adds the leaves of group g of the trees to the sums of a tile whose rows begin at `first`.
     void add(const SummedTrees& trees, int g, const Tile& tile, int first) {
         float* const* const sums = sums_of(trees, [&](int s) { return sum(s) + first; });
         if (tiles_.n_rows() % kPanelRows == 0) {
@@ -171,14 +172,14 @@ private:
             return;
         }
         const std::size_t n_sums = static_cast<std::size_t>(outputs_) * trees.sums().size();
-        for (std::size_t s = 0; s < n_sums; ++s) {  // the last panel holds rows of the next tile, too
+        for (std::size_t s = 0; s < n_sums; ++s) {  // whole panels are written, also into the next tile's rows
             parts_[s] = part_ + static_cast<std::int64_t>(s) * kTileRows;
             std::copy_n(sums[s], tile.n, parts_[s]);
         }
         trees.add(g, tile, parts_);
         for (std::size_t s = 0; s < n_sums; ++s) std::copy_n(parts_[s], tile.n, sums[s]);
     }
-    // The running sums that some trees add to.
+    // Pointers to the running sums to which these trees add.
     template <class SumOf>
     float* const* sums_of(const SummedTrees& trees, const SumOf& sum_of) {
         float** to = pointers_;
@@ -191,7 +192,7 @@ private:
     void estimate(int t, int k, int first, int n, float* to) {
         estimate(t, k, n, to, [&](int s) { return sum(s) + first; });
     }
-    // The same; sum_of(s) are the rows' values of sum s.
+    // The same, where sum_of(s) points to the rows' values of sum s.
     template <class SumOf>
     void estimate(int t, int k, int n, float* to, const SumOf& sum_of) {
         mix(c_.estimate(t, k), n, to, sum_of);
@@ -207,7 +208,8 @@ private:
         estimate_kernels().mix(mixture.bias, pointers_, mixture.weights.data(), mixture.size(), n, to);
     }
 
-    // Answers the rows of a tile that stage t decides; returns how many are left, whose places are in kept_.
+    // Answers the rows of a tile that stage t decides, or all of them if this stage must answer. Returns the number of
+    // the others, whose places are in kept_.
     int decide(int t, int n) {
         const bool one = outputs_ == 1;
         const float low = one ? c_.exits_.low[t] : -HUGE_VALF;
@@ -224,8 +226,8 @@ private:
         }
         return 0;
     }
-    // Writes the decided rows of a tile down, and moves the others to the places from `left` on. Returns the place
-    // after them.
+    // Writes the answers of a tile to the ledger, and moves its undecided rows to the places from `left` on. Returns
+    // the place after them.
     int pack(int first, int n, int kept, int left, const Ledger& ledger) {
         for (int i = 0; i < n; ++i)
             if (status_[i] != Status::pending) write(first + i, {codes_[i], status_[i]}, stages_[i], ledger);
@@ -242,7 +244,8 @@ private:
         return left + kept;
     }
 
-    // The labels of the estimates of n rows, and their confidence; estimate k of row i is estimates[k * stride + i].
+    // Stores the labels of n rows in best_, and their confidence in gaps_. Estimate k of row i is
+    // estimates[k * stride + i].
     void judge(const float* estimates, std::int64_t stride, int n) {
         if (c_.decision().kind == DecisionKind::argmax) {
             estimate_kernels().best_of(estimates, stride, outputs_, n, best_, gaps_);
@@ -270,7 +273,7 @@ private:
         if (answer.status != Status::pending) write(i, answer, t, ledger);
         else finish(i, 1, ledger);
     }
-    // The label that a pass gives row i, or kPending, and the stage that decides it.
+    // The answer of a pass to row i, or kPending. `t` becomes the stage that decides the row.
     template <class X>
     Answer walk_pass(int i, const TreePass& pass, X* copy, const Answering<float>& sink, int& t) {
         const BinReader& reader = c_.trees_->reader();
@@ -292,7 +295,7 @@ private:
     void add_row(const SummedTrees& trees, int g, const X* x) {
         trees.add_row(g, x, sums_of(trees, [&](int s) { return row_sums_ + s; }));
     }
-    // The label that the estimates of stage t give row i, or kPending.
+    // The answer of stage t to row i, or kPending.
     Answer row_answer(int i, int t, const Answering<float>& sink) {
         for (int k = 0; k < outputs_; ++k) {
             if (c_.racing() && !race_.runs(i, k)) continue;
@@ -310,7 +313,7 @@ private:
 
     // ---- the full model --------------------------------------------------------------------------------------------
 
-    // Answers the rows that no stage has decided.
+    // Evaluates the rows that no stage has decided in full, or leaves them pending if the call says so.
     void finish(const Ledger& ledger) {
         for (int first = 0; first < n_; first += full_.n_rows())
             finish(first, std::min(full_.n_rows(), n_ - first), ledger);
@@ -332,7 +335,7 @@ private:
     TreeEnsemble::FullScores full_;
     Race race_;
     std::int64_t begin_ = 0;
-    int n_ = 0;  // rows that are left
+    int n_ = 0;  // undecided rows
     std::int64_t* ids_;
     std::int32_t* positions_;  // counted from begin_
     float *sums_, *part_;      // (outputs, sums, rows): of all rows; of a tile whose rows share a panel with others
@@ -341,7 +344,7 @@ private:
     double* work_;
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
     Status status_[kTileRows];
-    alignas(64) std::int32_t best_[kTileRows];  // of the rows of a tile, with several outputs: labels of estimates
+    alignas(64) std::int32_t best_[kTileRows];  // of a tile's rows, with several outputs: the labels
     alignas(64) float gaps_[kTileRows];         // and their confidence
 };
 

@@ -11,8 +11,8 @@
 
 namespace wald {
 
-// The trees of stages [first, last). A group of trees is added at a time: those of a stage or, where a stage before it
-// in the pass may take classes out of the race, those of one class in a stage.
+// The trees of stages [first, last), in groups that are added one at a time: a group is the trees of a stage or, if an
+// earlier stage of the pass can drop classes, those of one class in a stage.
 struct TreePass {
     int first, last;
     bool by_class;
@@ -116,9 +116,9 @@ private:
         return std::isnan(scores[0]) ? kNotFinite : decision().decide(scores, tie_margin(), work);
     }
     bool racing() const { return !race_.empty(); }
-    // Whether stage t can take classes out of the race.
+    // Whether stage t can drop classes.
     bool drops(std::int64_t t) const { return racing() && std::isfinite(race_[t]); }
-    // Numbers of trees of each class in stages 0 to t, where classes race.
+    // Numbers of trees of each class in stages 0 to t, where classes can be dropped.
     const std::int32_t* n_seen(int t) const {
         return n_seen_.data() + static_cast<std::ptrdiff_t>(t) * trees_->n_outputs();
     }
@@ -133,7 +133,7 @@ private:
     std::vector<Mixture> estimates_, variances_;  // (stages, outputs); (stages,), or empty
     float least_variance_;
     std::vector<TreePass> passes_;
-    std::vector<std::int32_t> n_seen_;                // (stages, outputs), where classes race
+    std::vector<std::int32_t> n_seen_;                // (stages, outputs), where classes can be dropped
     std::vector<std::vector<std::int32_t>> columns_;  // of each pass: what it and the passes before it read
 };
 

@@ -46,7 +46,7 @@ public:
     // The features that are read, in ascending order; features()[i] has the columns [first_of(i), first_of(i + 1)).
     const std::vector<std::int32_t>& features() const { return features_; }
     int first_of(std::size_t i) const { return first_of_[i]; }
-    // The blocks that hold them.
+    // The blocks of features that hold these columns.
     const std::vector<BinBlock>& blocks() const { return blocks_; }
 
     // For values of type X. The tables of double have no thresholds where the model rounds values to float32.
@@ -92,7 +92,7 @@ private:
     Tables<float> f32_;
     Tables<double> f64_;
     std::vector<CategorySplit> category_splits_;
-    const std::uint32_t* bits_ = nullptr;  // of the spec, which lives as long
+    const std::uint32_t* bits_ = nullptr;  // owned by the spec, which lives as long
     std::vector<CategoryGroup> category_groups_;
     std::vector<std::uint64_t> group_words_;
     std::vector<std::int32_t> features_;
@@ -100,7 +100,7 @@ private:
     std::vector<BinBlock> blocks_;
 };
 
-// Gives each different split of some nodes a place in a column. A node may be named more than once.
+// Gives each distinct split of the nodes a place in a column. `nodes` may name a node more than once.
 class BinsBuilder {
 public:
     BinsBuilder(const TreesSpec& spec, const std::vector<std::int64_t>& nodes) : spec_(spec) {
@@ -131,7 +131,7 @@ public:
 private:
     static constexpr int kMaxColumns = 1 << 24;  // kernels multiply columns by kPanelRows, in 32 bits
     // A group of splits has at most kFewCategories categories, or kCategoriesPerSplit for each split if that is more.
-    // With more, its words would take too much memory: its splits are evaluated one by one.
+    // Splits with more categories are evaluated one by one, because the words of a group would take too much memory.
     static constexpr int kFewCategories = 256, kCategoriesPerSplit = 64;
 
     struct Key {

@@ -47,7 +47,7 @@ struct CategorySplit {
 template <class X>
 static inline bool category_goes_left(const CategorySplit& split, const std::uint32_t* bits, X x) {
     if (x != x) return split.nan_left;
-    const X number = x > X(0) ? x : X(0);  // numbers in (-1, 0) truncate to category 0, which an empty set lacks
+    const X number = x > X(0) ? x : X(0);  // (-1, 0) truncates to category 0; an empty set lacks even this
     if ((split.truncates ? x <= X(-1) : x < X(0)) || number >= static_cast<X>(split.n_categories))
         return split.other_left;
     const auto category = static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
@@ -63,9 +63,9 @@ struct CategoryGroup {
     std::int32_t n_categories, n_splits;
 };
 
-// Thresholds of 2^kRegisterSteps - 1 values or fewer are padded with infinity to 2^kRegisterSteps values, which fill
-// two registers of AVX-512. Before more of them stand as many separators: the values that the first kRegisterSteps
-// steps of the search compare.
+// Up to 2^kRegisterSteps - 1 thresholds of a column are padded with infinity to 2^kRegisterSteps values, which fill two
+// AVX-512 registers. Longer lists of thresholds follow 2^kRegisterSteps separators: the values that the first
+// kRegisterSteps steps of the search compare.
 template <class X>
 inline constexpr int kRegisterSteps = sizeof(X) == 4 ? 5 : 4;
 
@@ -85,8 +85,8 @@ struct BinBlock {
     std::int32_t first_feature, width, first_column, last_column;
 };
 
-// Values that count as NaN: those equal to `missing` (NaN: none), and those of at most kTiny in size where
-// zero_is_missing, which has an entry for each feature, is set (null: nowhere).
+// Which values count as NaN: those equal to `missing`, if it is not NaN itself; and values of at most kTiny in size of
+// the features for which zero_is_missing is set (null: of none).
 struct MissingRule {
     static constexpr double kTiny = 1.0000000180025095e-35;  // float 1e-35, as LightGBM has it
     double missing;
@@ -110,9 +110,9 @@ struct ValueRules {
 struct PanelRows {
     Dtype dtype;  // float64 if bins are of float64 values, else any
     const std::byte* rows[2 * kPanelRows];
-    int n, n_known;  // rows [0, n) are read, rows [n, n_known) will be next; entries are valid up to a multiple of 16
-    bool whole;      // request all lines between the first and the last block of a row, and not only those of blocks
-    bool is_first;   // nobody has requested these rows yet
+    int n, n_known;  // rows [0, n) are read now, rows [n, n_known) next; entries are valid up to a multiple of 16
+    bool whole;      // prefetch all cache lines from the first to the last block of a row, not only those of blocks
+    bool is_first;   // these rows have not been prefetched
 };
 
 template <class X>
@@ -125,7 +125,7 @@ struct BinKernels {
     // refused. The bins of a panel stand panel_bytes after those of the panel before.
     void (*bin_panels)(const BinsView<X>&, int first, int last, const X* values, int n, std::int64_t panel_bytes,
                        std::int8_t* bins);
-    // Reads blocks of rows.
+    // Computes the bins of a panel from blocks of its rows, by the same rules.
     void (*bin_rows)(const BinsView<X>&, const BinBlock* blocks, int n_blocks, const PanelRows&, const ValueRules&,
                      std::uint8_t* refused, std::int8_t* bins);
 };
@@ -137,7 +137,7 @@ const BinKernels<X>& bin_kernels();  // the table in use; see isa/dispatch.cpp
 
 // The leaves of a tree are numbered from left to right, and every row starts at leaf 0. A step moves rows from `leaf`,
 // the first leaf below a node, to `right`, the first one below its right child, if their bin is above `bin`. Parents
-// come before their children. Each number stands in all four bytes.
+// come before their children. `bin`, `leaf` and `right` are bytes, repeated four times.
 struct Step {
     std::uint32_t column;  // place of its bins in a panel
     std::uint32_t bin, leaf, right;
@@ -160,8 +160,8 @@ struct Tree {
     bool oblivious;  // its steps are levels: a row's leaf is the sum of `right` over the levels at which it goes right
 };
 
-// A tree that is cut leads rows to its exits by steps, and from there down to its leaves by walks. Exit e is
-// exits[first_exit + e]: a node or, below 0, the leaf ~exit.
+// The steps of a tree that is cut lead rows to its exits, the places of the cut; walks lead from there down to the
+// leaves. Exit e is exits[first_exit + e]: a node or, below 0, the leaf ~exit.
 struct TreesView {
     const Step* steps;
     const Tree* trees;
@@ -169,7 +169,7 @@ struct TreesView {
     const std::int32_t* outputs;
 };
 
-// Walks of n rows of a tile, from row `first` on: at[i] is a node, or ~leaf, and becomes ~leaf.
+// walk() follows n rows of a tile, from row `first` on, down to leaves: at[i] is a node or ~leaf, and becomes ~leaf.
 struct Walks {
     void (*walk)(const void* rows, int first, int n, std::int32_t* at);
     const void* rows;

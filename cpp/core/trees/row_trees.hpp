@@ -1,5 +1,5 @@
-// Trees in the form in which a single row is evaluated: small trees by sets of leaves, oblivious trees by their levels,
-// others by walks that take their steps together.
+// Trees in the form in which a single row is evaluated: small trees by sets of leaves, oblivious trees by their levels.
+// The walks down the other trees advance in lockstep.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace wald {
 
-// Compares x[feature], or -x[feature] where negated, with a threshold. Values that are not at most the threshold are
-// beyond it; so is NaN, which thus goes wherever large or, negated, small values go.
+// Compares x[feature], or -x[feature] if negated, with a threshold. A value is beyond the split unless it is at most
+// the threshold. So NaN is beyond it, and goes with large values or, if negated, with small ones.
 template <class X>
 struct RowSplit {
     static constexpr X kInfinity = std::numeric_limits<X>::infinity();
@@ -37,8 +37,8 @@ struct RowSplit {
     }
 };
 
-// A node sends a row to child[1] if it is beyond the split, else to child[0]. A child < 0 is the leaf ~child. A node
-// whose threshold is NaN is a split on categories, and `feature` its index; child[0] is on its left.
+// A node sends a row to child[1] if it is beyond the split, else to child[0]. A child < 0 is the leaf ~child. If the
+// threshold is NaN, the node splits on categories: `feature` is the index of the split, and child[0] its left child.
 template <class X>
 struct RowNode {
     RowSplit<X> split;
@@ -86,17 +86,17 @@ public:
         }
     }
 
-    // Follows n rows x[i][feature] from nodes down to leaves: at[i] is a node or ~leaf, and becomes ~leaf. Rows whose
-    // walk goes on take a step each, again and again, so that they wait for memory together: nodes are requested a
-    // round before they are read, values some rows before.
+    // Follows n rows x[i][feature] from nodes down to leaves: at[i] is a node or ~leaf, and becomes ~leaf. The
+    // unfinished walks advance in lockstep, so that their memory accesses overlap: a node is prefetched one round
+    // before it is read, a value kAhead rows before.
     void walk_down(const X* const* x, int n, std::int32_t* at) const {
         if (category_splits_.empty()) walk_down<false>(x, n, at);
         else walk_down<true>(x, n, at);
     }
 
 private:
-    static constexpr int kAhead = 12;      // rows whose values are requested before they are compared
-    static constexpr int kMaxWalks = 256;  // that take their steps together
+    static constexpr int kAhead = 12;      // how many rows ahead values are prefetched
+    static constexpr int kMaxWalks = 256;  // trees that are walked in lockstep
     static constexpr int kMaxTogether = std::max(kMaxWalks, SmallTrees<X>::kMaxTrees);
 
     template <bool kCategories>
@@ -138,7 +138,7 @@ private:
         return node.child[node.split.is_beyond(x)];
     }
 
-    // The leaves of n trees from tree t on, which have levels.
+    // Finds the leaves of n trees with levels, from tree t on.
     void read_levels(int t, int n, const X* x, std::int32_t* leaves) const {
         const RowSplit<X>* level = levels_.data() + first_level_[t];
         for (int i = 0; i < n; ++i) {
@@ -148,11 +148,11 @@ private:
             leaves[i] = leaf;
         }
     }
-    // The leaves of n trees with the given roots. All walks take a step, again and again; those that end are dropped,
-    // without a branch that would be hard to predict.
+    // Finds the leaves of n trees with the given roots. Unfinished walks advance in lockstep. Finished ones are removed
+    // without a branch, which would be hard to predict.
     template <bool kCategories>
     void walk(const std::int32_t* roots, int n, const X* x, std::int32_t* leaves) const {
-        std::int32_t at[kMaxWalks], tree[kMaxWalks];  // of the walks that go on
+        std::int32_t at[kMaxWalks], tree[kMaxWalks];  // of the unfinished walks
         int going = 0;
         for (int i = 0; i < n; ++i) {
             leaves[i] = ~roots[i];
@@ -173,11 +173,11 @@ private:
         }
     }
 
-    // The sets of the trees from tree t on, if sets start with it.
+    // The leaf sets of the block of trees that begins with tree t; null if none does.
     const LeafSets<X>* leaf_sets_from(int t) const {
         return leaf_sets_from_[t] < 0 ? nullptr : leaf_sets_.data() + leaf_sets_from_[t];
     }
-    // Ends a block of trees, which are the last ones that were added.
+    // Ends the block of the trees that were added last. It gets leaf sets if these are faster.
     void end_block(SmallTrees<X>& block) {
         const auto first = static_cast<std::ptrdiff_t>(leaf_sets_from_.size());
         leaf_sets_from_.resize(roots_.size(), -1);
@@ -188,7 +188,7 @@ private:
         block = {};
     }
 
-    // Whether the tree has levels.
+    // Adds a tree. Returns whether it has levels.
     bool add(const TreesSpec& spec, const TreeLayout& layout) {
         const auto start = static_cast<std::int32_t>(nodes_.size());
         roots_.push_back(layout.n_nodes() == 0 ? ~0 : start);
@@ -227,11 +227,11 @@ private:
     std::vector<std::int32_t> roots_;
     std::vector<RowSplit<X>> levels_;
     std::vector<std::int32_t> first_level_;  // of each tree, and the end
-    std::vector<std::int32_t> alike_until_;  // the tree after t and those like it, which have levels or have none
+    std::vector<std::int32_t> alike_until_;  // of each tree: the next one that is not evaluated in the same way
     std::vector<LeafSets<X>> leaf_sets_;
-    std::vector<std::int32_t> leaf_sets_from_;  // of each tree: the sets that start with it, or -1
+    std::vector<std::int32_t> leaf_sets_from_;  // of each tree: the leaf sets of the block that begins with it, or -1
     std::vector<CategorySplit> category_splits_;
-    const std::uint32_t* bits_;  // of the spec, which lives as long
+    const std::uint32_t* bits_;  // owned by the spec, which lives as long
 };
 
 }  // namespace wald
