@@ -34,23 +34,23 @@ def takes_former_names(init: Callable[..., None]) -> Callable[..., None]:
     return taking
 
 
-def _apply(owner: Any, former: dict[str, Any]) -> None:
+def _apply(estimator: Any, former: dict[str, Any]) -> None:
     """Set the parameters that former names stand for; raise TypeError if these are given, too."""
-    name = type(owner).__name__
+    name = type(estimator).__name__
     instead = ", ".join(NOW[each].format(each) for each in former)
     warn_caller(f"{name}: {', '.join(former)} became {instead}.", FutureWarning)
     planned = {each: former[each] for each in former if each in vars(Planner())}
-    if "readout" in former and planned.get("rule", "ladder") == "ladder" and owner.risk != 0:
+    if "readout" in former and planned.get("rule", "ladder") == "ladder" and estimator.risk != 0:
         planned["rule"] = Ladder(readout=former["readout"])
-    if planned and owner.planner is not None:
+    if planned and estimator.planner is not None:
         raise TypeError(f"{name} was given planner and {min(planned)}, a former name of a part of it.")
     if planned:
-        owner.planner = Planner(**planned)
+        estimator.planner = Planner(**planned)
     if "protect" in former:
-        owner.risk = _by_stratum(former["protect"], owner.risk)
+        estimator.risk = _by_stratum(former["protect"], estimator.risk)
     rate, on_broken = former.get("audit_rate"), former.get("on_broken", "warn")
     require_audits(0.0 if rate is None else rate, on_broken)
-    owner._watch = None if rate is None else (rate, on_broken)
+    estimator._watch = None if rate is None else (rate, on_broken)
 
 
 def _by_stratum(protect: Any, risk: Any) -> Risk:
