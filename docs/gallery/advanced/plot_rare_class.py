@@ -56,5 +56,5 @@ ax.set(
     xticklabels=["class 0", "class 1 (rare)"],
     ylabel="labels that differ",
 )
-ax.legend(loc="upper left")
+ax.legend(loc="lower left", bbox_to_anchor=(0, 1))
 plt.show()

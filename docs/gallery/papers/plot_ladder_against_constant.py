@@ -30,7 +30,7 @@ for ax, name, planner in zip(
     labels, cost = fast.predict(X[1500:], return_cost=True)
     print(f"{name}: {fast.certificate_}")
     StoppingPathDisplay.from_estimator(fast, X[1500:], ax=ax)
-    ax.set_title(
+    ax.get_legend().set_title(
         f"{name}: {cost.mean():.0f} of {fast.plan_.full_cost:.0f} vectors a row"
     )
 plt.show()
