@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import Decisions
 
 if TYPE_CHECKING:
     from .predictor import Predictor
-
-#: Decisions about no rows.
-NOTHING = Decisions.of(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0, np.uint8))
 
 
 class Answers:

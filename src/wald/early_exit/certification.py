@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -203,12 +202,11 @@ def _certificate(
                 "proof has none. See wald.stopping.check_stopping_rule."
             )
         return Certificate.lossless()
-    risk = promise.given_risk
     if promise.risk is None:
         return measure(
             rows,
             plan.boundary,
-            risk=risk if isinstance(risk, Mapping) else None,
+            risk=promise.given_risk,
             confidence=promise.confidence,
             groups=groups,
             classes=model.classes,
@@ -218,7 +216,7 @@ def _certificate(
     return certify(
         rows,
         plan.boundary,
-        risk=risk,
+        risk=promise.given_risk,
         confidence=promise.confidence,
         q_grid=q_grid(validation, plan.boundary),
         groups=groups,

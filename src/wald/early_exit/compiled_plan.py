@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..engine import Decisions, Packed
+from ..engine import NOTHING, Decisions, Packed
 from ..models import AdditiveModel
 from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
@@ -19,7 +19,7 @@ from ..sources import Schema, Source, source_of
 from ..sources.records import require_records
 from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
-from .answers import NOTHING, Answers
+from .answers import Answers
 from .auditing import audited, audited_one, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
 from .full_model import as_met

@@ -18,6 +18,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from ..models import AdditiveModel, fitted_for_good
+from ..models.boosters import unfrozen
 from ..models.protocols import Comparing
 from ..sources import RawSource, Source
 from ..utils.figures import thousands
@@ -60,8 +61,7 @@ def fitted_estimator(
     n = source.n_rows
     everything = np.arange(n)
     estimator = wrapper.estimator
-    ready = fitted_for_good(estimator)
-    frozen = ready is not None or isinstance(estimator, FrozenEstimator)
+    frozen = fitted_for_good(estimator) is not None or isinstance(estimator, FrozenEstimator)
     if frozen or (y is None and is_fitted(estimator)):
         if params:
             raise ValueError(
@@ -69,7 +69,7 @@ def fitted_estimator(
             )
         if y is not None and RawSource(y).n_rows != n:
             raise ValueError(f"y must have one label for each of the {n} rows of X. Got {RawSource(y).n_rows}.")
-        inner = ready or (estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator)
+        inner = unfrozen(estimator)
         check_is_fitted(inner)
         return inner, everything
     if y is None:

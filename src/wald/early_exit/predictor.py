@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import AtEnd, Decisions, Ledger, Packed, PythonTerms, Status
+from ..engine import NOTHING, AtEnd, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
-from .answers import NOTHING
 from .full_model import FullModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 
 from ..models import AdditiveModel, decompose, fitted_for_good
+from ..models.boosters import unfrozen
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
 from .certification import Promise, in_full
@@ -41,9 +41,8 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
     TypeError
         If the model is not supported.
     """
-    ready = fitted_for_good(estimator)
-    inner = ready or (estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator)
-    if ready is None and not is_fitted(inner):
+    inner = unfrozen(estimator)
+    if fitted_for_good(inner) is None and not is_fitted(inner):
         raise ValueError(f"fit needs rows to train {type(estimator).__name__}, which is not fitted yet: pass X and y.")
     if extra := sorted(name for name, value in others.items() if value is not None):
         raise ValueError(f"Without X, fit takes nothing else. Got {', '.join(extra)}.")

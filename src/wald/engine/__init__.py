@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from .compiled import CompiledTerms
 from .interface import AtEnd, Cascade, Decided, Packed
-from .ledger import Decisions, Ledger, Status
+from .ledger import NOTHING, Decisions, Ledger, Status
 from .python_engine import PythonTerms
 from .stages import LEAST_VARIANCE, NO_STAGES, Readout, RunningSums, Stages
 
 __all__ = [
     "LEAST_VARIANCE",
+    "NOTHING",
     "NO_STAGES",
     "AtEnd",
     "Cascade",

@@ -117,3 +117,7 @@ class Decisions(NamedTuple):
         if len(parts) == 1:
             return parts[0]
         return cls.of(*(np.concatenate(arrays) for arrays in zip(*((p.codes, *p.ledger) for p in parts), strict=True)))
+
+
+#: Decisions about no rows.
+NOTHING = Decisions.of(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0, np.uint8))

@@ -47,6 +47,14 @@ def fitted_for_good(estimator: Any) -> Any:
     return None if _kind(estimator) is None else BoosterClassifier(estimator)
 
 
+def unfrozen(estimator: Any) -> Any:
+    """The model that an estimator stands for: a booster as a classifier, and what a `FrozenEstimator` holds."""
+    ready = fitted_for_good(estimator)
+    if ready is not None:
+        return ready
+    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+
+
 def _is_converted(model: Any) -> bool:
     """Whether a model is what ``catboost.to_classifier`` returns, which scikit-learn takes as not fitted."""
     own = any(full_name(base) in CATBOOST_MODELS for base in type(model).__mro__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -205,7 +204,7 @@ def measure(
     stage_scores: StageScores,
     boundary: Boundary,
     *,
-    risk: Mapping[Any, float | None] | None = None,
+    risk: Risk = None,
     confidence: float = 0.95,
     q: float = 1.0,
     groups: npt.ArrayLike | None = None,
