@@ -17,6 +17,7 @@ from ..models.protocols import Delegating
 from ..models.wrappers import peel
 from ..outputs import Labels
 from ..sources import Source
+from ..steps import RawColumns
 from .full_model import as_met, keeping_rows
 from .predictor import Predictor
 
@@ -57,6 +58,8 @@ class Reference:
         model = self._model
         if self._raw:
             return True
+        if isinstance(model.preprocessing, RawColumns):  # its columns are not those of the innermost model
+            return False
         n_steps = (0 if model.preprocessing is None else len(model.preprocessing.steps)) + len(model.steps)
         return not model.ruled and len(peel(model.estimator).steps) == n_steps  # without steps of the model itself
 

@@ -274,7 +274,11 @@ class Predictor:
                 check_finite(self.model, rows)
                 codes[pending], status[pending] = self._full.evaluated(rows, rows, n_threads)
         else:
+            odd = np.flatnonzero(status == Status.NOT_FINITE)
+            if len(odd):  # the wrapped model raises its own error, or knows better what to make of such rows
+                codes[odd], status[odd] = self._full.predict(source.take(odd)), Status.HANDED_OVER
             bad = np.flatnonzero(~decided.ledger.settled)
+            bad = bad[~np.isin(bad, odd)]
         if len(bad):
             codes[bad], status[bad] = self._full.at_ties(source.take(bad)), Status.HANDED_OVER
 

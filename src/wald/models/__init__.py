@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..steps import Chain, Codes, Folded
+from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
 from .boosters import fitted_for_good
 from .checks import check_terms
+from .column_terms import ColumnTerms
 from .families import family_of, register
 from .kernel import KernelTerms
 from .library_files import is_library_file, read_model
@@ -136,6 +137,14 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     preprocessing: Chain | Codes | None = Chain(uniquely_named(steps[:n_kept])) if n_kept else None
     if preprocessing is not None and not peeled.steps and hasattr(preprocessing.first, "source_columns"):
         preprocessing = Codes(preprocessing.first, single=terms.accepts.conversion.integers.type is np.float32)
+    by_product = reading.by_product
+    if isinstance(preprocessing, Chain):
+        raw = RawColumns.of_sum(preprocessing) if type(terms) is LinearTerms and terms.fill is None else None
+        if raw is not None:
+            terms = ColumnTerms.of(terms.after(raw.columns, 4), raw.functions)
+            preprocessing, by_product, folded = raw, False, folded or Folded()
+        else:
+            preprocessing = _by_column(preprocessing, terms) or preprocessing
     n_columns = getattr(estimator, "n_features_in_", None if preprocessing is not None else terms.n_features)
     schema = schema_of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
     if preprocessing is not None and _matches_names(preprocessing.first):
@@ -154,13 +163,24 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         leaf=leaf,
         ruled=bool(peeled.rules),
         row_by_row=reading.row_by_row,
-        by_product=reading.by_product,
+        by_product=by_product,
         dense_only=reading.dense_only,
         links=NO_LINKS if peeled.rules else reading.links.only(lambda method: _inherits(leaf, family, method)),
         watch=Watch(
             [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],
             inside=reading.watches,
         ),
+    )
+
+
+def _by_column(chain: Chain, terms: Terms) -> ByColumn | None:
+    """Transformers in the engine's own form, if they work column by column."""
+    trees = terms if isinstance(terms, TreeTerms) else None
+    return ByColumn.of(
+        chain,
+        absent_is_missing=trees is not None and trees.absent_is_missing,
+        integers=terms.accepts.conversion.integers,
+        needed=None if trees is None else np.unique(trees.trees.feature),
     )
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..outputs import Labels
@@ -149,9 +150,25 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[int, Co
     for _, step in steps[:kept]:
         # Fitted attributes end in an underscore; refitting a step replaces them.
         attributes += [
-            (step, name) for name in getattr(step, "__dict__", {}) if name.endswith("_") and not name.startswith("_")
+            (each, name)
+            for each in _with_inner(step)
+            for name in getattr(each, "__dict__", {})
+            if name.endswith("_") and not name.startswith("_")
         ]
     return kept, None if columns is None or columns.is_identity else columns, attributes
+
+
+def _with_inner(step: Any) -> Iterator[Any]:
+    """A transformer, and those inside of it."""
+    yield step
+    inner = step.transformers_ if isinstance(step, ColumnTransformer) and hasattr(step, "transformers_") else ()
+    if isinstance(step, FeatureUnion):
+        inner = step.transformer_list
+    elif isinstance(step, Pipeline):
+        inner = step.steps
+    for _, each, *_ in inner:
+        if not isinstance(each, str) and each is not None:
+            yield from _with_inner(each)
 
 
 def uniquely_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

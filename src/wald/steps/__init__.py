@@ -7,6 +7,8 @@ and gives the same values for a row whatever the other rows are. So it can be as
 * `Chain` runs fitted transformers one after the other. wald does not look into them, with one exception: if the first
   is a ColumnTransformer, and the others work column by column, the chain has branches. Each `Branch` writes columns of
   its own, and is run only for the rows that reach a stage that reads one of them.
+* `ByColumn` is a chain whose transformers work column by column. wald asks them what they write for every category that
+  they know, and then looks that up.
 * `Codes` are the codes by which a model's own library replaces categories.
 * `ColumnMap` is affine in each column: scalers and imputers that become part of the terms, so that no step is run.
   `Folded` says what the terms include of a pipeline.
@@ -18,9 +20,11 @@ its columns are worth computing, or when: its callers ask for rows and branches.
 from __future__ import annotations
 
 from .affine import ColumnMap, Folded
+from .by_column import ByColumn
 from .chain import Branch, Chain
 from .checks import check_step
 from .codes import Codes
+from .raw_columns import RawColumns
 from .step import Step
 
-__all__ = ["Branch", "Chain", "Codes", "ColumnMap", "Folded", "Step", "check_step"]
+__all__ = ["Branch", "ByColumn", "Chain", "Codes", "ColumnMap", "Folded", "RawColumns", "Step", "check_step"]

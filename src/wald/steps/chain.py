@@ -66,7 +66,7 @@ class Chain(Step):
             own = [sliced(each, np.arange(span.start, span.stop)) for each in later]
             if None in own:
                 return ()
-            reads = positions(columns, front.n_features_in_, getattr(front, "feature_names_in_", None))
+            reads = sorted(positions(columns, front.n_features_in_, getattr(front, "feature_names_in_", None)))
             found.append(Branch(front, [(name, step, columns)], own, np.arange(span.start, span.stop), reads))
         return tuple(found) if len(found) > 1 else ()
 

@@ -57,8 +57,8 @@ def _names_of(columns: Any, names: Sequence[Any]) -> list[Any]:
 
 
 def positions(columns: Any, n_columns: int, names: Sequence[Any] | None) -> list[int]:
-    """Numbers of the columns that a ColumnTransformer gives to one of its transformers, ascending."""
+    """Numbers of the columns that a ColumnTransformer gives to one of its transformers, in the order in which it does."""
     if names is None:
-        return sorted(_names_of(columns, range(n_columns)))
+        return [int(c) for c in _names_of(columns, range(n_columns))]
     place = {name: c for c, name in enumerate(names)}
-    return sorted(place[name] for name in _names_of(columns, list(names)))
+    return [place[name] for name in _names_of(columns, list(names))]

@@ -1,0 +1,368 @@
+"""Encoders of categories as tables: what they write for each category, for an unknown value, and for a missing one.
+
+A table is not derived from an encoder's attributes. The encoder itself is asked about every value that it knows, once,
+in the container and dtype in which rows come: what it does with unknown, missing, infrequent or dropped categories, and
+which values are equal to it, is what the table says.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
+
+from ..sources.values import is_missing
+from .keys import Keys
+from .probing import Kind, holds, made_table
+
+ENCODERS: tuple[type, ...] = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
+#: Transformers whose columns each depend on one column that they read, and on no other row.
+COLUMNWISE: tuple[type, ...] = (*ENCODERS, SimpleImputer, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+
+#: Largest number of values in the tables of one encoder.
+MOST_VALUES = 1 << 22
+#: Rows of random values on which the tables are compared with the encoder.
+COMPARED = 64
+
+Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """What the states of a column's cells become, for cells of one kind.
+
+    Attributes
+    ----------
+    rows : int ndarray of shape (n_states,)
+        Row of the column's table for each state of its keys.
+    refused : bool ndarray of shape (n_states,)
+        States about which the encoder itself must be asked, or which raise.
+    """
+
+    rows: NDArray[np.int64]
+    refused: NDArray[np.bool_]
+
+
+@dataclass(eq=False)
+class Table:
+    """One column that is read, and what is written for the values that it may have.
+
+    Attributes
+    ----------
+    column : int
+        Number of the raw column.
+    keys : Keys
+    written : int ndarray of shape (n_written,)
+        Numbers of the columns that it determines.
+    values : ndarray of shape (n_rows, n_written)
+        The distinct rows of these columns.
+    """
+
+    column: int
+    keys: Keys
+    written: NDArray[np.intp]
+    values: Floats
+    _rows: dict[bytes, int] = field(default_factory=dict)
+
+    def row(self, values: Floats) -> int | None:
+        """The row that holds these values."""
+        return self._rows.get(_bytes(values))
+
+    def with_values(self, states: Floats, grow: bool) -> NDArray[np.int64]:
+        """Rows of the table for these values of the written columns; -1 where it has none, unless it may grow."""
+        found = np.empty(len(states), dtype=np.int64)
+        new = []
+        for i, values in enumerate(states):
+            key = _bytes(values)
+            if grow and key not in self._rows:
+                self._rows[key] = len(self._rows)
+                new.append(values)
+            found[i] = self._rows.get(key, -1)
+        if new:
+            self.values = np.concatenate([self.values, np.stack(new)])
+        return found
+
+
+class Tables:
+    """The tables of one fitted encoder, alone or in a pipeline of transformers that work column by column.
+
+    Parameters
+    ----------
+    transformer : transformer
+    columns : list of int
+        Numbers of the raw columns that it reads.
+    names : list of names or None
+        Their names, if it was fitted on a data frame.
+    first : int
+        Number of the first column that it writes.
+    weight : float or None
+        Factor of what it writes.
+    """
+
+    def __init__(
+        self, transformer: Any, columns: list[int], names: list[Any] | None, first: int, weight: float | None
+    ) -> None:
+        self.transformer, self.columns, self.names, self._weight, self._first = transformer, columns, names, weight, first
+        self._known = _known_values(transformer, len(columns)) or []
+        self.tables: list[Table] = []
+        self._usual: Floats = np.empty(0)
+        self._lookups: dict[tuple[Kind, ...], list[Lookup] | None] = {}
+
+    @classmethod
+    def of(
+        cls, transformer: Any, columns: list[int], names: list[Any] | None, first: int, weight: float | None
+    ) -> Tables | None:
+        """Ask a transformer for its tables; None if it has none."""
+        if _known_values(transformer, len(columns)) is None:
+            return None
+        made = cls(transformer, columns, names, first, weight)
+        return made if made._begun() else None
+
+    def lookups(self, kinds: tuple[Kind, ...]) -> list[Lookup] | None:
+        """What cells of these kinds become, a lookup for each table; None if the encoder itself must be asked."""
+        if kinds not in self._lookups:
+            self._lookups[kinds] = self._looked_up(kinds)
+        return self._lookups[kinds]
+
+    # ---- asking ----------------------------------------------------------------------------------------------------
+
+    def _begun(self) -> bool:
+        """Make the tables from rows of the kinds that the encoder's own categories have."""
+        kinds = self._own_kinds()
+        if kinds is None:
+            return False
+        lookups = self._looked_up(kinds)
+        if lookups is None:
+            return False
+        self._lookups[kinds] = lookups
+        return True
+
+    def _own_kinds(self) -> tuple[Kind, ...] | None:
+        """Kinds in which the known values certainly are what the encoder means."""
+        text = np.dtype(object)
+        dtypes = [text if isinstance(known, list) else known.dtype for known in self._known]
+        if self.names is None:
+            same = dtypes[0] if len(set(dtypes)) == 1 else text
+            return (("numpy", same),) * len(dtypes)
+        if find_spec("pandas") is None:
+            return None
+        import pandas  # noqa: F401 - probing reads it from the loaded modules
+
+        return tuple(("pandas", dtype) for dtype in dtypes)
+
+    def _looked_up(self, kinds: tuple[Kind, ...]) -> list[Lookup] | None:
+        states = [self._states(known, kind) for known, kind in zip(self._known, kinds, strict=True)]
+        if any(not each for each in states):
+            return None
+        usual = [next(iter(each.values())) for each in states]
+        try:
+            base = self._asked(kinds, [[value] for value in usual])[0]
+        except Exception:  # whatever the encoder refuses
+            return None
+        begun = not self.tables
+        found: list[tuple[NDArray[np.intp], Floats]] = []
+        for j, each in enumerate(states):
+            asked = self._asked_of(kinds, usual, j, each)
+            if asked is None:
+                return None
+            found.append(asked)
+        if begun:
+            if not self._begin_tables(base, [values for _, values in found]):
+                return None
+        elif not self._same(base, usual):
+            return None
+        lookups = []
+        for table, (which, values) in zip(self.tables, found, strict=True):
+            others = np.setdiff1d(np.arange(len(base)), table.written - self._first)
+            if not _equal(values[:, others], np.broadcast_to(base[others], (len(values), len(others)))):
+                return None
+            at = table.with_values(values[:, table.written - self._first], grow=begun)
+            rows: NDArray[np.int64] = np.zeros(table.keys.n_states, dtype=np.int64)
+            refused: NDArray[np.bool_] = np.ones(table.keys.n_states, dtype=bool)
+            rows[which[at >= 0]], refused[which[at >= 0]] = at[at >= 0], False
+            lookups.append(Lookup(rows, refused))
+        return lookups if self._agrees(kinds, states, lookups) else None
+
+    def _states(self, known: Any, kind: Kind) -> dict[int, Any]:
+        """The states that cells of a kind can have, each with a value that has it."""
+        text = isinstance(known, list)
+        values = list(known) if text else known.tolist()
+        missing: list[Any] = [None, float("nan")]
+        if find_spec("pandas") is not None:
+            import pandas
+
+            missing.append(pandas.NA)
+        unknown: Any = _unknown(values, text)
+        every = dict(enumerate([*values, unknown, *missing]))
+        certain = text and (kind[1] in (np.dtype(object), "category") or "str" in str(kind[1]).lower())
+        n = len(values) if certain else 0
+        return {s: value for s, value in every.items() if s < n or holds(kind, value)}
+
+    def _asked_of(
+        self, kinds: tuple[Kind, ...], usual: list[Any], j: int, states: dict[int, Any]
+    ) -> tuple[NDArray[np.intp], Floats] | None:
+        """What is written for the states of column j, beside usual values in the others; without those that raise."""
+
+        def ask(which: list[int]) -> Floats:
+            lists = [[value] * len(which) for value in usual]
+            lists[j] = [states[s] for s in which]
+            return self._asked(kinds, lists)
+
+        n_known = len(self._known[j])
+        known, others = [s for s in states if s < n_known], [s for s in states if s >= n_known]
+        try:
+            return np.array([*known, *others], dtype=np.intp), ask([*known, *others])
+        except Exception:  # one of them is refused
+            pass
+        which, values = list(known), []
+        try:
+            values.append(ask(known) if known else np.empty((0, 0)))
+        except Exception:
+            return None
+        for s in others:
+            try:
+                values.append(ask([s]))
+            except Exception:  # the encoder itself will say so
+                continue
+            which.append(s)
+        return np.array(which, dtype=np.intp), np.concatenate([each for each in values if each.size])
+
+    def _asked(self, kinds: tuple[Kind, ...], lists: list[list[Any]]) -> Floats:
+        """What the transformer writes for rows of these values."""
+        with warnings.catch_warnings(), sklearn.config_context(transform_output="default"):
+            warnings.simplefilter("ignore")
+            written = self.transformer.transform(made_table(kinds, self.names, lists))
+        table = written.toarray() if sparse.issparse(written) else np.asarray(written)
+        if table.ndim != 2 or table.dtype.kind not in "biuf":
+            raise TypeError("no table of numbers")
+        return table if self._weight is None else table * self._weight
+
+    # ---- the tables ------------------------------------------------------------------------------------------------
+
+    def _begin_tables(self, base: Floats, found: list[Floats]) -> bool:
+        """Find which column determines which of the written ones; False if one is determined by several."""
+        owner = np.full(len(base), -1)
+        for j, values in enumerate(found):
+            differs = ~_alike(values, base).all(axis=0)
+            if (owner[differs] >= 0).any():
+                return False
+            owner[differs] = j
+        owner[owner < 0] = 0  # the same whatever the values are
+        sizes = sum(len(values) * np.count_nonzero(owner == j) for j, values in enumerate(found))
+        if sizes > MOST_VALUES:
+            return False
+        for j, column in enumerate(self.columns):
+            written = np.flatnonzero(owner == j)
+            empty = np.empty((0, len(written)), dtype=base.dtype)
+            self.tables.append(Table(column, Keys(self._known[j]), written + self._first, empty))
+        self._usual = base
+        return True
+
+    def _same(self, base: Floats, usual: list[Any]) -> bool:
+        """Whether usual values are in the tables as they are written now."""
+        written = [table.row(base[table.written - self._first]) for table in self.tables]
+        return None not in written
+
+    def _agrees(self, kinds: tuple[Kind, ...], states: list[dict[int, Any]], lookups: list[Lookup]) -> bool:
+        """Whether the transformer writes for random rows what the tables say."""
+        rng = np.random.default_rng(0)
+        lists, rows = [], []
+        for each, lookup in zip(states, lookups, strict=True):
+            allowed = [s for s in each if not lookup.refused[s]]
+            if not allowed:
+                return False
+            drawn = rng.choice(allowed, COMPARED)
+            lists.append([each[int(s)] for s in drawn])
+            rows.append(lookup.rows[drawn])
+        try:
+            own = self._asked(kinds, lists)
+        except Exception:
+            return False
+        return all(
+            _equal(own[:, table.written - self._first], table.values[at])
+            for table, at in zip(self.tables, rows, strict=True)
+        )
+
+
+def _known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[Any]] | None:
+    """Values that a transformer knows in each of its columns: texts or numbers; None if it is no encoder of these."""
+    steps = flat(transformer)
+    if any(type(step) not in COLUMNWISE or _gives_frames(step) for step in steps):
+        return None
+    encoders = [step for step in steps if type(step) in ENCODERS]
+    if not encoders or any(getattr(step, "n_features_in_", -1) != n_columns for step in encoders[:1]):
+        return None
+    if len(encoders) > 1:  # the second would know what the first writes
+        return None
+    known: list[list[str] | NDArray[Any]] = []
+    for c, categories in enumerate(encoders[0].categories_):
+        values = [value for value in categories.tolist() if not is_missing(value)]
+        for step in steps[: steps.index(encoders[0])]:
+            if type(step) is not SimpleImputer or step.n_features_in_ != n_columns:
+                return None
+            fill = np.asarray(step.statistics_, dtype=object)[c]
+            if not is_missing(fill) and fill not in values:
+                values.append(fill)
+        if all(type(value) is str for value in values) and values:
+            known.append(values)
+        elif values and all(isinstance(value, int | float | np.number) for value in values):
+            numbers = np.array(values, dtype=categories.dtype if categories.dtype.kind in "biuf" else None)
+            if numbers.dtype.kind not in "iuf" or categories.dtype.kind == "O":
+                return None
+            known.append(numbers)
+        else:
+            return None
+    return known
+
+
+def flat(transformer: Any) -> list[Any]:
+    """Transformers of nested pipelines, in their order."""
+    if type(transformer) is Pipeline:
+        return [each for _, step in transformer.steps for each in ([] if step == "passthrough" else flat(step))]
+    return [transformer]
+
+
+def _gives_frames(step: Any) -> bool:
+    return any(kind not in (None, "default") for kind in getattr(step, "_sklearn_output_config", {}).values())
+
+
+def _unknown(known: Sequence[Any], text: bool) -> Any:
+    """A value that is not known."""
+    if text:
+        value = "a value that no encoder knows"
+        while value in known:
+            value += "."
+        return value
+    return type(known[0])(max(known) + 1)
+
+
+def _bytes(values: Floats) -> bytes:
+    plain = np.where(np.isnan(values), np.nan, values) if values.dtype.kind == "f" else values
+    return np.ascontiguousarray(plain).tobytes()
+
+
+def _alike(one: Floats, other: Floats) -> NDArray[np.bool_]:
+    same: NDArray[np.bool_] = (one == other) | ((one != one) & (other != other))
+    return same
+
+
+def _equal(one: Floats, other: Floats) -> bool:
+    return one.shape == other.shape and bool(_alike(one, other).all())

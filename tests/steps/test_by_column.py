@@ -1,0 +1,279 @@
+"""Tables and arrays in place of transformers that work column by column: bit for bit what the transformers write."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from wald import EarlyExitClassifier
+from wald.models import decompose
+from wald.sources import source_of
+from wald.steps import ByColumn, Chain, check_step
+
+N = 300
+TEXTS = ("airport", "carrier", "")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def frame(n: int = N, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "carrier": rng.choice(["AA", "Delta Air Lines", "ü", "B6\0", "", "rare"], n, p=[0.3, 0.3, 0.2, 0.1, 0.09, 0.01]),
+            "origin": pd.Series(rng.choice(["JFK", "EWR", None], n), dtype=object),
+            "month": rng.integers(1, 6, n),
+            "delay": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            "speed": rng.normal(100, 20, n).astype(np.float32),
+            "weight": rng.integers(0, 1000, n),
+        }
+    )
+
+
+CATEGORIES = {
+    "one-hot": OneHotEncoder(handle_unknown="ignore"),
+    "dense one-hot": OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+    "drop": OneHotEncoder(drop="first"),
+    "if binary": OneHotEncoder(drop="if_binary", handle_unknown="ignore"),
+    "rare": OneHotEncoder(min_frequency=20, handle_unknown="infrequent_if_exist"),
+    "few": OneHotEncoder(max_categories=3, handle_unknown="ignore"),
+    "single": OneHotEncoder(handle_unknown="ignore", dtype=np.float32),
+    "ordinal": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+    "ordinal with NaN": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=-2),
+    "rare ordinal": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=99, min_frequency=30),
+    "target": TargetEncoder(),
+    "smooth target": TargetEncoder(smooth=3.0),
+    "imputed": make_pipeline(SimpleImputer(strategy="most_frequent", missing_values=None), OneHotEncoder()),
+    "constant": make_pipeline(
+        SimpleImputer(strategy="constant", fill_value="none", missing_values=None),
+        OneHotEncoder(handle_unknown="ignore"),
+    ),
+    "scaled": make_pipeline(OneHotEncoder(handle_unknown="ignore", sparse_output=False), StandardScaler()),
+}
+NUMBERS = {
+    "passthrough": "passthrough",
+    "standard": StandardScaler(),
+    "min-max": make_pipeline(SimpleImputer(), MinMaxScaler(clip=True)),
+    "robust": make_pipeline(SimpleImputer(strategy="median", add_indicator=True), RobustScaler()),
+    "max-abs": MaxAbsScaler(),
+    "bins": make_pipeline(SimpleImputer(), KBinsDiscretizer(3, encode="ordinal")),
+    "splines": make_pipeline(SimpleImputer(), SplineTransformer()),
+    "normal": PowerTransformer(),
+    "products": make_pipeline(SimpleImputer(), PolynomialFeatures()),
+}
+
+
+def front(categories: Any, numbers: Any, **options: Any) -> ColumnTransformer:
+    return ColumnTransformer(
+        [
+            ("numbers", clone(numbers) if numbers != "passthrough" else numbers, ["delay", "speed"]),
+            ("texts", clone(categories), ["origin", "carrier"]),
+            ("months", OneHotEncoder(handle_unknown="ignore"), ["month"]),
+        ],
+        **options,
+    )
+
+
+def fitted(*steps: Any, model: Any = None) -> Any:
+    F = frame()
+    y = (F["carrier"].str.len() + F["month"] + np.nan_to_num(F["delay"]) > 5).astype(int)
+    return make_pipeline(*steps, DecisionTreeClassifier(max_depth=4) if model is None else model).fit(F, y)
+
+
+def by_column(pipeline: Any) -> ByColumn:
+    found = decompose(pipeline).preprocessing
+    assert isinstance(found, ByColumn)
+    found.needed = np.arange(found.width)
+    return found
+
+
+def require_same(step: ByColumn, X: Any) -> None:
+    """The tables answer these rows, with the bits that the transformers write."""
+    source = source_of(X)
+    own = Chain(step.steps).transform(source)
+    written = step._written(source)
+    assert written is not None
+    np.testing.assert_array_equal(written.array(), own.toarray() if hasattr(own, "toarray") else own, strict=False)
+
+
+UNSEEN = {
+    "carrier": pd.Series(["AA", "never seen", "rare"], dtype=object),
+    "origin": pd.Series(["LGA", None, "JFK"], dtype=object),
+    "month": [3, 77, 1],
+}
+
+
+def containers(F: pd.DataFrame) -> dict[str, Any]:
+    texts = {"carrier": "category", "origin": "category"}
+    return {
+        "pandas": F,
+        "categories": F.astype(texts),
+        "str": F.astype({"carrier": "str", "origin": "str"}),
+        "string": F.assign(origin=F["origin"].fillna("JFK")).astype({"carrier": "string", "origin": "string"}),
+        "reordered": F[F.columns[::-1]].assign(more=1),
+        "sliced": F.iloc[5:60:3],
+        "polars": pl.DataFrame(F.to_dict("list")),
+        "polars categories": pl.DataFrame(F.to_dict("list")).with_columns(pl.col("carrier", "origin").cast(pl.Categorical)),
+        "chunks": pl.concat([pl.DataFrame(F[:40].to_dict("list")), pl.DataFrame(F[40:].to_dict("list"))], rechunk=False),
+    }
+
+
+@pytest.mark.parametrize("name", CATEGORIES)
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_it_writes_what_the_transformers_write(name: str, numbers: str) -> None:
+    step = by_column(fitted(front(CATEGORIES[name], NUMBERS[numbers])))
+    require_same(step, frame(seed=1))
+
+
+@pytest.mark.parametrize("container", containers(frame()))
+@pytest.mark.parametrize("name", ["one-hot", "drop", "ordinal", "target"])
+def test_in_every_container(name: str, container: str) -> None:
+    step = by_column(fitted(front(CATEGORIES[name], "passthrough")))
+    X = containers(frame(seed=2))[container]
+    try:
+        Chain(step.steps).transform(source_of(X))
+    except (TypeError, ValueError) as error:  # scikit-learn takes no such rows, and wald says so, too
+        with pytest.raises(type(error)):
+            step.transform(source_of(X))
+    else:
+        require_same(step, X)
+
+
+@pytest.mark.parametrize("name", [name for name in CATEGORIES if name not in ("drop", "imputed")])
+def test_values_that_nobody_has_seen(name: str) -> None:
+    step = by_column(fitted(front(CATEGORIES[name], "passthrough")))
+    F = frame(3).assign(**UNSEEN)
+    require_same(step, F)
+    require_same(step, pl.DataFrame(F.to_dict("list")))
+
+
+@pytest.mark.parametrize("name", ["drop", "imputed"])
+def test_what_the_encoder_refuses_raises_its_own_error(name: str) -> None:
+    pipeline = fitted(front(CATEGORIES[name], "passthrough"))
+    F = frame(3).assign(**UNSEEN)
+    with pytest.raises(ValueError, match="unknown categories"):
+        EarlyExitClassifier(pipeline, risk=0).fit(frame()).predict(F)
+    assert by_column(pipeline)._written(source_of(F)) is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"transformer_weights": {"texts": 0.3, "numbers": 3.0}},
+        {"remainder": "passthrough"},
+        {"sparse_threshold": 0},
+        {"remainder": StandardScaler()},
+    ],
+    ids=str,
+)
+def test_options_of_the_column_transformer(options: dict[str, Any]) -> None:
+    require_same(by_column(fitted(front(CATEGORIES["one-hot"], "passthrough", **options))), frame(seed=1))
+
+
+def test_scalers_behind_it() -> None:
+    dense = front(CATEGORIES["dense one-hot"], NUMBERS["standard"], sparse_threshold=0)
+    require_same(by_column(fitted(dense, SimpleImputer(), MinMaxScaler())), frame(seed=1))
+
+
+@pytest.mark.parametrize("encoder", ["ordinal", "target", "drop"])
+def test_an_encoder_alone(encoder: str) -> None:
+    F = frame()[["carrier", "origin"]]
+    y = F["carrier"].str.len() > 3
+    pipeline = make_pipeline(clone(CATEGORIES[encoder]), DecisionTreeClassifier(max_depth=3)).fit(F, y)
+    require_same(by_column(pipeline), frame(seed=1)[["carrier", "origin"]])
+
+
+@pytest.mark.parametrize("dtype", [object, np.int64, np.float32, "U12"])
+def test_arrays(dtype: Any) -> None:
+    X = np.random.default_rng(0).integers(0, 4, (200, 3)).astype(dtype)
+    y = np.arange(200) % 2
+    pipeline = make_pipeline(
+        ColumnTransformer([("a", OneHotEncoder(handle_unknown="ignore"), [2, 0]), ("b", OrdinalEncoder(), [1])]),
+        DecisionTreeClassifier(max_depth=3),
+    ).fit(X, y)
+    step = decompose(pipeline).preprocessing
+    if dtype is object:  # numbers as objects: 1, 1.0 and True are one category
+        assert type(step) is Chain
+    else:
+        require_same(by_column(pipeline), X)
+
+
+def test_one_raw_column_in_several_transformers() -> None:
+    parts = [
+        ("a", OneHotEncoder(handle_unknown="ignore"), ["carrier"]),
+        ("b", TargetEncoder(), ["carrier", "month"]),
+        ("c", StandardScaler(), ["month"]),
+        ("d", "passthrough", ["month"]),
+    ]
+    require_same(by_column(fitted(ColumnTransformer(parts))), frame(seed=1))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [("own", FunctionTransformer(np.tanh), ["speed"]), ("a column", CountVectorizer(), "carrier")],
+    ids=lambda part: part[0],
+)
+def test_other_transformers_stay_in_front(part: Any) -> None:
+    pipeline = fitted(ColumnTransformer([("o", CATEGORIES["ordinal"], ["carrier"]), part]))
+    assert type(decompose(pipeline).preprocessing) is Chain
+
+
+class Louder(OneHotEncoder):
+    """An encoder of one's own."""
+
+    def transform(self, X: Any) -> Any:
+        return 2 * super().transform(X)
+
+
+def test_subclasses_stay_in_front() -> None:
+    pipeline = fitted(ColumnTransformer([("o", Louder(), ["carrier"])]))
+    assert type(decompose(pipeline).preprocessing) is Chain
+
+
+def test_an_encoder_that_was_edited_is_noticed() -> None:
+    pipeline = fitted(front(CATEGORIES["one-hot"], "passthrough"))
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(frame())
+    pipeline[0].named_transformers_["texts"].categories_ = [np.array(["x"]), np.array(["y"])]
+    with pytest.raises(ValueError, match="categories_ of OneHotEncoder was replaced"):
+        fast.predict(frame())
+
+
+@pytest.mark.parametrize(("risk", "model"), [*itertools.product([0, 0.1], [None, LogisticRegression()])])
+def test_the_whole_way(risk: float, model: Any) -> None:
+    pipeline = fitted(front(CATEGORIES["one-hot"], NUMBERS["min-max"]), model=model)
+    fast = EarlyExitClassifier(pipeline, risk=risk, random_state=0).fit(frame(2000, 1))
+    for X in (frame(500, 2), pl.DataFrame(frame(500, 2).to_dict("list"))):
+        different = np.mean(fast.predict(X) != pipeline.predict(X))
+        assert different <= 2 * risk
+    one = frame(500, 2).iloc[7]
+    assert fast.predict_one(dict(one)) == fast.predict(frame(500, 2))[7]
+
+
+def test_it_is_a_step() -> None:
+    step = by_column(fitted(front(CATEGORIES["one-hot"], "passthrough")))
+    check_step(step, source_of(frame(20, 1)))
