@@ -15,6 +15,7 @@ import numpy as np
 from ..steps import Chain, Codes, Folded
 from .boosters import fitted_for_good
 from .checks import check_terms
+from .column_terms import ColumnTerms
 from .families import family_of, register
 from .kernel import KernelTerms
 from .library_files import is_library_file, read_model
@@ -41,6 +42,7 @@ from .wrappers import fold_steps, peel, rule_decision, uniquely_named
 __all__ = [
     "NO_SURROGATES",
     "AdditiveModel",
+    "ColumnTerms",
     "Family",
     "KernelTerms",
     "LinearTerms",

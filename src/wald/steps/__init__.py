@@ -10,6 +10,7 @@ and gives the same values for a row whatever the other rows are. So it can be as
 * `Codes` are the codes by which a model's own library replaces categories.
 * `ColumnMap` is affine in each column: scalers and imputers that become part of the terms, so that no step is run.
   `Folded` says what the terms include of a pipeline.
+* `ByState` and `Numeric` are what a step writes from one raw column: for each state of it, or affine in its numbers.
 
 Nothing is known here of terms, stages, thresholds or plans, nor of how a model decides. A step does not know which of
 its columns are worth computing, or when: its callers ask for rows and branches.
@@ -21,6 +22,18 @@ from .affine import ColumnMap, Folded
 from .chain import Branch, Chain
 from .checks import check_step
 from .codes import Codes
+from .functions import ByState, ColumnFunction, Numeric
 from .step import Step
 
-__all__ = ["Branch", "Chain", "Codes", "ColumnMap", "Folded", "Step", "check_step"]
+__all__ = [
+    "Branch",
+    "ByState",
+    "Chain",
+    "Codes",
+    "ColumnFunction",
+    "ColumnMap",
+    "Folded",
+    "Numeric",
+    "Step",
+    "check_step",
+]
