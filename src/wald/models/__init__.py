@@ -42,6 +42,7 @@ from .wrappers import fold_steps, peel, rule_decision, uniquely_named
 __all__ = [
     "NO_SURROGATES",
     "AdditiveModel",
+    "ColumnTerms",
     "Family",
     "KernelTerms",
     "LinearTerms",
@@ -139,9 +140,9 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         preprocessing = Codes(preprocessing.first, single=terms.accepts.conversion.integers.type is np.float32)
     by_product = reading.by_product
     if isinstance(preprocessing, Chain):
-        raw = RawColumns.of_sum(preprocessing) if type(terms) is LinearTerms and terms.fill is None else None
+        raw = RawColumns.of_sum(preprocessing) if type(terms) is LinearTerms else None
         if raw is not None:
-            terms = ColumnTerms.of(terms.after(raw.columns, 4), raw.functions)
+            terms = ColumnTerms.of(terms, raw.functions, raw.n_steps)
             preprocessing, by_product, folded = raw, False, folded or Folded()
         else:
             preprocessing = _by_column(preprocessing, terms) or preprocessing

@@ -8,10 +8,11 @@ and gives the same values for a row whatever the other rows are. So it can be as
   is a ColumnTransformer, and the others work column by column, the chain has branches. Each `Branch` writes columns of
   its own, and is run only for the rows that reach a stage that reads one of them.
 * `ByColumn` is a chain whose transformers work column by column. wald asks them what they write for every category that
-  they know, and then looks that up.
+  they know, and then looks that up. `RawColumns` writes one number for each raw column, where a sum is taken.
 * `Codes` are the codes by which a model's own library replaces categories.
 * `ColumnMap` is affine in each column: scalers and imputers that become part of the terms, so that no step is run.
   `Folded` says what the terms include of a pipeline.
+* `ByState` and `Numeric` are what a step writes from one raw column: for each state of it, or affine in its numbers.
 
 Nothing is known here of terms, stages, thresholds or plans, nor of how a model decides. A step does not know which of
 its columns are worth computing, or when: its callers ask for rows and branches.
@@ -24,7 +25,21 @@ from .by_column import ByColumn
 from .chain import Branch, Chain
 from .checks import check_step
 from .codes import Codes
+from .functions import ByState, ColumnFunction, Numeric
 from .raw_columns import RawColumns
 from .step import Step
 
-__all__ = ["Branch", "ByColumn", "Chain", "Codes", "ColumnMap", "Folded", "RawColumns", "Step", "check_step"]
+__all__ = [
+    "Branch",
+    "ByColumn",
+    "ByState",
+    "Chain",
+    "Codes",
+    "ColumnFunction",
+    "ColumnMap",
+    "Folded",
+    "Numeric",
+    "RawColumns",
+    "Step",
+    "check_step",
+]

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
-from .affine import ColumnMap
 from .by_column import BYTES, ByColumn, Numbers, native
 from .chain import Chain
 from .functions import ByState, ColumnFunction, Numeric
 from .probing import kinds_of
-from .tables import Tables
+from .tables import Tables, flat
 
 
 class RawColumns(ByColumn):
@@ -27,12 +26,9 @@ class RawColumns(ByColumn):
     ----------
     functions : list of ByState and Numeric
         One for each column that is written.
-    columns : ColumnMap
-        What happens to the numbers, among all the columns that the transformers write.
     """
 
     functions: list[ColumnFunction]
-    columns: ColumnMap
 
     @classmethod
     def of_sum(cls, chain: Chain) -> Self | None:
@@ -42,36 +38,33 @@ class RawColumns(ByColumn):
 
     def _begun(self) -> bool:
         self.functions = []
-        n = self._width
         self._source_columns: list[int] = []
-        scale, shift, magnitude = np.ones(n), np.zeros(n), np.zeros(n)
         for part in self.parts:
             if isinstance(part, Tables):
                 for table in part.tables:
-                    values = table.values.astype(np.float64)
-                    if not np.isfinite(values).all():
-                        return False
-                    self.functions.append(ByState(len(self.functions), values, table.written))
+                    self.functions.append(ByState(len(self.functions), table.values.astype(np.float64), table.written))
                     self._source_columns.append(table.column)
                 continue
             maps = part.maps()
             if maps is None:
                 return False
-            span = slice(part.first, part.first + part.width)
-            scale[span], shift[span], magnitude[span] = maps.scale, maps.shift, maps.magnitude
-            fill = maps.raw_fill()
             for k, column in enumerate(part.columns):
-                one, written = np.ones(1), np.array([part.first + k], dtype=np.intp)
-                filled = None if fill is None else fill[[k]]
-                self.functions.append(Numeric(len(self.functions), one, np.zeros(1), filled, written))
+                fill = None if maps.fill is None else maps.fill[[k]]
+                one = (maps.scale[[k]], maps.shift[[k]], fill, np.array([part.first + k]), maps.magnitude[[k]])
+                self.functions.append(Numeric(len(self.functions), *one))
                 self._source_columns.append(column)
-        self.columns = ColumnMap(scale, shift, None, magnitude)
         return True
 
     @property
     def width(self) -> int:
         """Number of columns that it writes."""
         return len(self.functions)
+
+    @property
+    def n_steps(self) -> int:
+        """Largest number of transformers that a number passes through, and one for its weight."""
+        most = max((len(flat(part.transformer)) for part in self.parts if part.transformer is not None), default=0)
+        return most + len(self.steps)
 
     @property
     def source_columns(self) -> NDArray[np.int64]:
