@@ -26,7 +26,7 @@ from wald import EarlyExitClassifier, Planner
 
 pytestmark = pytest.mark.filterwarnings("ignore:no early exit")
 N_TRAIN, N_FIT = 1000, 3000
-KINDS = ["columns", "texts", "products", "quantiles", "bins", "splines"]
+KINDS = ["texts", "products", "quantiles", "bins", "splines"]
 
 
 def numbers(n: int) -> tuple[Any, Any]:

@@ -274,6 +274,13 @@ def test_the_whole_way(risk: float, model: Any) -> None:
     assert fast.predict_one(dict(one)) == fast.predict(frame(500, 2))[7]
 
 
+def test_the_transformers_are_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = EarlyExitClassifier(fitted(front(CATEGORIES["one-hot"], "passthrough")), risk=0).fit(frame())
+    expected = fast.predict(frame(seed=1))
+    monkeypatch.setattr(OneHotEncoder, "transform", lambda *_: pytest.fail("an encoder was called"))
+    np.testing.assert_array_equal(fast.predict(frame(seed=1)), expected)
+
+
 def test_it_is_a_step() -> None:
     step = by_column(fitted(front(CATEGORIES["one-hot"], "passthrough")))
     check_step(step, source_of(frame(20, 1)))

@@ -149,7 +149,8 @@ class AdditiveModel:
         str
             A SHA-256 in hexadecimal, the same in every process.
         """
-        return digest(self.terms, self.decision, self.preprocessing, self.classes, self.allow_nan, self.tie_margin)
+        before = None if self.preprocessing is None else self.preprocessing.identity
+        return digest(self.terms, self.decision, before, self.classes, self.allow_nan, self.tie_margin)
 
     def changed(self) -> str | None:
         """Check in microseconds whether the estimator has changed since it was read.

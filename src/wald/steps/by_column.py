@@ -166,6 +166,11 @@ class ByColumn(Chain):
         return ()
 
     @property
+    def identity(self) -> Chain:
+        """The transformers; tables follow from them, and grow with the kinds of rows that are met."""
+        return Chain(self.steps)
+
+    @property
     def width(self) -> int:
         """Number of columns that it writes."""
         return self._width

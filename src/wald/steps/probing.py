@@ -29,6 +29,8 @@ def kinds_of(source: Source, columns: Sequence[int]) -> tuple[Kind, ...] | None:
     if source.library == "polars":
         dtypes = source.rows.dtypes
         return tuple(("polars", _polars_dtype(dtypes[c])) for c in columns)
+    if source.library == "pyarrow":
+        return tuple(("pyarrow", source.rows.schema.types[c]) for c in columns)
     return None
 
 
@@ -48,6 +50,10 @@ def made_column(kind: Kind, values: Sequence[Any]) -> Any:
     if library == "polars":
         polars = nw.dependencies.get_polars()
         return polars.Series(list(values), dtype=dtype, strict=True)
+    if library == "pyarrow":
+        import pyarrow
+
+        return pyarrow.array(list(values), dtype)
     assert isinstance(dtype, np.dtype)
     made: NDArray[Any] = np.empty(len(values), dtype=dtype)
     made[:] = list(values)
@@ -64,6 +70,10 @@ def made_table(kinds: Sequence[Kind], names: Sequence[Any] | None, columns: Sequ
     frame = dict(zip(names, series, strict=True))
     if library == "pandas":
         return nw.dependencies.get_pandas().DataFrame(frame)
+    if library == "pyarrow":
+        import pyarrow
+
+        return pyarrow.table(frame)
     return nw.dependencies.get_polars().DataFrame(frame)
 
 
@@ -75,4 +85,4 @@ def holds(kind: Kind, value: Any) -> bool:
         return False
     if not isinstance(value, int | float) or value != value:
         return True
-    return bool(held[0] == value)
+    return bool((held[0].as_py() if kind[0] == "pyarrow" else held[0]) == value)

@@ -50,6 +50,11 @@ class Step(ABC):
         """Steps that each write some of the columns and can run apart; empty if it runs as a whole."""
         return ()
 
+    @property
+    def identity(self) -> Any:
+        """What decides all that it writes, for fingerprints."""
+        return self
+
     def given(self, source: Source) -> Any:
         """Rows in the form that the transformers in the step take."""
         return source.rows
