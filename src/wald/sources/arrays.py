@@ -12,6 +12,8 @@ from sklearn.utils import check_array
 
 from .. import _core
 from .building import frame_of
+from .cells import Cells
+from .cells_of import cells_of_array
 from .source import PLAIN, Block, Conversion, Source, model_dtype, piece_rows
 from .values import NATIVE, as_numbers, becomes_float64, plain_numbers
 
@@ -83,6 +85,10 @@ class ArraySource(Source):
             part = np.require(ArraySource(values[start : start + step]).array(conversion), requirements=["C", "A"])
             yield Block(_core.Rows.dense(part), start, model_dtype(values.dtype))
 
+    def cells(self, column: int) -> Cells:
+        """A column of the array, in place."""
+        return cells_of_array(np.asarray(self.values)[:, column])
+
     def objects(self) -> NDArray[Any]:
         """All values before any conversion."""
         return self.values.astype(object)
@@ -135,6 +141,10 @@ class SparseSource(Source):
             csr.shape[1],
         )
         return iter([Block(rows, 0, model_dtype(self.rows.dtype))])
+
+    def cells(self, column: int) -> Cells:
+        """A column with its zeros."""
+        return cells_of_array(self.rows[:, [column]].toarray().ravel())
 
     def objects(self) -> NDArray[Any]:
         """All values, zeros included."""

@@ -14,6 +14,8 @@ from sklearn.utils import check_array
 
 from .. import _core
 from .arrays import ArraySource
+from .cells import Cells
+from .cells_of import cells_of_frame
 from .held import column_reader, held_columns, whole_block
 from .source import PLAIN, Block, Conversion, Source, model_dtype, piece_rows
 from .values import NATIVE, as_numbers, becomes_float64, numbers_of, plain_numbers, refuse_times
@@ -134,6 +136,10 @@ class FrameSource(Source):
     def held(self) -> NDArray[Any] | None:
         """The array in which a pandas frame holds all of its columns, if there is one."""
         return whole_block(self.rows) if self._pandas else None
+
+    def cells(self, column: int) -> Cells:
+        """A column as the frame's library holds it."""
+        return cells_of_frame(self.rows, column)
 
     def objects(self) -> NDArray[Any]:
         """All values before any conversion."""

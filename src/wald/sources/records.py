@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from .cells import Cells, Objects, objects_of
 from .schema import Schema, listed
 from .source import PLAIN, Conversion, Source
 from .values import is_missing, number_at
@@ -61,6 +62,11 @@ class RecordSource(Source):
         """The values in the order of the columns."""
         values = [[record[name] for name in self.names] for record in self._spelled]
         return np.array(values, dtype=object).reshape(self.shape)
+
+    def cells(self, column: int) -> Cells:
+        """The objects under one name; all records must have it."""
+        name = self.names[column]
+        return Objects(("records", "object"), objects_of([record[name] for record in self._spelled]))
 
     def require(self, needed: Sequence[str], allowed: Sequence[str]) -> None:
         """Raise ValueError if a record lacks a name that is needed, or has one that is not allowed."""

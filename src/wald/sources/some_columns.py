@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from .. import _core
 from .arrays import ArraySource
 from .building import library_at_hand
+from .cells import Cells
+from .cells_of import cells_of_array
 from .source import PLAIN, Block, Conversion, Source
 
 
@@ -73,6 +75,13 @@ class SomeColumns(Source):
     def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
         """The columns as they are; calls that read others raise."""
         return iter([Block(_core.Rows.columns(self.n_rows, self.columns), 0, self.dtype)])
+
+    def cells(self, column: int) -> Cells:
+        """A column that is held."""
+        values = self.columns[column]
+        if values is None:
+            raise ValueError(f"Column {column} is not held. Read it first.")
+        return cells_of_array(values)
 
     def beside(self, other: SomeColumns) -> SomeColumns:
         """The columns of both; those of `other` where both hold one."""

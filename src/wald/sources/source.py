@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .cells import Cells, Objects
 
 #: Size of the pieces in which rows are converted, in bytes.
 PIECE_BYTES = 4 << 20
@@ -168,6 +169,23 @@ class Source(ABC):
         """All values before any conversion; an array of one dimension if rows are no lists of values."""
         values: NDArray[Any] = self.array().astype(object)
         return values
+
+    def cells(self, column: int) -> Cells:
+        """A column as it lies in memory, without conversion.
+
+        Parameters
+        ----------
+        column : int
+            Its number.
+
+        Raises
+        ------
+        ValueError
+            If rows have no columns, or the source does not hold this one.
+        """
+        if self.n_columns is None:
+            raise ValueError(f"The rows of a {type(self).__name__} have no columns: {column} was asked for.")
+        return Objects(("objects", "object"), self.objects()[:, column])
 
     def row(self, i: int) -> list[Any]:
         """Values of a row before any conversion; none if a row is no list of values."""
