@@ -33,7 +33,8 @@ inline void check_working(double working) {
 
 inline void check_rows(const BoundRows& b, const ModelShape& model) {
     require(b.ascending, "CSR indices must ascend within a row");
-    require(b.rows.layout != Rows::Layout::csr || !model.shifted, "a model with a shift takes dense rows, not CSR");
+    require(b.rows.layout != Rows::Layout::csr || !model.dense_only,
+            "a model with a shift or with columns of states takes dense rows, not CSR");
     if (b.rows.n_columns != model.n_features)
         refuse("rows have " + std::to_string(b.rows.n_columns) + " columns, the model has " +
                std::to_string(model.n_features));

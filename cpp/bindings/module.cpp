@@ -10,6 +10,7 @@
 #include "bindings/boosting.hpp"
 #include "bindings/chain_learners.hpp"
 #include "bindings/chain_names.hpp"
+#include "bindings/column_model.hpp"
 #include "bindings/forest.hpp"
 #include "bindings/one_row.hpp"
 #include "bindings/online.hpp"
@@ -68,6 +69,7 @@ NB_MODULE(_core, m) {
     bind_rows(m);
     nb::class_<Model> model = bind_model(m);
     bind_trees(model);
+    bind_column_model(model);
     bind_engine(m);
     bind_one_row(m);
     bind_chain(m);

@@ -64,6 +64,18 @@ const Kernels<double>& kernels<double>() {
     return chosen().tables->cascade_f64;
 }
 template <>
+const ColumnTermKernels<float>& column_term_kernels<float>() {
+    return chosen().tables->columns_f32;
+}
+template <>
+const ColumnTermKernels<double>& column_term_kernels<double>() {
+    return chosen().tables->columns_f64;
+}
+template <>
+const ColumnTermKernels<std::uint8_t>& column_term_kernels<std::uint8_t>() {
+    return chosen().tables->columns_u8;
+}
+template <>
 const OnlineKernels<float>& online_kernels<float>() {
     return chosen().tables->online_f32;
 }

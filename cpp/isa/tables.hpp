@@ -3,6 +3,7 @@
 
 #include "chain/kernels.hpp"
 #include "core/cascade/kernels.hpp"
+#include "core/models/column_kernels.hpp"
 #include "core/trees/kernels.hpp"
 #include "online/kernels.hpp"
 #include "parser/kernels.hpp"
@@ -12,6 +13,9 @@ namespace wald {
 struct KernelTables {
     Kernels<float> cascade_f32;
     Kernels<double> cascade_f64;
+    ColumnTermKernels<float> columns_f32;
+    ColumnTermKernels<double> columns_f64;
+    ColumnTermKernels<std::uint8_t> columns_u8;
     OnlineKernels<float> online_f32;
     OnlineKernels<double> online_f64;
     BinKernels<float> bins_f32;

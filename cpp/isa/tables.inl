@@ -14,6 +14,7 @@
 #include "isa/rows.inl"
 #include "isa/dot_products.inl"
 #include "isa/readouts.inl"
+#include "isa/column_terms.inl"
 #include "isa/sparse_first_stage.inl"
 #include "isa/decide.inl"
 #include "isa/categories.inl"
@@ -62,6 +63,9 @@ inline constexpr wald::Kernels<T> cascade_table{
 inline constexpr wald::KernelTables tables{
     .cascade_f32 = cascade_table<float>,
     .cascade_f64 = cascade_table<double>,
+    .columns_f32 = column_term_table<float>,
+    .columns_f64 = column_term_table<double>,
+    .columns_u8 = column_term_table<std::uint8_t>,
     .online_f32 = online_table<float>,
     .online_f64 = online_table<double>,
     .bins_f32 = bin_table<float>,

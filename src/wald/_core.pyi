@@ -245,6 +245,35 @@ class Model:
             Of leaves with the same value, one may stand for all.
         """
 
+    @staticmethod
+    def columns(described: dict[str, Any]) -> Model:
+        """
+        Pack a sum of functions of raw columns, which is always evaluated in float64.
+
+        Parameters
+        ----------
+        described : dict
+            With the following entries:
+
+            order : int64 ndarray
+                The terms that early stages read, in the plan's order: ``column * n_outputs + output``.
+            intercept : float64 ndarray of shape (n_outputs,)
+            weight, at_nan : float64 ndarray of shape (n_outputs, n_columns)
+                A number x adds ``weight * x``, a NaN `at_nan`; a row is refused where `at_nan` is not finite.
+            n_states : int64 ndarray of shape (n_columns,)
+                Number of states of each column; 0: it holds numbers.
+            table : float64 ndarray of shape (n_states.sum(), n_outputs)
+                What each state adds; a row is refused where this is not finite.
+            magnitude, nan_magnitude : float64 ndarray of shape (n_columns,)
+                ``magnitude * |x|``, or `nan_magnitude` at NaN, bounds what the wrapped model adds up for a number.
+            table_magnitude : float64 ndarray of shape (n_states.sum(),)
+                The same for each state.
+            bias_magnitude : float
+                The same for what does not depend on the row.
+            depth : float
+                Largest number of roundings that a value goes through in the wrapped model.
+        """
+
 class Engine:
     """
     A packed model with stages, readouts and thresholds. Never changes; threads may share it.

@@ -136,10 +136,37 @@ private:
     double *full_, *votes_;
 };
 
+// A source that evaluates many rows in full faster than one after the other, with the same bits.
+template <class S>
+concept TileSource =
+    TermSource<S> && requires(const S& source, const RowSet& set, std::int64_t n, int i, double working, Arena& arena) {
+        // Largest number of rows in a tile, and bytes of arena memory that i rows need.
+        { source.tile_rows() } -> std::same_as<int>;
+        { source.tile_bytes(i) } -> std::same_as<std::size_t>;
+        // Full scores of the rows at positions [n, n + i), and bounds of their errors.
+        { source.full_tile(set, n, i, working, arena) } -> std::same_as<typename S::Tile>;
+    };
+
+template <TileSource Source, class Use>
+void each_tile(const Source& source, const RowSet& set, double working, const Use& use) {
+    const std::int64_t outputs = round_up(source.n_outputs(), kLanes<double>);
+    each_piece(set.n, source.tile_rows(), set.n_threads, [&](std::int64_t begin, std::int64_t end, int) {
+        const int n = static_cast<int>(end - begin);
+        Arena& arena = thread_arena();
+        arena.reset(source.tile_bytes(n) + Arena::bytes<double>(outputs));
+        double* const votes = arena.take<double>(outputs);
+        const typename Source::Tile tile = source.full_tile(set, begin, n, working, arena);
+        for (int i = 0; i < n; ++i) use(begin + i, tile.scores + i * tile.stride, tile.errors[i], votes);
+    });
+}
+
 // Evaluates rows in full. Calls use(position, scores, error, work) as a batch does, with null for the scores of a row
 // that is not finite.
 template <TermSource Source, class Use>
 void each_full(const Source& source, const RowSet& set, double working, const Use& use) {
+    if constexpr (TileSource<Source>) {
+        if (set.n > 1) return each_tile(source, set, working, use);
+    }
     const std::int64_t width = source.full_width(), most = Batch<Source>::fitting(source, width, kBatchRows);
     each_batch(set.n, 1, most, set.n_threads, [&](std::int64_t begin, std::int64_t end) {
         Batch<Source> batch(source, set, end - begin, width);

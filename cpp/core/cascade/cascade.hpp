@@ -32,6 +32,14 @@ public:
 
     void predict(const Call& call, const Ledger& ledger) const override {
         const Answering<T> sink(exits_, call, ledger);
+        if constexpr (TileSource<Source>) {
+            if (call.n_stages == 0 && call.at_end == AtEnd::full && call.n > 1)
+                return each_tile(*source_, call, call.working,
+                                 [&](std::int64_t at, const double* scores, double error, double* work) {
+                                     ledger.write(at, decision().decide(scores, error + tie_margin(), work),
+                                                  n_stages());
+                                 });
+        }
         if (call.n == 1) {
             run_all(call, sink, 1, [](std::int64_t i) { return i; });
             redo(call, sink, 0, 1);

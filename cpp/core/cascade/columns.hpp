@@ -1,6 +1,6 @@
-// Fast path for linear models whose features are stored column by column. Each column is read for a whole tile of rows
-// before the next one: first for all rows of the tile, with a vector register across rows; then, when few rows are
-// active, for these only.
+// Fast path for linear models and sums over columns whose rows are stored column by column. Each column is read for a
+// whole tile of rows before the next one: first for all rows of the tile, with a vector register across rows; then,
+// when few rows are active, for these only.
 #pragma once
 
 #include "core/cascade/cascade.hpp"
@@ -9,17 +9,24 @@
 
 namespace wald {
 
-// A linear model with one output. Uses the column path where the layout of the rows allows it.
-class ColumnCascade final : public Cascade<LinearModel, StageEstimates, LinearModel> {
+// A linear model or a sum over columns with one output. Uses the column path where the layout of the rows allows it.
+template <class State>
+class ColumnCascade final : public Cascade<typename State::Source, State, typename State::Source> {
+    using Base = Cascade<typename State::Source, State, typename State::Source>;
+    using Base::accumulator_, Base::exits_, Base::source_, Base::terms_, Base::finish, Base::kHeadRows, Base::L,
+        Base::run, Base::tail_width;
+    using typename Base::T;
+    using Columns = typename State::Columns;
+
 public:
-    using Cascade::Cascade;
+    using Base::Base;
 
     void predict(const Call& call, const Ledger& ledger) const override {
         if (call.n_stages > 0 && call.ids == nullptr && call.n > 1) {
-            const StageEstimates::Columns columns = accumulator_->columns(call.rows, call.n_stages);
+            const Columns columns = accumulator_->columns(call.rows, call.n_stages);
             if (columns.n_stages > 0) {
                 // Sums and values of a tile fit the scratch memory of a thread.
-                const auto width = std::int64_t{call.n_stages} + StageEstimates::kGathered;
+                const std::int64_t width = call.n_stages + accumulator_->tile_width(columns);
                 const auto room = static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / width;
                 each_piece(call.n, std::clamp<std::int64_t>(room, L, kMaxRows), call.n_threads,
                            [&](std::int64_t begin, std::int64_t end, int) {
@@ -29,15 +36,14 @@ public:
                 return;
             }
         }
-        Cascade::predict(call, ledger);
+        Base::predict(call, ledger);
     }
 
 private:
     static constexpr int kMaxRows = 2048;
 
     // Answers rows [first, first + n).
-    void answer_tile(const Call& call, const Ledger& ledger, const StageEstimates::Columns& columns, std::int64_t first,
-                     int n) const {
+    void answer_tile(const Call& call, const Ledger& ledger, const Columns& columns, std::int64_t first, int n) const {
         // A call that must answer at its last stage evaluates this stage from whole rows; columns serve the stages
         // before it.
         const int most = std::min(columns.n_stages, call.at_end == AtEnd::answer ? call.n_stages - 1 : call.n_stages);
@@ -56,9 +62,9 @@ private:
         if (left == 0) return;
         static thread_local Arena arena;
         const std::int64_t stride = round_up(left, L);
-        arena.reset(Arena::bytes<T>(stride * call.n_stages) + Arena::bytes<T>(stride * StageEstimates::kGathered));
+        arena.reset(Arena::bytes<T>(stride * call.n_stages) + Arena::bytes<T>(stride * State::kGathered));
         T* sums = arena.take<T>(stride * call.n_stages);
-        T* values = arena.take<T>(stride * StageEstimates::kGathered);
+        T* values = arena.take<T>(stride * State::kGathered);
         for (int t = stage; t < call.n_stages; ++t) std::fill_n(sums + t * stride, stride, accumulator_->bias(t));
         std::int64_t begin = 0;
         for (; stage < most && left > 0; ++stage) {
@@ -74,7 +80,7 @@ private:
         const Answering<T> sink(exits_, call, ledger);
         for (int at = 0; at < left; at += kHeadRows) {
             const int stop = std::min<int>(left, at + kHeadRows);
-            Batch<LinearModel> batch(*source_, call, stop - at, tail_width(call));
+            Batch<typename State::Source> batch(*source_, call, stop - at, tail_width(call));
             for (int i = at; i < stop; ++i) {
                 T* const slot = batch.slots()[batch.add(first + active[i])];
                 accumulator_->start(slot);

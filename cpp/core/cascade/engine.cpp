@@ -111,21 +111,23 @@ private:
     ModelShape shape_;
 };
 
-class PackedLinearModel final : public PackedModel {
+// A model whose stages are evaluated in float64, as its full scores are. With one output, a row's slot keeps the
+// estimates of all stages; with several, the values of the terms.
+template <class Source, class Estimates>
+class PackedDoubles final : public PackedModel {
 public:
-    explicit PackedLinearModel(const LinearModelSpec& spec)
-        : model_(std::make_shared<const LinearModel>(spec)),
-          shape_{model_->n_features(), model_->n_terms(), model_->n_outputs()} {}
+    explicit PackedDoubles(std::shared_ptr<const Source> model, bool dense_only)
+        : model_(std::move(model)),
+          shape_{model_->n_features(), model_->n_terms(), model_->n_outputs(), false, true, dense_only} {}
 
     const ModelShape& shape() const override { return shape_; }
-    // With one output, a row's slot keeps the estimates of all stages; with several, the values of the terms.
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,
                                               double tie_margin) const override {
         if (shape_.n_outputs > 1)
-            return build_on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, decision, spec,
-                                                                           tie_margin);
-        auto estimates = std::make_shared<const StageEstimates>(model_, spec.terms, spec.weights, spec.bias);
-        return std::make_shared<const ColumnCascade>(shape_, model_, estimates, model_, decision, spec, tie_margin);
+            return build_on_values<ValueCascade<Source, Source>>(shape_, model_, model_, decision, spec, tie_margin);
+        auto estimates = std::make_shared<const Estimates>(model_, spec.terms, spec.weights, spec.bias);
+        return std::make_shared<const ColumnCascade<Estimates>>(shape_, model_, estimates, model_, decision, spec,
+                                                                tie_margin);
     }
     void scores(const RowSet& set, double working, bool, double* scores, double* errors) const override {
         write_scores(*model_, set, working, scores, errors);
@@ -133,7 +135,7 @@ public:
     void values(const RowSet& set, double* values) const override { write_values(*model_, set, values); }
 
 private:
-    std::shared_ptr<const LinearModel> model_;
+    std::shared_ptr<const Source> model_;
     ModelShape shape_;
 };
 
@@ -199,7 +201,13 @@ std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32)
 }
 
 std::shared_ptr<const PackedModel> pack(const LinearModelSpec& spec) {
-    return std::make_shared<const PackedLinearModel>(spec);
+    return std::make_shared<const PackedDoubles<LinearModel, LinearEstimates>>(
+        std::make_shared<const LinearModel>(spec), false);
+}
+
+std::shared_ptr<const PackedModel> pack(const ColumnModelSpec& spec) {
+    return std::make_shared<const PackedDoubles<ColumnModel, ColumnEstimates>>(
+        std::make_shared<const ColumnModel>(spec), true);
 }
 
 }  // namespace wald

@@ -12,6 +12,7 @@
 
 namespace wald {
 
+struct ColumnModelSpec;
 struct KernelMachineSpec;
 struct LinearModelSpec;
 struct TreesSpec;
@@ -25,7 +26,7 @@ struct ModelShape {
     int n_outputs = 0;
     bool f32 = false;         // stages are evaluated in float32
     bool has_values = true;   // terms can be evaluated in float64
-    bool shifted = false;     // the scaling moves zeros, which CSR rows do not store
+    bool dense_only = false;  // zeros, which CSR rows do not store, count: a scaling moves them, or they are a state
     bool keeps_sums = false;  // rows carry running sums of terms
 };
 
@@ -134,6 +135,7 @@ public:
 
 std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32);
 std::shared_ptr<const PackedModel> pack(const LinearModelSpec& spec);
+std::shared_ptr<const PackedModel> pack(const ColumnModelSpec& spec);
 // `order` names the trees of early stages.
 std::shared_ptr<const PackedTrees> pack(const TreesSpec& spec, std::span<const std::int64_t> order);
 

@@ -1,4 +1,5 @@
-// The accumulator of linear models with one output: the estimates of all stages at once, for rows and for columns.
+// The accumulators of linear models and of sums over columns with one output: the estimates of all stages at once, for
+// rows and for columns.
 #pragma once
 
 #include <algorithm>
@@ -6,20 +7,23 @@
 #include <span>
 #include <vector>
 
+#include "core/models/column_model.hpp"
 #include "core/models/linear_model.hpp"
 
 namespace wald {
 
 // A slot holds the estimates of all stages. A feature value is read once and added to each of them, in the order of the
 // plan.
+template <class Model>
 class StageEstimates {
 public:
-    using Source = LinearModel;
-    using Row = LinearModel::Row;
-    static constexpr int L = LinearModel::L;
+    using Source = Model;
+    using Row = typename Model::Row;
+    static constexpr int L = Model::L;
+    static constexpr int kGathered = 32;  // columns that `add_columns` of the classes below reads at a time
 
     // weights[t] has one entry for each of the first terms[t] terms.
-    StageEstimates(std::shared_ptr<const LinearModel> model, std::span<const std::int64_t> terms,
+    StageEstimates(std::shared_ptr<const Model> model, std::span<const std::int64_t> terms,
                    const std::vector<std::span<const double>>& weights,
                    const std::vector<std::span<const double>>& bias)
         : model_(std::move(model)), terms_(terms.begin(), terms.end()),
@@ -44,19 +48,42 @@ public:
     }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
-        if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros do not change a sum
-            for (int r = 0; r < n; ++r)
-                for (const LinearModel::Entry& e : LinearModel::entries(*rows[r], begin, end))
-                    kernels<double>().accumulate(slots[r], weights_.data() + e.position * bias_.size(), n_panels_,
-                                                 &e.value, 1);
-            return;
+        if constexpr (std::is_same_v<Model, LinearModel>) {
+            if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros do not change a sum
+                for (int r = 0; r < n; ++r)
+                    for (const LinearModel::Entry& e : LinearModel::entries(*rows[r], begin, end))
+                        kernels<double>().accumulate(slots[r], weights_.data() + e.position * bias_.size(), n_panels_,
+                                                     &e.value, 1);
+                return;
+            }
         }
         model_->each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
             for (int r = 0; r < some; ++r)
                 kernels<double>().accumulate(slots[first + r], weights_.data() + at * bias_.size(), n_panels_,
-                                             values + r * LinearModel::kGatherStride, m);
+                                             values + r * Model::kGatherStride, m);
         });
     }
+    double bias(int stage) const { return bias_[stage]; }
+
+protected:
+    // Adds m gathered columns from term k on to the sums of stages [stage, n_stages).
+    void add_gathered(const double* values, std::int64_t stride, int m, int n, std::int64_t k, int stage, int n_stages,
+                      double* sums) const {
+        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
+        kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + stage, step, n_stages - stage,
+                                      sums + stage * stride);
+    }
+
+    std::shared_ptr<const Model> model_;
+    std::vector<std::int64_t> terms_;
+    Aligned<double> bias_, weights_;  // (stages,), (terms, stages): padded to panels
+    int n_panels_;
+};
+
+// Linear models, whose columns must be contiguous and of one dtype.
+class LinearEstimates : public StageEstimates<LinearModel> {
+public:
+    using StageEstimates::StageEstimates;
 
     // Contiguous columns in the plan's order, as many as the first n_stages stages read.
     struct Columns {
@@ -102,18 +129,16 @@ public:
     void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* active, int n, int stage,
                      int n_stages, std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride,
                      double* values) const {
-        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
         for (std::int64_t k = begin; k < end; k += kGathered) {
             const int prefetch_end = static_cast<int>(end - k), m = std::min(kGathered, prefetch_end);
             with(columns, [&](const auto* const* at, const auto& kernel) {
                 kernel.gather(at + k, first, m, prefetch_end, active, n, values, stride);
             });
-            kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + stage, step,
-                                          n_stages - stage, sums + stage * stride);
+            add_gathered(values, stride, m, n, k, stage, n_stages, sums);
         }
     }
-    double bias(int stage) const { return bias_[stage]; }
-    static constexpr int kGathered = 32;
+    // Values of a row that a tile stores in addition to its sums.
+    std::int64_t tile_width(const Columns&) const { return kGathered; }
 
 private:
     template <class Use>
@@ -122,11 +147,51 @@ private:
             use(reinterpret_cast<const float* const*>(columns.at.data()), kernels<double>().columns_f32);
         else use(reinterpret_cast<const double* const*>(columns.at.data()), kernels<double>().columns_f64);
     }
+};
 
-    std::shared_ptr<const LinearModel> model_;
-    std::vector<std::int64_t> terms_;
-    Aligned<double> bias_, weights_;  // (stages,), (terms, stages): padded to panels
-    int n_panels_;
+// Sums over columns, whose columns may have any dtype. A tile stores the values of its terms, which are found once.
+class ColumnEstimates : public StageEstimates<ColumnModel> {
+public:
+    using StageEstimates::StageEstimates;
+
+    struct Columns {
+        const Rows* rows = nullptr;
+        int n_stages = 0;
+    };
+    Columns columns(const Rows& rows, int n_stages) const {
+        if (!rows.in_columns()) return {};
+        while (n_stages > 0 && terms_[n_stages - 1] > 256 + 16 * rows.n_rows) --n_stages;
+        return {&rows, n_stages};
+    }
+    std::int64_t tile_width(const Columns& columns) const { return kGathered + terms_[columns.n_stages - 1]; }
+    // See LinearEstimates. A thread asks for the stages of a tile one after the other.
+    void column_scores(const Columns& columns, std::int64_t first, int n, int stage, double* scores) const {
+        static thread_local Arena arena;
+        static thread_local std::vector<const double*> at;
+        const std::int64_t stride = round_up(n, L), end = terms_[stage];
+        if (stage == 0) {
+            arena.reset(Arena::bytes<double>(stride * terms_[columns.n_stages - 1]));
+            at.clear();
+        }
+        for (std::int64_t k = std::ssize(at); k < end; ++k) {
+            double* const values = k == 0 ? arena.take<double>(stride * terms_[columns.n_stages - 1])
+                                          : const_cast<double*>(at[0]) + k * stride;
+            model_->values(*columns.rows, first, n, k, values);
+            at.push_back(values);
+        }
+        kernels<double>().columns_f64.scores(at.data(), 0, weights_.data() + stage,
+                                             static_cast<std::int64_t>(bias_.size()), static_cast<int>(end),
+                                             static_cast<int>(end), static_cast<int>(end), bias_[stage], n, scores);
+    }
+    void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* active, int n, int stage,
+                     int n_stages, std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride,
+                     double* values) const {
+        for (std::int64_t k = begin; k < end; k += kGathered) {
+            const int m = static_cast<int>(std::min<std::int64_t>(kGathered, end - k));
+            for (int i = 0; i < m; ++i) model_->values_of(*columns.rows, first, active, n, k + i, values + i * stride);
+            add_gathered(values, stride, m, n, k, stage, n_stages, sums);
+        }
+    }
 };
 
 }  // namespace wald

@@ -5,23 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _core
 from ..codec.reading import Section, require
-from ..sources import source_of
+from ..engine import CompiledTerms
+from ..engine.threads import effective_threads
 from ..steps import ByState, ColumnFunction, Numeric
+from ..utils.bytes import padded, readout_bytes
 from .linear import LEAST_WEIGHT, MOST_FEATURES, UNDERFLOW, LinearTerms
-from .planning import Planning, Rest
-from .protocols import Bounded, Columnwise, Filed, Owned, Priced
+from .packing import NO_SURROGATES, Surrogates
+from .planning import Planning, Precision, Rest
+from .protocols import Bounded, Columnwise, Filed, Owned, Packable, Priced
 from .terms import Accepts
 from .units import Floats, Ints, Units, feature_units
 
+if TYPE_CHECKING:
+    from ..engine import Packed
+
 
 @dataclass(frozen=True, eq=False)
-class ColumnTerms(Columnwise, Bounded, Priced, Owned, Filed):
+class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
     """Functions of raw columns as terms: output k of a row x is ``intercept[k] + sum_j f_jk(x_j)``.
 
     A column holds numbers or states. A number x adds ``weight[k, j] * x``, and a NaN adds ``at_nan[k, j]``; a state s
@@ -186,24 +193,10 @@ class ColumnTerms(Columnwise, Bounded, Priced, Owned, Filed):
         Returns
         -------
         float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
-            NaN where a cell is refused.
+            NaN where a NaN or a state is refused, or a cell holds no state.
         """
-        rows = np.asarray(source_of(X).array(), dtype=np.float64)
         order = np.arange(self.n_terms) if which is None else np.asarray(which)
-        first = np.cumsum(self.n_states) - self.n_states
-        values = np.empty((len(rows), len(order)))
-        with np.errstate(invalid="ignore", over="ignore"):
-            for i, term in enumerate(order):
-                j, k = divmod(int(term), self.n_outputs)
-                x, n = rows[:, j], int(self.n_states[j])
-                if n:
-                    known = (x >= 0) & (x < n) & (np.floor(x) == x)
-                    found = self.table[first[j] + np.where(known, x, 0.0).astype(np.int64), k]
-                else:
-                    known = np.isfinite(x) | np.isnan(x)
-                    found = np.where(np.isnan(x), self.at_nan[k, j], self.weight[k, j] * x)
-                values[:, i] = np.where(known & np.isfinite(found), found, np.nan)
-        return values
+        return self._packed(order).values(X, effective_threads(-1))
 
     def columns_read(self, terms: Ints) -> Ints:
         """Terms of a column stand side by side, one for each output."""
@@ -265,6 +258,42 @@ class ColumnTerms(Columnwise, Bounded, Priced, Owned, Filed):
         units = feature_units(self.n_features, names, groups, costs, 1)
         terms = np.arange(self.n_terms).reshape(self.n_features, self.n_outputs)
         return Units(tuple(terms[columns].ravel() for columns in units.members), units.costs)
+
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+        """Pack for the compiled engine, which always computes sums over columns in float64."""
+        return self._packed(order)
+
+    def _packed(self, order: Any) -> CompiledTerms:
+        described = {
+            "order": np.ascontiguousarray(order, dtype=np.int64),
+            "intercept": np.ascontiguousarray(self.intercept),
+            "weight": np.ascontiguousarray(self.weight),
+            "at_nan": np.ascontiguousarray(self.at_nan),
+            "n_states": np.ascontiguousarray(self.n_states),
+            "table": np.ascontiguousarray(self.table),
+            "magnitude": self.weight_bound + self.least_bound,
+            "nan_magnitude": np.ascontiguousarray(self.nan_bound),
+            "table_magnitude": np.ascontiguousarray(self.table_bound),
+            "bias_magnitude": float(self.intercept_bound),
+            "depth": float(self.depth),
+        }
+        return CompiledTerms(_core.Model.columns(described))
+
+    @property
+    def packed_size(self) -> str:
+        """Description of what `pack` holds."""
+        return f"{self.n_features} columns of {int(self.n_states.sum())} states"
+
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
+        """Bound of the memory of tables, padded to at least 256 rows, or each row to registers, and of the order."""
+        rows = int(self.n_states.sum()) + self.n_features * (256 if self.n_outputs == 1 else 2)
+        width = 1 if self.n_outputs == 1 else padded(self.n_outputs, 8)
+        return 8 * rows * (width + 1) + 64 * (self.n_terms + self.n_features + width)
+
+    def stages_bytes(self, stage_terms: Sequence[int]) -> int:
+        """Bound of the memory of readouts and, with one output, of the table of stages by terms."""
+        table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if self.n_outputs == 1 else 0
+        return readout_bytes(stage_terms, self.n_outputs) + table
 
     def facts(self) -> dict[str, Any]:
         """Numbers of columns of states, and of their states."""
