@@ -17,6 +17,7 @@
 #include "bindings/parser.hpp"
 #include "bindings/parser_session.hpp"
 #include "bindings/policies.hpp"
+#include "bindings/record.hpp"
 #include "bindings/trees.hpp"
 #include "isa/dispatch.hpp"
 
@@ -72,6 +73,7 @@ NB_MODULE(_core, m) {
     bind_column_model(model);
     bind_engine(m);
     bind_one_row(m);
+    bind_record(m);
     bind_chain(m);
     bind_chain_learners(m);
     bind_chain_names(m);

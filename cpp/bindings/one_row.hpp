@@ -23,12 +23,15 @@ public:
 
     // Returns the label of a row, or its label and cost; None if the engine does not read the row in place, or leaves
     // it without a label.
-    nb::object label(nb::handle x, bool with_cost) const {
-        const BoundEngine::Found found = decide(x, 1);
-        if (found.status >= Status::handed_over || found.code >= std::ssize(labels_)) return nb::none();
-        nb::object label = labels_[found.code];
-        return with_cost ? nb::make_tuple(label, found.paid) : label;
+    nb::object label(nb::handle x, bool with_cost) const { return label_of(decide(x, 1), with_cost); }
+    // The same for a row of as many numbers as the model has columns.
+    nb::object label_of(const double* row, bool with_cost) const {
+        constexpr Dtype dtype = Dtype::f64;
+        return label_of(engine_.answer_one(reinterpret_cast<const std::byte*>(row), sizeof(double), dtype, n_stages_, end_,
+                                           working_[static_cast<std::size_t>(dtype)]),
+                        with_cost);
     }
+    std::int64_t n_features() const { return engine_.n_features(); }
     // Answers the only row of a 2-D array as `BoundEngine::predict_one` does; None in the same cases.
     nb::object decided(nb::handle X) const {
         const BoundEngine::Found found = decide(X, 2);
@@ -37,6 +40,11 @@ public:
     }
 
 private:
+    nb::object label_of(const BoundEngine::Found& found, bool with_cost) const {
+        if (found.status >= Status::handed_over || found.code >= std::ssize(labels_)) return nb::none();
+        nb::object label = labels_[found.code];
+        return with_cost ? nb::make_tuple(label, found.paid) : label;
+    }
     // The status is pending if the engine does not read this object in place, or if it is not one row of the model's
     // columns.
     BoundEngine::Found decide(nb::handle given, std::size_t ndim) const {

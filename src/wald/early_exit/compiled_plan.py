@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
 from ..plan import CertificateSize, Plan
 from ..sources import Schema, Source, source_of
+from ..sources.building import library_at_hand
 from ..sources.records import require_records
 from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
@@ -103,7 +104,7 @@ class CompiledPlan:
         self._predictor = Predictor(model, plan, by_proof=promise.risk == 0, packed=packed, ranges=ranges)
         self.certificate, self.promise, self.validation, self.reader = certificate, promise, validation, reader
         self.monitor: Monitor | None = None
-        self.label_one = self._predictor.label_one
+        self.label_one = self._label_one()
         self.agreement: Agreement | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -111,7 +112,12 @@ class CompiledPlan:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.label_one = self._predictor.label_one
+        self.label_one = self._label_one()
+
+    def _label_one(self) -> Callable[[Any, bool], Any]:
+        library = self.reader.library or library_at_hand()
+        of_records = None if library is None else self._predictor.label_record(library)
+        return of_records or self._predictor.label_one
 
     @property
     def model(self) -> AdditiveModel:

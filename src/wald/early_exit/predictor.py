@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from ..engine import NOTHING, AtEnd, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
+from ..steps import ByColumn
 from .full_model import FullModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
@@ -99,11 +101,26 @@ class Predictor:
         self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
         self.label_one: Callable[[Any, bool], Any] = _nothing
         self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
-        if model.preprocessing is None and ranges is None:
-            working = list(self._precision.values())
-            one = self._cascade.one_row(*self._reach(None), working, tuple(model.classes))
-            if one is not None:
-                self.label_one, self._decided_row = one.label, one.decided
+        one = self._one_row() if model.preprocessing is None else None
+        if one is not None:
+            self.label_one, self._decided_row = one.label, one.decided
+
+    def _one_row(self) -> _core.OneRow | None:
+        """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
+        if self._ranges is not None:
+            return None
+        working = list(self._precision.values())
+        return self._cascade.one_row(*self._reach(None), working, tuple(self.model.classes))
+
+    def label_record(self, library: str) -> Callable[[Any, bool], Any] | None:
+        """What labels single dicts whose values transformers read column by column; None if dicts become frames."""
+        step, schema = self.model.preprocessing, self.model.schema
+        described = step.of_records(library) if isinstance(step, ByColumn) else None
+        one = None if described is None or schema.names is None else self._one_row()
+        if one is None:
+            return None
+        assert described is not None and schema.names is not None and isinstance(step, ByColumn)
+        return _core.Record(list(schema.names), described, step.width, one).label
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool, FeatureRanges | None]:
         return self.model, self.plan, self.by_proof, self._ranges

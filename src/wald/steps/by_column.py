@@ -90,6 +90,19 @@ class Numbers:
         return None if table.dtype.itemsize > 8 or table.dtype == np.float16 else list(np.ascontiguousarray(table.T))
 
 
+    def operations(self) -> list[list[tuple[str, float]]] | None:
+        """What happens to each number, in the order of the transformers' own operations; None if they do more."""
+        steps = [] if self.transformer is None else flat(self.transformer)
+        found: list[list[tuple[str, float]]] = [[] for _ in self.columns]
+        for step in [*steps, self.weight, *self.later]:
+            operations = [("multiply", step)] if isinstance(step, float | int) else _operations(step)
+            if operations is None or self.width != len(self.columns):
+                return None
+            for name, by in operations:
+                for own, value in zip(found, np.broadcast_to(by, self.width).tolist(), strict=True):
+                    own.append((name, float(value)))
+        return found
+
     def maps(self) -> ColumnMap | None:
         """What happens to the columns as one affine map; None if it is none, or if columns are added or dropped."""
         if self.width != len(self.columns):
@@ -187,6 +200,27 @@ class ByColumn(Chain):
             if written is not None:
                 return written
         return super().transform(source)
+
+    def of_records(self, library: str) -> list[dict[str, Any]] | None:
+        """What `_core.Record` needs to know; None if records must become a frame."""
+        if self._names is None or self.absent_is_missing:
+            return None
+        found: list[dict[str, Any]] = []
+        for part in self.parts:
+            described = self._tables_of_records(part, library) if isinstance(part, Tables) else _numbers_of_records(part)
+            if described is None:
+                return None
+            found += described
+        return found
+
+    def _tables_of_records(self, part: Tables, library: str) -> list[dict[str, Any]] | None:
+        lookups = part.of_records(library)
+        if lookups is None:
+            return None
+        return [
+            of_table(table, lookup, table.written, table.values)
+            for table, lookup in zip(part.tables, lookups, strict=True)
+        ]
 
     def _written(self, source: Source) -> SomeColumns | None:
         places = self._places(source)
@@ -313,6 +347,53 @@ def _after(table: Table, later: list[Any], first: int, width: int) -> None:
         rows = np.zeros((len(table.values), width), dtype=table.values.dtype)
         rows[:, table.written - first] = table.values
         table.values = np.asarray(step.transform(rows))[:, table.written - first]
+
+
+def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArray[Any]) -> dict[str, Any]:
+    """A column of categories for `_core.Record`."""
+    return {
+        "name": table.column,
+        "written": np.asarray(written, dtype=np.int64),
+        "keys": table.keys.core,
+        "rows": np.where(lookup.refused, -1, lookup.rows).astype(np.int64),
+        "values": np.ascontiguousarray(values, dtype=np.float64),
+        "steps": [],
+    }
+
+
+def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict[str, Any]:
+    """A column of numbers for `_core.Record`."""
+    none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
+    place = np.array([written], dtype=np.int64)
+    return {"name": column, "written": place, "keys": None, "rows": none, "values": nothing, "steps": steps}
+
+
+def _numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
+    operations = part.operations()
+    if operations is None:
+        return None
+    return [of_number(c, part.first + k, operations[k]) for k, c in enumerate(part.columns)]
+
+
+def _operations(step: Any) -> list[tuple[str, Any]] | None:
+    """What a fitted scaler or imputer does to numbers, in its own order; None for other transformers."""
+    if step is None:
+        return []
+    if type(step) is SimpleImputer:
+        numbers = step.statistics_.dtype == np.float64 and not np.isnan(step.statistics_).any()
+        replaces_nan = isinstance(step.missing_values, float) and step.missing_values != step.missing_values
+        return [("fill", step.statistics_)] if numbers and replaces_nan and not step.add_indicator else None
+    if type(step) is StandardScaler:
+        centred = [("subtract", step.mean_)] if step.with_mean else []
+        return [*centred, ("divide", step.scale_)] if step.with_std else centred
+    if type(step) is RobustScaler:
+        centred = [("subtract", step.center_)] if step.with_centering else []
+        return [*centred, ("divide", step.scale_)] if step.with_scaling else centred
+    if type(step) is MinMaxScaler and not step.clip:
+        return [("multiply", step.scale_), ("add", step.min_)]
+    if type(step) is MaxAbsScaler and not getattr(step, "clip", False):
+        return [("divide", step.scale_)]
+    return None
 
 
 def _columns(source: Source, places: list[int]) -> list[NDArray[Any]] | None:

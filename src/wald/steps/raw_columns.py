@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
-from .by_column import BYTES, ByColumn, Numbers, native
+from .by_column import BYTES, ByColumn, Numbers, native, of_number, of_table
 from .chain import Chain
 from .functions import ByState, ColumnFunction, Numeric
 from .probing import kinds_of
@@ -81,6 +81,23 @@ class RawColumns(ByColumn):
             return written
         nothing: NDArray[np.float64] = np.full(source.n_rows, np.nan)
         return SomeColumns(source.n_rows, [nothing] * self.width, np.dtype(np.float64))
+
+    def of_records(self, library: str) -> list[dict[str, Any]] | None:
+        """What `_core.Record` needs to know; None if records must become a frame."""
+        if self._names is None:
+            return None
+        found: list[dict[str, Any]] = []
+        for part in self.parts:
+            if isinstance(part, Numbers):
+                found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
+                continue
+            lookups = part.of_records(library)
+            if lookups is None:
+                return None
+            for table, lookup in zip(part.tables, lookups, strict=True):
+                rows = np.arange(len(table.values), dtype=np.float64)[:, None]
+                found.append(of_table(table, lookup, np.array([len(found)]), rows))
+        return found
 
     def _written(self, source: Source) -> SomeColumns | None:
         places = self._places(source)

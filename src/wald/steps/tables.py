@@ -30,7 +30,7 @@ from sklearn.preprocessing import (
 )
 
 from ..sources.values import is_missing
-from .keys import Keys
+from .keys import NA, NAN, NONE, Keys
 from .probing import Kind, holds, made_table
 
 ENCODERS: tuple[type, ...] = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
@@ -135,6 +135,19 @@ class Tables:
             return None
         made = cls(transformer, columns, names, first, weight)
         return made if made._begun() else None
+
+    def of_records(self, library: str) -> list[Lookup] | None:
+        """What values in records become, as they do in a frame that is made of these."""
+        text: Kind = ("polars", _polars_string()) if library == "polars" else ("pandas", np.dtype(object))
+        number: Kind = ("polars", _polars_float()) if library == "polars" else ("pandas", np.dtype(np.float64))
+        lookups = self.lookups(tuple(text if isinstance(known, list) else number for known in self._known))
+        if lookups is None:
+            return None
+        encoder = next(step for step in flat(self.transformer) if type(step) in ENCODERS)
+        return [
+            _one_missing(lookup, len(known), any(value != value for value in categories.tolist()))
+            for lookup, known, categories in zip(lookups, self._known, encoder.categories_, strict=True)
+        ]
 
     def lookups(self, kinds: tuple[Kind, ...]) -> list[Lookup] | None:
         """What cells of these kinds become, a lookup for each table; None if the encoder itself must be asked."""
@@ -300,6 +313,27 @@ class Tables:
             _equal(own[:, table.written - self._first], table.values[at])
             for table, at in zip(self.tables, rows, strict=True)
         )
+
+
+def _one_missing(lookup: Lookup, n_known: int, is_nan: bool) -> Lookup:
+    """A lookup in which all missing values count as the one that the encoder may know."""
+    rows, refused = lookup.rows.copy(), lookup.refused.copy()
+    missing = [n_known + state for state in (NONE, NAN, NA)]
+    own = n_known + (NAN if is_nan or refused[n_known + NONE] else NONE)
+    rows[missing], refused[missing] = rows[own], refused[own]
+    return Lookup(rows, refused)
+
+
+def _polars_string() -> Any:
+    import polars
+
+    return polars.String
+
+
+def _polars_float() -> Any:
+    import polars
+
+    return polars.Float64
 
 
 def _known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[Any]] | None:

@@ -1,0 +1,186 @@
+// Single rows that are dicts, read and answered without a table or an array in between.
+#pragma once
+
+#include <cmath>
+
+#include "bindings/fields.hpp"
+#include "bindings/keys.hpp"
+#include "bindings/one_row.hpp"
+
+namespace wald::bindings {
+
+// Reads a dict into the columns of a model. Immutable, so that threads may share it. What it does not read, it leaves to
+// others, who read it or say what is wrong with it.
+class Record {
+public:
+    Record(const nb::list& names, const nb::list& described, std::size_t width, OneRow answers)
+        : names_(names), width_(width), answers_(std::move(answers)) {
+        require(answers_.n_features() == static_cast<std::int64_t>(width), "the model must read as many columns");
+        require(names_.size() >= 1, "records need names");
+        for (const nb::handle name : names_) require(PyUnicode_CheckExact(name.ptr()), "names must be texts");
+        for (const nb::handle each : described) parts_.push_back(part(Fields(each)));
+    }
+
+    // The label of a row, or its label and cost; None if this is no dict of these names, or a value is none that it reads.
+    nb::object label(nb::handle x, bool with_cost) const {
+        if (!PyDict_CheckExact(x.ptr())) return nb::none();
+        LineVector<double> row(width_);
+        if (!read(x, row)) return nb::none();
+        return answers_.label_of(row.data(), with_cost);
+    }
+
+private:
+    enum class Op { fill, subtract, divide, multiply, add };
+    struct Step {
+        Op op;
+        double by;
+    };
+    struct Part {
+        std::size_t name = 0;
+        std::vector<std::size_t> written;
+        std::vector<Step> steps;           // of a number, which is written to one column
+        const BoundKeys* keys = nullptr;   // of a category
+        nb::object owner;                  // keeps the keys alive
+        std::vector<std::int64_t> rows;    // by state; below 0: refused
+        std::vector<double> values;        // (n_rows, written)
+    };
+
+    Part part(Fields f) const {
+        Part p;
+        const auto name = f.get<std::int64_t>("name");
+        require(name >= 0 && name < static_cast<std::int64_t>(names_.size()), "name must be the number of a name");
+        p.name = static_cast<std::size_t>(name);
+        const auto written = f.get<Longs>("written");
+        for (const std::int64_t c : span_of(written)) {
+            require(c >= 0 && c < static_cast<std::int64_t>(width_), "written must be numbers of columns");
+            p.written.push_back(static_cast<std::size_t>(c));
+        }
+        p.owner = f.get<nb::object>("keys");
+        const auto steps = f.get<std::vector<std::pair<std::string, double>>>("steps");
+        const auto rows = f.get<Longs>("rows");
+        const auto values = f.get<Matrix>("values");
+        f.done();
+        if (p.owner.is_none()) {
+            require(p.written.size() == 1, "a number is written to one column");
+            for (const auto& [op, by] : steps) p.steps.push_back({op_of(op), by});
+            return p;
+        }
+        require(nb::isinstance<BoundKeys>(p.owner), "keys must be Keys");
+        p.keys = nb::inst_ptr<BoundKeys>(p.owner);
+        require(static_cast<std::int32_t>(rows.size()) == p.keys->n_states(), "every state needs a row");
+        require(values.shape(1) == p.written.size(), "values need a column for each that is written");
+        for (const std::int64_t r : span_of(rows)) {
+            require(r < static_cast<std::int64_t>(values.shape(0)), "rows must lie within the values");
+            p.rows.push_back(r);
+        }
+        p.values.assign(values.data(), values.data() + values.size());
+        return p;
+    }
+    static Op op_of(const std::string& name) {
+        constexpr std::pair<const char*, Op> kOps[] = {{"fill", Op::fill},
+                                                       {"subtract", Op::subtract},
+                                                       {"divide", Op::divide},
+                                                       {"multiply", Op::multiply},
+                                                       {"add", Op::add}};
+        for (const auto& [known, op] : kOps)
+            if (name == known) return op;
+        refuse("there is no step " + name);
+    }
+
+    // False if something is left to others.
+    bool read(nb::handle x, LineVector<double>& row) const {
+        const nb::ft_object_guard guard(x);  // free-threaded: what is borrowed below stays there
+        if (PyDict_Size(x.ptr()) != static_cast<Py_ssize_t>(names_.size())) return false;
+        std::vector<PyObject*> found(names_.size());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            found[i] = PyDict_GetItemWithError(x.ptr(), nb::handle(names_[i]).ptr());
+            if (found[i] == nullptr) {
+                if (PyErr_Occurred() != nullptr) throw nb::python_error();
+                return false;
+            }
+        }
+        for (const Part& p : parts_) {
+            PyObject* const value = found[p.name];
+            if (p.keys == nullptr) {
+                double number;
+                if (!number_of(value, number)) return false;
+                for (const Step& s : p.steps) apply(s, number);
+                row[p.written[0]] = number;
+                continue;
+            }
+            const std::int64_t r = p.rows[static_cast<std::size_t>(p.keys->state_of(value))];
+            if (r < 0) return false;
+            const double* const from = p.values.data() + static_cast<std::size_t>(r) * p.written.size();
+            for (std::size_t k = 0; k < p.written.size(); ++k) row[p.written[k]] = from[k];
+        }
+        return true;
+    }
+    // Numbers that a column of floats or of integers holds as they are.
+    static bool number_of(PyObject* value, double& number) {
+        if (PyFloat_Check(value)) {
+            number = PyFloat_AsDouble(value);
+            return true;
+        }
+        if (value == Py_None) {
+            number = std::numeric_limits<double>::quiet_NaN();
+            return true;
+        }
+        if (!PyLong_CheckExact(value)) return false;
+        int overflow = 0;
+        const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+        constexpr long long kExact = 1ll << 53;
+        if (overflow != 0 || whole > kExact || whole < -kExact) return false;
+        number = static_cast<double>(whole);
+        return true;
+    }
+    static void apply(const Step& s, double& x) {
+        switch (s.op) {
+            case Op::fill:
+                if (x != x) x = s.by;
+                break;
+            case Op::subtract: x -= s.by; break;
+            case Op::divide: x /= s.by; break;
+            case Op::multiply: x *= s.by; break;
+            case Op::add: x += s.by; break;
+        }
+    }
+
+    nb::tuple names_;
+    std::size_t width_;
+    OneRow answers_;
+    std::vector<Part> parts_;
+};
+
+inline void bind_record(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<Record>(m, "Record", R"doc(Single rows that are dicts, read and answered by an engine. Threads may share it.
+
+Parameters
+----------
+names : list of str
+    All names that a dict must have.
+described : list of dict
+    What is written to the columns of the model, each with the following entries:
+
+    name : int
+        Number of the name whose value is read.
+    written : int64 ndarray of shape (n_written,)
+        Columns that are written.
+    keys : Keys or None
+        None for numbers.
+    rows : int64 ndarray of shape (n_states,)
+        Row of `values` for each state of the keys; below 0 where the dict is left to others.
+    values : float64 ndarray of shape (n_rows, n_written)
+    steps : list of (str, float)
+        What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
+width : int
+    Number of columns of the model.
+answers : OneRow)doc")
+        .def(nb::init<const nb::list&, const nb::list&, std::size_t, OneRow>(), "names"_a, "described"_a, "width"_a,
+             "answers"_a)
+        .def("label", &Record::label, "x"_a.none(), "with_cost"_a,
+             nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
+             "Return the label of a row, or a tuple of label and cost; None for what others must read.");
+}
+
+}  // namespace wald::bindings
