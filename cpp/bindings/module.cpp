@@ -11,6 +11,7 @@
 #include "bindings/chain_learners.hpp"
 #include "bindings/chain_names.hpp"
 #include "bindings/forest.hpp"
+#include "bindings/keys.hpp"
 #include "bindings/one_row.hpp"
 #include "bindings/online.hpp"
 #include "bindings/parser.hpp"
@@ -74,6 +75,7 @@ NB_MODULE(_core, m) {
     bind_chain_learners(m);
     bind_chain_names(m);
     bind_forest(m);
+    bind_keys(m);
     bind_parser(m);
     bind_parser_session(m);
     bind_policies(m);
