@@ -12,6 +12,7 @@
 #include "bindings/chain_names.hpp"
 #include "bindings/column_model.hpp"
 #include "bindings/forest.hpp"
+#include "bindings/keys.hpp"
 #include "bindings/one_row.hpp"
 #include "bindings/online.hpp"
 #include "bindings/parser.hpp"
@@ -78,6 +79,7 @@ NB_MODULE(_core, m) {
     bind_chain_learners(m);
     bind_chain_names(m);
     bind_forest(m);
+    bind_keys(m);
     bind_parser(m);
     bind_parser_session(m);
     bind_policies(m);

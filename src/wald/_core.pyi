@@ -621,6 +621,71 @@ class Forest:
         Sums (n,) for rows (n, n_features) in C order; the values of the trees are added in their order.
         """
 
+class Keys:
+    """
+    The known categories of a column. Threads may share it.
+
+    Parameters
+    ----------
+    known : list of str, or ndarray of float64 or int64
+        Distinct, without NaN.
+    plain : callable
+        From an object that is neither None nor of the types str, float, int and bool, to one of these that equals it;
+        to Ellipsis for pandas.NA, and to None for anything that equals no category.
+    """
+
+    def __init__(self, known: list[str] | NDArray[Any], plain: Callable[[Any], Any]) -> None: ...
+    def state_of(self, value: Any) -> int:
+        """Number of the category that an object equals, or of what else it is."""
+
+class Lookup:
+    """
+    The values of the states of a column's cells, chunk by chunk, as `wald.sources.cells` has them.
+
+    ``null`` is the state of cells that are missing: those whose bit, counted from ``first_bit``, is not set.
+
+    Parameters
+    ----------
+    keys : Keys
+    values : ndarray of shape (n_states,)
+        Value of each state: uint8, int32, float32 or float64.
+    refused : ndarray of shape (n_states,)
+        Whether a state is refused.
+    n_rows : int
+        Number of all cells.
+    """
+
+    def __init__(self, keys: Keys, values: NDArray[Any], refused: NDArray[numpy.bool_], n_rows: int) -> None: ...
+    def texts(
+        self, n: int, first: int, width: int, offsets: Any, data: Any, bits: Any, first_bit: int, null: int
+    ) -> None:
+        """
+        Add n texts, whose offsets of 4 or 8 bytes begin with number ``first``.
+        """
+
+    def views(
+        self, n: int, first: int, views: Any, data: tuple[Any, ...], bits: Any, first_bit: int, null: int
+    ) -> None:
+        """Add n texts, whose views of 16 bytes begin with number ``first``."""
+
+    def objects(self, values: Any) -> None:
+        """Add Python's objects, which an array of one axis holds."""
+
+    def numbers(self, values: NDArray[Any], bits: Any, first_bit: int, null: int) -> None:
+        """Add numbers of bool, integers, float32 or float64."""
+
+    def codes(
+        self, codes: NDArray[Any], entries: NDArray[numpy.int32], lowest: int, bits: Any, first_bit: int, null: int
+    ) -> None:
+        """
+        Add codes of entries, whose states are given; the first of them is that of the code ``lowest``.
+        """
+
+    def result(self) -> tuple[NDArray[Any], int]:
+        """
+        The value of each cell, and the first row whose state is refused, or -1.
+        """
+
 class Treebank:
     """The text of a CoNLL file and the positions of its words."""
 
