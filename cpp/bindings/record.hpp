@@ -67,7 +67,7 @@ private:
         }
         require(nb::isinstance<BoundKeys>(p.owner), "keys must be Keys");
         p.keys = nb::inst_ptr<BoundKeys>(p.owner);
-        require(static_cast<std::int32_t>(rows.size()) == p.keys->n_states(), "every state needs a row");
+        require(static_cast<std::int32_t>(rows.size()) == p.keys->keys().n_states(), "every state needs a row");
         require(values.shape(1) == p.written.size(), "values need a column for each that is written");
         for (const std::int64_t r : span_of(rows)) {
             require(r < static_cast<std::int64_t>(values.shape(0)), "rows must lie within the values");

@@ -415,6 +415,39 @@ class OneRow:
         Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.
         """
 
+class Record:
+    """
+    Single rows that are dicts, read and answered by an engine. Threads may share it.
+
+    Parameters
+    ----------
+    names : list of str
+        All names that a dict must have.
+    described : list of dict
+        What is written to the columns of the model, each with the following entries:
+
+        name : int
+            Number of the name whose value is read.
+        written : int64 ndarray of shape (n_written,)
+            Columns that are written.
+        keys : Keys or None
+            None for numbers.
+        rows : int64 ndarray of shape (n_states,)
+            Row of `values` for each state of the keys; below 0 where the dict is left to others.
+        values : float64 ndarray of shape (n_rows, n_written)
+        steps : list of (str, float)
+            What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
+    width : int
+        Number of columns of the model.
+    answers : OneRow
+    """
+
+    def __init__(self, names: list, described: list, width: int, answers: OneRow) -> None: ...
+    def label(self, x: Any, with_cost: bool) -> Any:
+        """
+        Return the label of a row, or a tuple of label and cost; None for what others must read.
+        """
+
 class ChainGroup:
     """
     Features of one group, added part by part. Arrays are not copied and must not be changed.

@@ -285,7 +285,7 @@ class Tables:
         for j, column in enumerate(self.columns):
             written = np.flatnonzero(owner == j)
             empty = np.empty((0, len(written)), dtype=base.dtype)
-            self.tables.append(Table(column, Keys(self._known[j]), written + self._first, empty))
+            self.tables.append(Table(column, Keys(_plain(self._known[j])), written + self._first, empty))
         self._usual = base
         return True
 
@@ -313,6 +313,11 @@ class Tables:
             _equal(own[:, table.written - self._first], table.values[at])
             for table, at in zip(self.tables, rows, strict=True)
         )
+
+
+def _plain(known: list[str] | NDArray[Any]) -> list[str] | NDArray[Any]:
+    """Known values as `Keys` takes them."""
+    return known if isinstance(known, list) else known.astype(np.float64 if known.dtype.kind == "f" else np.int64)
 
 
 def _one_missing(lookup: Lookup, n_known: int, is_nan: bool) -> Lookup:
@@ -359,7 +364,7 @@ def _known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[
             known.append(values)
         elif values and all(isinstance(value, int | float | np.number) for value in values):
             numbers = np.array(values, dtype=categories.dtype if categories.dtype.kind in "biuf" else None)
-            if numbers.dtype.kind not in "iuf" or categories.dtype.kind == "O":
+            if numbers.dtype.kind not in "iuf" or numbers.dtype == np.uint64 or categories.dtype.kind == "O":
                 return None
             known.append(numbers)
         else:
