@@ -13,7 +13,7 @@ from ..models import AdditiveModel
 from ..sources import FrameSource, RawSource, Source, source_of
 from ..sources.values import is_missing
 from ..steps import Step
-from .predictor import PREPROCESSED_ROWS
+from ..steps.step import ROWS_AT_ONCE
 
 #: Number of rows that are searched at a time.
 SEARCHED_ROWS = 4096
@@ -138,8 +138,8 @@ def _after_preprocessing(source: Source, step: Step, allow_nan: bool, names: Any
     n = source.n_rows
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predict has already issued them
-        for start in range(0, n, PREPROCESSED_ROWS):
-            stop = min(n, start + PREPROCESSED_ROWS)
+        for start in range(0, n, ROWS_AT_ONCE):
+            stop = min(n, start + ROWS_AT_ONCE)
             if fails(start, stop):
                 break
         else:

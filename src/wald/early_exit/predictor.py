@@ -25,9 +25,6 @@ from .rows import check_finite, preprocessed, refuse_half_precision
 #: Up to this number of rows the engine does full evaluation, because an estimator's input checks would dominate.
 FEW_ROWS = 128
 
-#: Number of rows that preprocessing transforms at a time.
-PREPROCESSED_ROWS = 16384
-
 Codes = NDArray[np.int32]
 
 
@@ -149,7 +146,8 @@ class Predictor:
             everything = self._everything(source, n_threads)
             if everything is not None:
                 return everything
-        parts = [source] if self.model.preprocessing is None else source.parts(PREPROCESSED_ROWS)
+        step = self.model.preprocessing
+        parts = [source] if step is None else source.parts(step.rows_at_once)
         decided = Decisions.concatenated([self._decided(part, n_stages, at_end, n_threads) for part in parts])
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
@@ -205,8 +203,9 @@ class Predictor:
     def scores(self, source: Source, n_threads: int) -> NDArray[np.float64]:
         """Full scores of rows; NaN for rows that the engine refuses."""
         read, rows = self._cascade.columns_read(None), [source]
-        if self.model.preprocessing is not None:
-            rows = [preprocessed(self.model, part) for part in source.parts(PREPROCESSED_ROWS)]
+        step = self.model.preprocessing
+        if step is not None:
+            rows = [preprocessed(self.model, part) for part in source.parts(step.rows_at_once)]
         parts = [self._packed.scores(Z, lambda dtype: 0.0, n_threads, needed=read)[0] for Z in rows]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 

@@ -36,6 +36,7 @@ from .affine import ColumnMap, gives_frames, read_step, sliced
 from .chain import Chain
 from .columns import positions
 from .probing import kinds_of
+from .step import ROWS_AT_ONCE
 from .tables import Lookup, Table, Tables, flat
 
 #: Transformers of numbers that are cheap, and that write a row by itself. They are called as they are.
@@ -43,6 +44,8 @@ OF_NUMBERS: tuple[type, ...] = (
     *(SimpleImputer, MissingIndicator, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Binarizer, Normalizer),
     *(KBinsDiscretizer, QuantileTransformer, PowerTransformer, SplineTransformer, PolynomialFeatures, VarianceThreshold),
 )
+#: Bytes that are written at a time, and largest number of rows.
+WRITTEN_BYTES, MOST_AT_ONCE = 16 << 20, 1 << 16
 #: Up to this number of rows of a table, cells are replaced by a byte.
 BYTES = 256
 
@@ -187,6 +190,11 @@ class ByColumn(Chain):
     def width(self) -> int:
         """Number of columns that it writes."""
         return self._width
+
+    @property
+    def rows_at_once(self) -> int:
+        """So many that finding the columns costs little, and that what is written stays small."""
+        return int(np.clip(WRITTEN_BYTES // (8 * self.width), ROWS_AT_ONCE, MOST_AT_ONCE))
 
     def transform(self, source: Source) -> Any:
         """Columns of the terms, each as an array; what the transformers themselves give where the tables end."""

@@ -9,6 +9,10 @@ from typing import Any
 from ..sources import Source
 
 
+#: Number of rows that a step transforms at a time.
+ROWS_AT_ONCE = 16384
+
+
 class Step(ABC):
     """A function from rows as they come to columns of the terms.
 
@@ -54,6 +58,11 @@ class Step(ABC):
     def identity(self) -> Any:
         """What decides all that it writes, for fingerprints."""
         return self
+
+    @property
+    def rows_at_once(self) -> int:
+        """Number of rows that it should get at a time."""
+        return ROWS_AT_ONCE
 
     def given(self, source: Source) -> Any:
         """Rows in the form that the transformers in the step take."""
