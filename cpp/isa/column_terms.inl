@@ -60,30 +60,44 @@ void add_term(const ColumnTerm& term, const S* x, int n, const std::byte* ahead,
     for (; i < n; ++i) add(i);
 }
 
+// sums += factor * row, for whole panels; the sum of one row of scores.
+template <int kPanels>
+inline void add_row(double factor, const double* row, int width, double* sums) {
+    using P = Pack<double>;
+    const P all = P::set(factor);
+    const int end = kPanels > 0 ? kPanels * P::kSize : width;
+    for (int o = 0; o < end; o += P::kSize) (P::load(sums + o) + all * P::load(row + o)).store(sums + o);
+}
+
+// A product with 1 is exact, so that all cells are added in the same way.
+template <class S, int kPanels>
+inline void add_rows(const ColumnTerm& term, int width, const S* x, int n, const std::byte* ahead, std::int64_t step,
+                     double* scores, double* sizes) {
+    if (term.n_states > 0) {
+        for (int i = 0; i < n; ++i, scores += width) {
+            __builtin_prefetch(ahead + i * step);
+            const std::int32_t s = wald::state_of(x[i], term.n_states);
+            add_row<kPanels>(1.0, term.table + static_cast<std::int64_t>(s) * width, width, scores);
+            sizes[i] += term.sizes[s];
+        }
+        return;
+    }
+    for (int i = 0; i < n; ++i, scores += width) {
+        __builtin_prefetch(ahead + i * step);
+        const double v = static_cast<double>(x[i]);
+        const bool known = v == v;
+        add_row<kPanels>(known ? v : 1.0, known ? term.table : term.table + width, width, scores);
+        sizes[i] += known ? (v < 0 ? -v : v) * term.sizes[0] : term.sizes[1];
+    }
+}
+
 template <class S>
 void add_term_wide(const ColumnTerm& term, int width, const S* x, int n, const std::byte* ahead, std::int64_t step,
                    double* scores, double* sizes) {
-    using P = Pack<double>;
-    for (int i = 0; i < n; ++i, scores += width) {
-        __builtin_prefetch(ahead + i * step);
-        if (term.n_states > 0) {
-            const std::int32_t s = wald::state_of(x[i], term.n_states);
-            const double* row = term.table + static_cast<std::int64_t>(s) * width;
-            for (int o = 0; o < width; o += P::kSize) (P::load(scores + o) + P::load(row + o)).store(scores + o);
-            sizes[i] += term.sizes[s];
-            continue;
-        }
-        const double v = static_cast<double>(x[i]);
-        if (v == v) {
-            const P all = P::set(v);
-            for (int o = 0; o < width; o += P::kSize)
-                (P::load(scores + o) + all * P::load(term.table + o)).store(scores + o);
-            sizes[i] += (v < 0 ? -v : v) * term.sizes[0];
-        } else {
-            const double* row = term.table + width;
-            for (int o = 0; o < width; o += P::kSize) (P::load(scores + o) + P::load(row + o)).store(scores + o);
-            sizes[i] += term.sizes[1];
-        }
+    switch (width / Pack<double>::kSize) {
+        case 1: return add_rows<S, 1>(term, width, x, n, ahead, step, scores, sizes);
+        case 2: return add_rows<S, 2>(term, width, x, n, ahead, step, scores, sizes);
+        default: return add_rows<S, 0>(term, width, x, n, ahead, step, scores, sizes);
     }
 }
 
@@ -96,6 +110,22 @@ void term_values(const ColumnTerm& term, const S* x, int n, double* values) {
     }
     const P weight = P::set(term.table[0]), at_nan = P::set(term.table[1]);
     each_panel(x, n, [&](int i, const P& v) { numbers(v, v * weight, at_nan).store(values + i); });
+}
+
+// sizes[i] becomes the bound of the error of a row whose magnitudes add up to it; whole panels are read and written.
+inline void column_errors(const wald::ColumnErrors& of, int n, double* sizes) {
+    using P = Pack<double>;
+    using R = P::R;
+    const R bias = P::set(of.bias).r[0], share = P::set(of.share).r[0], most = P::set(of.most).r[0];
+    const R least = P::set(of.least).r[0], infinity = P::set(std::numeric_limits<double>::infinity()).r[0], zero{};
+    for (int i = 0; i < n; i += P::kSize) {
+        P all = P::load(sizes + i);
+        for (int p = 0; p < P::kRegisters; ++p) {
+            const R size = all.r[p] + bias, product = size * share + least;
+            all.r[p] = size == zero ? zero : size <= most ? product : infinity;
+        }
+        all.store(sizes + i);
+    }
 }
 
 template <class S>

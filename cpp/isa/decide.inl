@@ -129,4 +129,41 @@ int decide(const T* z, int n, T low, T high, std::int32_t stage, const wald::Led
     return kept;
 }
 
+template <class T>
+void decide_signs(const T* scores, const T* errors, int n, T margin, T threshold, bool tie_positive,
+                  std::int32_t* codes, wald::Status* status) {
+    using P = Pack<T>;
+    using R = typename P::R;
+    constexpr int L = P::kSize;
+    const R zero{}, one = P::set(T(1)).r[0], infinity = P::set(std::numeric_limits<T>::infinity()).r[0];
+    const R full = P::set(T(static_cast<int>(wald::Status::full))).r[0];
+    const R handed_over = P::set(T(static_cast<int>(wald::Status::handed_over))).r[0];
+    const R at_tie = tie_positive ? one : zero, middle = P::set(threshold).r[0], more = P::set(margin).r[0];
+    for (int i = 0; i < n; i += L) {
+        const P f = P::load(scores + i), e = P::load(errors + i);
+        P code, state;
+        for (int p = 0; p < P::kRegisters; ++p) {
+            const R d = f.r[p] - middle, size = d < zero ? -d : d, error = e.r[p] + more;
+            // A comparison with NaN is false.
+            const R known = error < infinity ? (size > error ? one : size == zero && error == zero ? one : zero) : zero;
+            code.r[p] = known == zero ? zero : d > zero ? one : d == zero ? at_tie : zero;
+            state.r[p] = known == zero ? handed_over : full;
+        }
+        T c[L], s[L];
+        code.store(c);
+        state.store(s);
+        const int m = n - i < L ? n - i : L;
+        if (m == L) {
+            for (int j = 0; j < L; ++j) codes[i + j] = static_cast<std::int32_t>(c[j]);
+            for (int j = 0; j < L; ++j)
+                status[i + j] = static_cast<wald::Status>(static_cast<std::uint8_t>(static_cast<std::int32_t>(s[j])));
+        } else {
+            for (int j = 0; j < m; ++j) {
+                codes[i + j] = static_cast<std::int32_t>(c[j]);
+                status[i + j] = static_cast<wald::Status>(static_cast<std::uint8_t>(static_cast<std::int32_t>(s[j])));
+            }
+        }
+    }
+}
+
 }  // namespace WALD_ISA

@@ -75,6 +75,7 @@ template <>
 const ColumnTermKernels<std::uint8_t>& column_term_kernels<std::uint8_t>() {
     return chosen().tables->columns_u8;
 }
+ColumnErrorsKernel column_errors_kernel() { return chosen().tables->column_errors; }
 template <>
 const OnlineKernels<float>& online_kernels<float>() {
     return chosen().tables->online_f32;

@@ -16,6 +16,7 @@ struct KernelTables {
     ColumnTermKernels<float> columns_f32;
     ColumnTermKernels<double> columns_f64;
     ColumnTermKernels<std::uint8_t> columns_u8;
+    ColumnErrorsKernel column_errors;
     OnlineKernels<float> online_f32;
     OnlineKernels<double> online_f64;
     BinKernels<float> bins_f32;

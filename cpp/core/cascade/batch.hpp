@@ -147,6 +147,7 @@ concept TileSource =
         { source.full_tile(set, n, i, working, arena) } -> std::same_as<typename S::Tile>;
     };
 
+// Calls use(first position, number of rows, tile, work) for all tiles; `work` has room for a value of each class.
 template <TileSource Source, class Use>
 void each_tile(const Source& source, const RowSet& set, double working, const Use& use) {
     const std::int64_t outputs = round_up(source.n_outputs(), kLanes<double>);
@@ -154,9 +155,8 @@ void each_tile(const Source& source, const RowSet& set, double working, const Us
         const int n = static_cast<int>(end - begin);
         Arena& arena = thread_arena();
         arena.reset(source.tile_bytes(n) + Arena::bytes<double>(outputs));
-        double* const votes = arena.take<double>(outputs);
-        const typename Source::Tile tile = source.full_tile(set, begin, n, working, arena);
-        for (int i = 0; i < n; ++i) use(begin + i, tile.scores + i * tile.stride, tile.errors[i], votes);
+        double* const work = arena.take<double>(outputs);
+        use(begin, n, source.full_tile(set, begin, n, working, arena), work);
     });
 }
 
@@ -165,7 +165,10 @@ void each_tile(const Source& source, const RowSet& set, double working, const Us
 template <TermSource Source, class Use>
 void each_full(const Source& source, const RowSet& set, double working, const Use& use) {
     if constexpr (TileSource<Source>) {
-        if (set.n > 1) return each_tile(source, set, working, use);
+        if (set.n > 1)
+            return each_tile(source, set, working, [&](std::int64_t begin, int n, const auto& tile, double* work) {
+                for (int i = 0; i < n; ++i) use(begin + i, tile.scores + i * tile.stride, tile.errors[i], work);
+            });
     }
     const std::int64_t width = source.full_width(), most = Batch<Source>::fitting(source, width, kBatchRows);
     each_batch(set.n, 1, most, set.n_threads, [&](std::int64_t begin, std::int64_t end) {

@@ -33,12 +33,7 @@ public:
     void predict(const Call& call, const Ledger& ledger) const override {
         const Answering<T> sink(exits_, call, ledger);
         if constexpr (TileSource<Source>) {
-            if (call.n_stages == 0 && call.at_end == AtEnd::full && call.n > 1)
-                return each_tile(*source_, call, call.working,
-                                 [&](std::int64_t at, const double* scores, double error, double* work) {
-                                     ledger.write(at, decision().decide(scores, error + tie_margin(), work),
-                                                  n_stages());
-                                 });
+            if (call.n_stages == 0 && call.at_end == AtEnd::full && call.n > 1) return answer_tiles(call, ledger);
         }
         if (call.n == 1) {
             run_all(call, sink, 1, [](std::int64_t i) { return i; });
@@ -80,6 +75,23 @@ protected:
     // `redo` answers them. Fast paths override this function.
     virtual void answer_rows(const Call& call, const Answering<T>& sink, std::int64_t begin, std::int64_t end) const {
         run_rows(call, sink, end - begin, [&](std::int64_t i) { return begin + i; });
+    }
+    // Answers all rows of a call without early stages, tile by tile.
+    void answer_tiles(const Call& call, const Ledger& ledger) const {
+        const int stage = n_stages();
+        each_tile(*source_, call, call.working, [&](std::int64_t begin, int n, const auto& tile, double* work) {
+            if (decision().kind == DecisionKind::sign) {
+                kernels<double>().decide_signs(tile.scores, tile.errors, n, tie_margin(), decision().threshold,
+                                               decision().tie_positive, ledger.codes + begin, ledger.status + begin);
+                std::fill_n(ledger.stages + begin, n, stage);
+                ledger.pay(begin, begin + n);
+                return;
+            }
+            for (int i = 0; i < n; ++i)
+                ledger.write(begin + i,
+                             decision().decide(tile.scores + i * tile.stride, tile.errors[i] + tie_margin(), work),
+                             stage);
+        });
     }
     // Runs the n rows at the given positions through all stages. Few rows go through in one batch. Many rows go through
     // the first stages (the head) tile by tile, where most of them leave; the survivors of all tiles continue together.

@@ -47,13 +47,8 @@ struct Decision {
     // The label of full scores that are known to within `error`; kHandedOver if another label is possible. `work` has
     // room for n_classes values.
     Answer decide(const double* f, double error, double* work) const {
+        if (kind == DecisionKind::sign) return decide_sign(f[0], error);
         if (!(error < HUGE_VAL)) return kHandedOver;
-        if (kind == DecisionKind::sign) {
-            const double d = f[0] - threshold;
-            if (std::isnan(d)) return kHandedOver;
-            if (std::fabs(d) <= error && error > 0) return kHandedOver;
-            return {d > 0 || (d == 0 && tie_positive), Status::full};
-        }
         if (kind == DecisionKind::argmax) {
             const Judgement<double> best = judge_argmax(f);
             if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandedOver;
@@ -61,6 +56,14 @@ struct Decision {
             return {best.code, Status::full};
         }
         return decide_votes(f, error, work);
+    }
+
+    // The same for a decision by the sign of one score, as kernels do it for many.
+    [[gnu::always_inline]] Answer decide_sign(double f, double error) const {
+        const double d = f - threshold;
+        const bool open = !(error < HUGE_VAL) | (d != d) | ((std::fabs(d) <= error) & (error > 0));
+        const bool second = (d > 0) | ((d == 0) & tie_positive);
+        return {static_cast<std::int32_t>(second & !open), open ? Status::handed_over : Status::full};
     }
 
 private:

@@ -52,8 +52,7 @@ template <class Source>
 void write_scores(const Source& source, const RowSet& set, double working, double* scores, double* errors) {
     const int outputs = source.n_outputs();
     each_full(source, set, working, [&](std::int64_t at, const double* found, double error, double*) {
-        if (found != nullptr) std::copy_n(found, outputs, scores + at * outputs);
-        else std::fill_n(scores + at * outputs, outputs, kNaN);
+        for (int k = 0; k < outputs; ++k) scores[at * outputs + k] = found != nullptr ? found[k] : kNaN;
         errors[at] = error;
     });
 }

@@ -131,6 +131,10 @@ struct Kernels {
     // that is not finite gives none. Writes the indices of the rows that stay pending to `left`, ascending, and returns
     // their number.
     int (*decide)(const T* z, int n, T low, T high, std::int32_t stage, const Ledger& ledger, std::int32_t* left);
+    // What `Decision::decide_sign` says of n full scores, each within errors[i] + margin of the wrapped model's own:
+    // codes and statuses. Whole panels of scores and errors are read.
+    void (*decide_signs)(const T* scores, const T* errors, int n, T margin, T threshold, bool tie_positive,
+                         std::int32_t* codes, Status* status);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs], in the order of j
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs,
                      T* const* out);

@@ -2,6 +2,7 @@
 // before they are added, so that a sum has the same bits with every instruction set.
 #pragma once
 
+#include <cmath>
 #include <type_traits>
 
 #include "core/common.hpp"
@@ -45,5 +46,20 @@ struct ColumnTermKernels {
 
 template <class S>
 const ColumnTermKernels<S>& column_term_kernels();
+
+// The bound of a row's error: `share` of the magnitudes that are added up, and at least `least`, which is near the
+// smallest number; unbounded where these exceed `most`.
+struct ColumnErrors {
+    double bias, share, most, least;
+
+    double of(double magnitude) const {
+        const double size = magnitude + bias;
+        const double product = size * share + least;
+        return size == 0 ? 0 : size <= most ? product : HUGE_VAL;
+    }
+};
+// sizes[i] = errors.of(sizes[i]) for n rows; whole panels are read and written.
+using ColumnErrorsKernel = void (*)(const ColumnErrors& errors, int n, double* sizes);
+ColumnErrorsKernel column_errors_kernel();
 
 }  // namespace wald

@@ -171,7 +171,7 @@ public:
                 else size += x == x ? std::fabs(static_cast<double>(x)) * term.sizes[0] : term.sizes[1];
             });
         }
-        return error(size, working);
+        return errors(working).of(size);
     }
 
     // Many rows are evaluated in tiles, column by column, with the same bits.
@@ -211,7 +211,7 @@ public:
                 else kernels.add_wide(terms_[j], width_, x, n, ahead, step, scores, sizes);
             });
         }
-        for (int i = 0; i < n; ++i) sizes[i] = error(sizes[i], working);
+        column_errors_kernel()(errors(working), n, sizes);
         return {scores, sizes, width_};
     }
 
@@ -255,16 +255,12 @@ private:
         return found;
     }
 
-    // See LinearModel::error.
-    double error(double magnitude, double working) const {
-        const double u = std::numeric_limits<double>::epsilon() / 2;
-        const double own = static_cast<double>(n_columns_) + 8;
-        const double size = magnitude + bias_magnitude_;
-        if (size == 0) return 0;
+    // See LinearModel::error. What all rows share is computed once: a product near the smallest number takes long.
+    ColumnErrors errors(double working) const {
+        const double u = std::numeric_limits<double>::epsilon() / 2, own = static_cast<double>(n_columns_) + 8;
         const bool is_f32 = working > 4 * u;
-        if (!(size <= (is_f32 ? 0x1p100 : 0x1p1000))) return HUGE_VAL;
-        const double smallest = is_f32 ? 0x1p-148 : 0x1p-1073;
-        return 1.05 * size * (own * u + (depth_ + 4) * working) + (own + depth_) * smallest;
+        return {bias_magnitude_, 1.05 * (own * u + (depth_ + 4) * working), is_f32 ? 0x1p100 : 0x1p1000,
+                (own + depth_) * (is_f32 ? 0x1p-148 : 0x1p-1073)};
     }
 
     // Rows of the table of a column; with one output, a byte needs no comparison with their number.

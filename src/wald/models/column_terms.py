@@ -210,9 +210,13 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
 
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Bounds of the terms: of all states, and of numbers in the range of their column, or NaN."""
-        ends = np.stack([self.weight * low, self.weight * high, np.where(np.isfinite(self.at_nan), self.at_nan, 0.0)])
-        numbers = ends if np.isfinite(self.at_nan).any() else ends[:2]
-        least, most = numbers.min(axis=0), numbers.max(axis=0)
+        with np.errstate(invalid="ignore"):
+            ends = np.stack([np.where(self.weight == 0, 0.0, self.weight * end) for end in (low, high)])
+        least, most = ends.min(axis=0), ends.max(axis=0)
+        if self.accepts.nan:
+            taken = np.isfinite(self.at_nan)
+            least = np.where(taken, np.minimum(least, self.at_nan), least)
+            most = np.where(taken, np.maximum(most, self.at_nan), most)
         first = np.cumsum(self.n_states) - self.n_states
         for j in np.flatnonzero(self.n_states):
             states = self.table[first[j] : first[j] + self.n_states[j]]
