@@ -165,12 +165,12 @@ public:
 
     std::int32_t state_of(const BoundKeys& keys, PyObject* o) {
         Entry& e = entries_[(reinterpret_cast<std::uintptr_t>(o) >> 4) * std::uint64_t{0x9e3779b97f4a7c15u} >> 56];
-        if (e.object == o) return e.state;
-        const nb::object held = nb::borrow(o);
-        const std::int32_t state = keys.state_of(held);
-        Py_XDECREF(std::exchange(e.object, nb::object(held).release().ptr()));
-        e.state = state;
-        return state;
+        if (e.object != o) {
+            Py_INCREF(o);
+            Py_XDECREF(std::exchange(e.object, o));
+            e.state = keys.state_of(o);  // if it raises, nothing is read any more
+        }
+        return e.state;
     }
 
 private:

@@ -123,13 +123,16 @@ class Keys:
                 lookup.codes(codes, entries, lowest, bits, first_bit, null)
 
 
+_NUMPY = (np.floating, np.integer)
+
+
 def _plain(value: Any) -> Any:
     """A str, float or int that equals an object; Ellipsis for pandas.NA, and None for what equals no category."""
     kind: Any = type(value)
     if isinstance(value, str):
         same = kind is np.str_ or (kind.__eq__ is str.__eq__ and kind.__hash__ is str.__hash__)
         return str.__str__(value) if same else None
-    if isinstance(value, np.floating | np.integer) and kind.__module__ == "numpy":
+    if isinstance(value, _NUMPY) and kind.__module__ == "numpy":
         plain: Any = value.item()  # long doubles have none
         return plain if isinstance(plain, float | int) else float("nan") if value != value else None
     return ... if kind.__name__ == "NAType" and kind.__module__.startswith("pandas.") else None
