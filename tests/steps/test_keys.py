@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 
 from wald import _core
 from wald.sources import source_of
-from wald.sources.cells import CodeChunk, Coded, NumberChunk, Numbers, Objects, TextChunk, Texts, Valid, ViewChunk
+from wald.sources.cells import (
+    CodeChunk,
+    Coded,
+    NumberChunk,
+    Numbers,
+    Objects,
+    TextChunk,
+    Texts,
+    Valid,
+    ViewChunk,
+    WideTexts,
+)
 from wald.steps.keys import Keys
 
 columns = pytest.importorskip("kinds.columns")
@@ -183,6 +194,21 @@ def test_many_categories():
     assert taken.tolist() == [index.get(value, len(known)) for value in values]
 
 
+def test_texts_of_numpy():
+    keys = Keys(KNOWN)
+    texts = [*KNOWN[:20], *UNKNOWN, "\ud800", "a\0b"]
+    array = np.array([texts, texts[::-1]]).T
+    for rows in (array, array[::-2], array[:, ::-1], np.asfortranarray(array), array[:0]):
+        assert rows.dtype.kind == "U"
+        expected = [columns.state_of(KNOWN, value) for value in rows[:, 0].tolist()]
+        assert states(keys, source_of(rows).cells(0)) == expected
+    swapped = array.astype(array.dtype.newbyteorder())
+    assert states(keys, source_of(swapped).cells(0)) == states(keys, source_of(array).cells(0))
+    assert states(Keys(np.array([1])), source_of(np.array([["1"]])).cells(0)) == [5]
+    with pytest.raises(TypeError, match="array of one axis"):
+        keys.take(WideTexts("U", swapped[:, 0]), np.zeros(keys.n_states), np.zeros(keys.n_states, bool))
+
+
 def test_first_refused_row():
     keys = Keys(["a", "b"])
     values = ["a"] * 700 + ["c"] + ["b"] * 500 + [None]
@@ -262,6 +288,7 @@ BAD = {
     "negative codes": Coded("k", None, [CodeChunk(offsets(0, -1), Objects("d", np.array(["a", "b"], "O")))]),
     "codes below -1": Coded("k", None, [CodeChunk(offsets(0, -2), Objects("d", np.array(["a"], "O")), lowest=-1)]),
     "huge codes": Coded("k", None, [CodeChunk(offsets(2**63, dtype="u8"), Objects("d", np.array(["a"], "O")))]),
+    "no code points": WideTexts("U", offsets(97, 0x110000).view("U1")),
     "too few bits of numbers": Numbers("k", None, [NumberChunk(np.zeros(9), Valid(b"\xff"))]),
 }
 
@@ -307,7 +334,7 @@ def test_wrong_values_are_refused():
         keys.take(cells, np.zeros(12)[::2], none)
     with pytest.raises(TypeError, match="uint8, int32, float32 or float64"):
         keys.take(cells, np.zeros(6, np.int64), none)
-    with pytest.raises(TypeError, match="array of objects"):
+    with pytest.raises(TypeError, match="array of one axis"):
         keys.take(Objects("objects", np.zeros(1)), np.zeros(6), none)
 
 

@@ -25,6 +25,7 @@ from .cells import (
     Texts,
     Valid,
     ViewChunk,
+    WideTexts,
     objects_of,
 )
 
@@ -56,6 +57,8 @@ def cells_of_array(values: NDArray[Any], kind: Hashable | None = None, null: Any
     dtype = values.dtype
     if kind is None:
         kind = ("numpy", "str" if dtype.kind == "U" else dtype.name)
+    if dtype.kind == "U" and dtype.isnative and dtype.itemsize > 0:
+        return WideTexts(kind, values)
     if dtype.kind == "f" and dtype.itemsize == 2:
         values = values.astype(np.float32)
     elif dtype.kind not in "biuf" or dtype.itemsize > 8:

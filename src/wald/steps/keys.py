@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..sources.cells import Cells, CodeChunk, NumberChunk, Objects, TextChunk, ViewChunk
+from ..sources.cells import Cells, CodeChunk, NumberChunk, Objects, TextChunk, ViewChunk, WideTexts
 
 #: What a cell is that equals no known category: its state is their number, plus one of these.
 UNKNOWN, NONE, NAN, NA, OTHER = range(5)
@@ -101,6 +101,8 @@ class Keys:
         lookup = _core.Lookup(self._keys, values, refused, cells.n_rows)
         if isinstance(cells, Objects):
             lookup.objects(cells.values)
+        elif isinstance(cells, WideTexts):
+            lookup.wide(cells.values)
         else:
             null = self.state_of(cells.null)  # type: ignore[attr-defined]  # all other cells lie in chunks
             for chunk in cells.chunks:  # type: ignore[attr-defined]
