@@ -40,6 +40,7 @@ class Keys:
     n_known : int
     n_states : int
         ``n_known + 5``.
+    core : _core.Keys
     state_of : callable
         From one object to its state; in 0.1 microseconds for a str, int or float.
 
@@ -68,8 +69,8 @@ class Keys:
     def __init__(self, known: list[str] | NDArray[Any]) -> None:
         self.known = known
         self.n_known, self.n_states = len(known), len(known) + 5
-        self._keys = _core.Keys(known, _plain)
-        self.state_of = self._keys.state_of
+        self.core = _core.Keys(known, _plain)
+        self.state_of = self.core.state_of
         self._every, self._none = np.arange(self.n_states, dtype=np.int32), np.zeros(self.n_states, dtype=bool)
 
     def __reduce__(self) -> tuple[type[Keys], tuple[Any]]:
@@ -98,7 +99,7 @@ class Keys:
         ValueError
             If the column's memory is not what its container says.
         """
-        lookup = _core.Lookup(self._keys, values, refused, cells.n_rows)
+        lookup = _core.Lookup(self.core, values, refused, cells.n_rows)
         if isinstance(cells, Objects):
             lookup.objects(cells.values)
         elif isinstance(cells, WideTexts):
