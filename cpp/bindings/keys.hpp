@@ -65,7 +65,9 @@ class BoundKeys {
 public:
     // plain: a function from an object of no type that is known here to a str, float or int that equals it; or to
     // Ellipsis for pandas.NA, and to None for what equals no category.
-    BoundKeys(nb::object known, nb::callable plain) : keys_(made(known)), plain_(std::move(plain)) {}
+    BoundKeys(nb::object known, nb::callable plain)
+        : keys_(made(known)), plain_(std::move(plain)), numpy_float_(nb::module_::import_("numpy").attr("float64")),
+          numpy_str_(nb::module_::import_("numpy").attr("str_")) {}
 
     const columns::Keys& keys() const { return keys_; }
 
@@ -76,6 +78,8 @@ public:
         if (PyFloat_CheckExact(o)) return keys_.real(PyFloat_AsDouble(o));
         if (PyLong_CheckExact(o)) return state_of_integer(o);
         if (PyBool_Check(o)) return keys_.state(columns::kOther);
+        if (value.type().is(numpy_float_)) return keys_.real(PyFloat_AsDouble(o));
+        if (value.type().is(numpy_str_)) return keys_.text(TextBytes(value).view());
         const nb::object plain = plain_(value);
         if (plain.is_none()) return keys_.state(columns::kOther);
         if (plain.is(nb::ellipsis())) return keys_.state(columns::kNa);
@@ -150,6 +154,7 @@ private:
 
     columns::Keys keys_;
     nb::callable plain_;
+    nb::object numpy_float_, numpy_str_;  // which are subclasses of float and str
 };
 
 // The states of objects that were met lately, by their addresses. They are held, so that no other object can come to
@@ -165,12 +170,12 @@ public:
 
     std::int32_t state_of(const BoundKeys& keys, PyObject* o) {
         Entry& e = entries_[(reinterpret_cast<std::uintptr_t>(o) >> 4) * std::uint64_t{0x9e3779b97f4a7c15u} >> 56];
-        if (e.object == o) return e.state;
-        const nb::object held = nb::borrow(o);
-        const std::int32_t state = keys.state_of(held);
-        Py_XDECREF(std::exchange(e.object, nb::object(held).release().ptr()));
-        e.state = state;
-        return state;
+        if (e.object != o) {
+            Py_INCREF(o);
+            Py_XDECREF(std::exchange(e.object, o));
+            e.state = keys.state_of(o);  // if it raises, nothing is read any more
+        }
+        return e.state;
     }
 
 private:
@@ -246,12 +251,17 @@ public:
         std::vector<columns::ByteSpan> spans;
         for (const nb::handle each : data) spans.push_back(memory.emplace_back(each).bytes());
         const char* const at = part(view_memory, n, first, 16, "views must be there for all texts");
-        run(columns::ViewCells{at, spans, validity(bit_memory, n, first_bit, null)}, n, true);
+        run(columns::ViewCells{at, n, spans, validity(bit_memory, n, first_bit, null)}, n, true);
     }
     void objects(nb::handle values) {
-        const ObjectBuffer array(values);
+        const Line array(values, 'O');
+        require(array.itemsize() == static_cast<std::int64_t>(sizeof(PyObject*)), "every item must be one object");
         Met met;
         run(ObjectCells{keys_, array.data(), array.stride(), array.size(), met}, array.size(), false);
+    }
+    void wide(nb::handle values) {
+        const Line array(values, 'w');
+        run(columns::WideCells{array.data(), array.stride(), array.itemsize() / 4}, array.size(), true);
     }
     void numbers(const Any& values, nb::handle bits, std::int64_t first_bit, int null) {
         each_dtype(values, true, [&](auto zero) { run(cells_of<decltype(zero)>(values, bits, first_bit, null)); });
@@ -273,21 +283,24 @@ public:
     }
 
 private:
-    // An array of objects of one axis.
-    class ObjectBuffer {
+    // An array of one axis that nanobind does not know.
+    class Line {
     public:
-        explicit ObjectBuffer(nb::handle array) {
+        Line(nb::handle array, char format) {
             const nb::ft_object_guard guard(array);
             if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_RECORDS_RO) != 0) throw nb::python_error();
-            if (view_.ndim == 1 && view_.format != nullptr && std::string_view(view_.format) == "O") return;
+            const std::string_view given = view_.format == nullptr ? "" : view_.format;
+            const bool swapped = given.starts_with(std::endian::native == std::endian::little ? '>' : '<');
+            if (view_.ndim == 1 && given.ends_with(format) && !swapped) return;
             PyBuffer_Release(&view_);
-            throw nb::type_error("objects must be in an array of objects of one axis");
+            throw nb::type_error("objects and texts must be in an array of one axis");
         }
-        ~ObjectBuffer() { PyBuffer_Release(&view_); }
-        ObjectBuffer(const ObjectBuffer&) = delete;
-        ObjectBuffer& operator=(const ObjectBuffer&) = delete;
+        ~Line() { PyBuffer_Release(&view_); }
+        Line(const Line&) = delete;
+        Line& operator=(const Line&) = delete;
         std::int64_t size() const { return view_.shape[0]; }
         std::int64_t stride() const { return view_.strides[0]; }
+        std::int64_t itemsize() const { return view_.itemsize; }
         const std::byte* data() const { return static_cast<const std::byte*>(view_.buf); }
 
     private:
@@ -450,6 +463,8 @@ n_rows : int
              "Add n texts, whose views of 16 bytes begin with number ``first``.")
         .def("objects", &Lookup::objects, "values"_a, nb::sig("def objects(self, values: typing.Any) -> None"),
              "Add Python's objects, which an array of one axis holds.")
+        .def("wide", &Lookup::wide, "values"_a, nb::sig("def wide(self, values: typing.Any) -> None"),
+             "Add the texts of NumPy's array of one axis.")
         .def("numbers", &Lookup::numbers, "values"_a, "bits"_a.none(), "first_bit"_a, "null"_a,
              nb::sig("def numbers(self, values: numpy.typing.NDArray[typing.Any], bits: typing.Any, first_bit: int, "
                      "null: int) -> None"),

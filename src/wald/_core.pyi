@@ -704,6 +704,9 @@ class Lookup:
     def objects(self, values: Any) -> None:
         """Add Python's objects, which an array of one axis holds."""
 
+    def wide(self, values: Any) -> None:
+        """Add the texts of NumPy's array of one axis."""
+
     def numbers(self, values: NDArray[Any], bits: Any, first_bit: int, null: int) -> None:
         """Add numbers of bool, integers, float32 or float64."""
 

@@ -113,6 +113,16 @@ class Other(Squares):
         yield from ArraySource(self.array() + 1).blocks()
 
 
+class Shifted(Squares):
+    def cells(self, column):
+        return super().cells((column + 1) % self.n_columns)
+
+
+class Short(Squares):
+    def cells(self, column):
+        return ArraySource(self.array()[1:]).cells(column) if column else super().cells(column)
+
+
 class Odd(Squares):
     def array(self, conversion=PLAIN):
         return super().array().astype(np.float16)
@@ -147,6 +157,8 @@ class Raises(Squares):
         (Halves, "blocks", "must have 7 rows together, and have 3"),
         (Late, "blocks", "must start at row 0"),
         (Other, "blocks", "the engine must read of blocks what array gives"),
+        (Shifted, "cells", r"cells\(0\) must have the values of this column"),
+        (Short, "cells", r"cells\(1\) must have 7 rows"),
         (Odd, "array", "must be float32, float64 or uint8. Got float16"),
         (Narrow, "array", r"must have the shape \(7, 3\)"),
         (Named, "names", "must have 3 entries, and has 1"),

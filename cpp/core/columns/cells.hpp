@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "core/columns/keys.hpp"
 
@@ -56,7 +57,7 @@ private:
                 out[i] = valid.null;
             } else {
                 if (start < 0 || stop < start || stop > size) return false;
-                out[i] = keys.text({data.data() + start, static_cast<std::size_t>(stop - start)});
+                out[i] = keys.text({data.data() + start, static_cast<std::size_t>(stop - start)}, data.data() + size);
             }
             start = stop;
         }
@@ -68,6 +69,7 @@ private:
 // its buffer and where it begins there.
 struct ViewCells {
     const char* views;
+    std::int64_t n_views;
     std::span<const ByteSpan> data;
     Validity valid;
 
@@ -80,17 +82,60 @@ struct ViewCells {
             const char* const view = views + (begin + i) * 16;
             const auto size = loaded_from<std::int32_t>(view);
             if (size < 0) return false;
-            const char* text = view + 4;
+            const char *text = view + 4, *end = views + n_views * 16;
             if (size > 12) {
                 const auto which = loaded_from<std::int32_t>(view + 8), start = loaded_from<std::int32_t>(view + 12);
                 if (which < 0 || static_cast<std::size_t>(which) >= data.size() || start < 0) return false;
                 const ByteSpan bytes = data[static_cast<std::size_t>(which)];
                 if (static_cast<std::size_t>(start) + static_cast<std::size_t>(size) > bytes.size()) return false;
                 text = bytes.data() + start;
+                end = bytes.data() + bytes.size();
             }
-            out[i] = keys.text({text, static_cast<std::size_t>(size)});
+            out[i] = keys.text({text, static_cast<std::size_t>(size)}, end);
         }
         return true;
+    }
+};
+
+// Texts of NumPy: as many code points of 4 bytes for each, and zeros behind a shorter one, which do not count.
+struct WideCells {
+    const std::byte* values;
+    std::int64_t stride;  // in bytes
+    std::int64_t width;   // in code points
+
+    bool states(const Keys& keys, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
+        constexpr std::size_t kReadable = 16;
+        std::vector<char> memory(static_cast<std::size_t>(width) * 4 + kReadable);
+        const char* const end = memory.data() + memory.size();
+        for (std::int64_t i = 0; i < n; ++i) {
+            const std::byte* const from = values + (begin + i) * stride;
+            std::int64_t length = width;
+            while (length > 0 && code_point(from, length - 1) == 0) --length;
+            char* to = memory.data();
+            for (std::int64_t k = 0; k < length; ++k) {
+                const std::uint32_t c = code_point(from, k);
+                if (c < 0x80) *to++ = static_cast<char>(c);
+                else if (c <= 0x10ffff) to = encoded(c, to);
+                else return false;
+            }
+            out[i] = keys.text({memory.data(), static_cast<std::size_t>(to - memory.data())}, end);
+        }
+        return true;
+    }
+
+private:
+    static std::uint32_t code_point(const std::byte* from, std::int64_t k) {
+        std::uint32_t c;
+        std::memcpy(&c, from + 4 * k, sizeof(c));
+        return c;
+    }
+    // Appends the UTF-8 of a code point that is not ASCII.
+    static char* encoded(std::uint32_t c, char* to) {
+        const int n_more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+        constexpr std::uint32_t first[] = {0, 0xc0, 0xe0, 0xf0};
+        *to++ = static_cast<char>(first[n_more] | c >> 6 * n_more);
+        for (int k = n_more - 1; k >= 0; --k) *to++ = static_cast<char>(0x80 | (c >> 6 * k & 0x3f));
+        return to;
     }
 };
 

@@ -1,6 +1,6 @@
 """`Cells`: one column as its container holds it, of texts, numbers or anything else, without conversion.
 
-A container holds a column in one of four forms. The extension reads each of them in place: what is here says only where
+A container holds a column in one of five forms. The extension reads each of them in place: what is here says only where
 the cells lie. A column may lie in several chunks, and its first cell need not be the first one in its memory.
 """
 
@@ -287,6 +287,29 @@ class Objects(Cells):
     def objects(self) -> NDArray[Any]:
         """The objects themselves."""
         return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class WideTexts(Cells):
+    """Texts of NumPy, which all have the same number of code points in memory.
+
+    Parameters
+    ----------
+    kind : hashable
+    values : ndarray of shape (n_rows,)
+        Of texts in the machine's byte order, with any stride.
+    """
+
+    values: NDArray[np.str_]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of cells."""
+        return len(self.values)
+
+    def objects(self) -> NDArray[Any]:
+        """The texts, without NULs at their ends."""
+        return self.values.astype(object)
 
 
 def objects_of(values: Sequence[Any]) -> NDArray[Any]:

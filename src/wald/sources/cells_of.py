@@ -25,6 +25,7 @@ from .cells import (
     Texts,
     Valid,
     ViewChunk,
+    WideTexts,
     objects_of,
 )
 
@@ -56,6 +57,8 @@ def cells_of_array(values: NDArray[Any], kind: Hashable | None = None, null: Any
     dtype = values.dtype
     if kind is None:
         kind = ("numpy", "str" if dtype.kind == "U" else dtype.name)
+    if dtype.kind == "U" and dtype.isnative and dtype.itemsize > 0:
+        return WideTexts(kind, values)
     if dtype.kind == "f" and dtype.itemsize == 2:
         values = values.astype(np.float32)
     elif dtype.kind not in "biuf" or dtype.itemsize > 8:
@@ -141,10 +144,19 @@ def cells_of_polars(series: Any) -> Cells:
         return Objects(kind, objects_of(series.to_list()))
     if kind[1] in ("Object", "Binary"):
         return Objects(kind, objects_of(series.to_list()))
-    newest = nw.dependencies.get_polars().CompatLevel.newest()  # else texts are copied
-    parts = [series] if series.n_chunks() == 1 else series.get_chunks()
-    chunks = [part.to_arrow(compat_level=newest) for part in parts]
+    if kind[1] == "Enum":  # far faster than as a dictionary of Arrow
+        (numbers,) = _arrow_chunks(series.to_physical().rechunk())
+        entries = cells_of_polars(dtype.categories)
+        return Coded(kind, None, [CodeChunk(_numbers(numbers), entries, valid=_valid(numbers))])
+    chunks = _arrow_chunks(series)
     return _cells_of_chunks(chunks, chunks[0].type, kind, None)
+
+
+def _arrow_chunks(series: Any) -> list[Any]:
+    """The chunks of a Series in Arrow's memory, texts as views: in other layouts they would be copied."""
+    newest = nw.dependencies.get_polars().CompatLevel.newest()
+    parts = [series] if series.n_chunks() == 1 else series.get_chunks()
+    return [part.to_arrow(compat_level=newest) for part in parts]
 
 
 # ---- pandas ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from scipy import sparse
 from .. import _core
 from ..utils.clauses import require_clauses
 from .source import Block, Source
-from .values import NATIVE
+from .values import NATIVE, numbers_of
 
 #: Number of rows of a block whose values are compared, and the number that the engine is told to take for NaN.
 ROWS, STANDS_FOR_NAN = 12, 0.123456789
@@ -138,6 +138,18 @@ def _plain_values(block: Block, width: int) -> NDArray[np.float64]:
     return model.scores(block.rows, 0.0, 1)[0]
 
 
+def _cells(source: Source) -> Iterator[str]:
+    if source.n_columns is None:
+        return
+    X = _dense(source.array()).astype(np.float64)
+    for c in range(source.n_columns):
+        cells = source.cells(c)
+        if cells.n_rows != source.n_rows or len(cells.objects()) != source.n_rows:
+            yield f"cells({c}) must have {source.n_rows} rows"
+        elif not np.array_equal(numbers_of(cells.objects()), X[:, c], equal_nan=True):
+            yield f"cells({c}) must have the values of this column"
+
+
 def _row(source: Source) -> Iterator[str]:
     values = source.row(source.n_rows - 1)
     if source.n_columns is not None and len(values) != source.n_columns:
@@ -162,6 +174,7 @@ CLAUSES: dict[str, Callable[[Source], Iterator[str]]] = {
     "array": _array,
     "take": _take,
     "blocks": _blocks,
+    "cells": _cells,
     "row": _row,
     "length": _unchanged,
 }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..sources.cells import Cells, CodeChunk, NumberChunk, Objects, TextChunk, ViewChunk
+from ..sources.cells import Cells, CodeChunk, NumberChunk, Objects, TextChunk, ViewChunk, WideTexts
 
 #: What a cell is that equals no known category: its state is their number, plus one of these.
 UNKNOWN, NONE, NAN, NA, OTHER = range(5)
@@ -102,6 +102,8 @@ class Keys:
         lookup = _core.Lookup(self.core, values, refused, cells.n_rows)
         if isinstance(cells, Objects):
             lookup.objects(cells.values)
+        elif isinstance(cells, WideTexts):
+            lookup.wide(cells.values)
         else:
             null = self.state_of(cells.null)  # type: ignore[attr-defined]  # all other cells lie in chunks
             for chunk in cells.chunks:  # type: ignore[attr-defined]
@@ -124,13 +126,16 @@ class Keys:
                 lookup.codes(codes, entries, lowest, bits, first_bit, null)
 
 
+_NUMPY = (np.floating, np.integer)
+
+
 def _plain(value: Any) -> Any:
     """A str, float or int that equals an object; Ellipsis for pandas.NA, and None for what equals no category."""
     kind: Any = type(value)
     if isinstance(value, str):
         same = kind is np.str_ or (kind.__eq__ is str.__eq__ and kind.__hash__ is str.__hash__)
         return str.__str__(value) if same else None
-    if isinstance(value, np.floating | np.integer) and kind.__module__ == "numpy":
+    if isinstance(value, _NUMPY) and kind.__module__ == "numpy":
         plain: Any = value.item()  # long doubles have none
         return plain if isinstance(plain, float | int) else float("nan") if value != value else None
     return ... if kind.__name__ == "NAType" and kind.__module__.startswith("pandas.") else None
