@@ -14,6 +14,9 @@ from .functions import ByState, ColumnFunction, Numeric
 from .probing import kinds_of
 from .tables import Tables, flat
 
+#: Largest number of rows that are read at a time.
+MOST_AT_ONCE = 1 << 18
+
 
 class RawColumns(ByColumn):
     """Transformers that work column by column, of whose columns a sum is taken.
@@ -59,6 +62,11 @@ class RawColumns(ByColumn):
     def width(self) -> int:
         """Number of columns that it writes."""
         return len(self.functions)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Many: most columns are read where they lie."""
+        return MOST_AT_ONCE
 
     @property
     def n_steps(self) -> int:
