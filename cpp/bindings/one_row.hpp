@@ -27,8 +27,8 @@ public:
     // The same for a row of as many numbers as the model has columns.
     nb::object label_of(const double* row, bool with_cost) const {
         constexpr Dtype dtype = Dtype::f64;
-        return label_of(engine_.answer_one(reinterpret_cast<const std::byte*>(row), sizeof(double), dtype, n_stages_, end_,
-                                           working_[static_cast<std::size_t>(dtype)]),
+        return label_of(engine_.answer_one(reinterpret_cast<const std::byte*>(row), sizeof(double), dtype, n_stages_,
+                                           end_, working_[static_cast<std::size_t>(dtype)]),
                         with_cost);
     }
     std::int64_t n_features() const { return engine_.n_features(); }

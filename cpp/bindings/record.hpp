@@ -9,8 +9,8 @@
 
 namespace wald::bindings {
 
-// Reads a dict into the columns of a model. Immutable, so that threads may share it. What it does not read, it leaves to
-// others, who read it or say what is wrong with it.
+// Reads a dict into the columns of a model. Immutable, so that threads may share it. What it does not read, it leaves
+// to others, who read it or say what is wrong with it.
 class Record {
 public:
     Record(const nb::list& names, const nb::list& described, std::size_t width, OneRow answers)
@@ -21,7 +21,8 @@ public:
         for (const nb::handle each : described) parts_.push_back(part(Fields(each)));
     }
 
-    // The label of a row, or its label and cost; None if this is no dict of these names, or a value is none that it reads.
+    // The label of a row, or its label and cost; None if this is no dict of these names, or a value is none that it
+    // reads.
     nb::object label(nb::handle x, bool with_cost) const {
         if (!PyDict_CheckExact(x.ptr())) return nb::none();
         LineVector<double> row(width_);
@@ -38,11 +39,11 @@ private:
     struct Part {
         std::size_t name = 0;
         std::vector<std::size_t> written;
-        std::vector<Step> steps;           // of a number, which is written to one column
-        const BoundKeys* keys = nullptr;   // of a category
-        nb::object owner;                  // keeps the keys alive
-        std::vector<std::int64_t> rows;    // by state; below 0: refused
-        std::vector<double> values;        // (n_rows, written)
+        std::vector<Step> steps;          // of a number, which is written to one column
+        const BoundKeys* keys = nullptr;  // of a category
+        nb::object owner;                 // keeps the keys alive
+        std::vector<std::int64_t> rows;   // by state; below 0: refused
+        std::vector<double> values;       // (n_rows, written)
     };
 
     Part part(Fields f) const {
@@ -153,7 +154,8 @@ private:
 
 inline void bind_record(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<Record>(m, "Record", R"doc(Single rows that are dicts, read and answered by an engine. Threads may share it.
+    nb::class_<Record>(m, "Record",
+                       R"doc(Single rows that are dicts, read and answered by an engine. Threads may share it.
 
 Parameters
 ----------
@@ -177,7 +179,9 @@ width : int
     Number of columns of the model.
 answers : OneRow)doc")
         .def(nb::init<const nb::list&, const nb::list&, std::size_t, OneRow>(), "names"_a, "described"_a, "width"_a,
-             "answers"_a)
+             "answers"_a,
+             nb::sig("def __init__(self, names: list[str], described: list[dict[str, typing.Any]], width: int, "
+                     "answers: OneRow) -> None"))
         .def("label", &Record::label, "x"_a.none(), "with_cost"_a,
              nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
              "Return the label of a row, or a tuple of label and cost; None for what others must read.");

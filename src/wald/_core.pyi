@@ -442,7 +442,7 @@ class Record:
     answers : OneRow
     """
 
-    def __init__(self, names: list, described: list, width: int, answers: OneRow) -> None: ...
+    def __init__(self, names: list[str], described: list[dict[str, Any]], width: int, answers: OneRow) -> None: ...
     def label(self, x: Any, with_cost: bool) -> Any:
         """
         Return the label of a row, or a tuple of label and cost; None for what others must read.

@@ -45,7 +45,9 @@ def frame(n: int = N, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
-            "carrier": rng.choice(["AA", "Delta Air Lines", "ü", "B6\0", "", "rare"], n, p=[0.3, 0.3, 0.2, 0.1, 0.09, 0.01]),
+            "carrier": rng.choice(
+                ["AA", "Delta Air Lines", "ü", "B6\0", "", "rare"], n, p=[0.3, 0.3, 0.2, 0.1, 0.09, 0.01]
+            ),
             "origin": pd.Series(rng.choice(["JFK", "EWR", None], n), dtype=object),
             "month": rng.integers(1, 6, n),
             "delay": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
@@ -64,7 +66,9 @@ CATEGORIES = {
     "few": OneHotEncoder(max_categories=3, handle_unknown="ignore"),
     "single": OneHotEncoder(handle_unknown="ignore", dtype=np.float32),
     "ordinal": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
-    "ordinal with NaN": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=-2),
+    "ordinal with NaN": OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=-2
+    ),
     "rare ordinal": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=99, min_frequency=30),
     "target": TargetEncoder(),
     "smooth target": TargetEncoder(smooth=3.0),
@@ -138,8 +142,12 @@ def containers(F: pd.DataFrame) -> dict[str, Any]:
         "reordered": F[F.columns[::-1]].assign(more=1),
         "sliced": F.iloc[5:60:3],
         "polars": pl.DataFrame(F.to_dict("list")),
-        "polars categories": pl.DataFrame(F.to_dict("list")).with_columns(pl.col("carrier", "origin").cast(pl.Categorical)),
-        "chunks": pl.concat([pl.DataFrame(F[:40].to_dict("list")), pl.DataFrame(F[40:].to_dict("list"))], rechunk=False),
+        "polars categories": pl.DataFrame(F.to_dict("list")).with_columns(
+            pl.col("carrier", "origin").cast(pl.Categorical)
+        ),
+        "chunks": pl.concat(
+            [pl.DataFrame(F[:40].to_dict("list")), pl.DataFrame(F[40:].to_dict("list"))], rechunk=False
+        ),
     }
 
 

@@ -116,7 +116,9 @@ class Predictor:
         one = None if described is None or schema.names is None else self._one_row()
         if one is None:
             return None
-        assert described is not None and schema.names is not None and isinstance(step, ByColumn)
+        assert isinstance(step, ByColumn)
+        assert described is not None
+        assert schema.names is not None
         return _core.Record(list(schema.names), described, step.width, one).label
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool, FeatureRanges | None]:

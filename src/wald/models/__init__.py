@@ -140,9 +140,10 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         preprocessing = Codes(preprocessing.first, single=terms.accepts.conversion.integers.type is np.float32)
     by_product = reading.by_product
     if isinstance(preprocessing, Chain):
-        raw = RawColumns.of_sum(preprocessing) if type(terms) is LinearTerms else None
-        if raw is not None:
-            terms = ColumnTerms.of(terms, raw.functions, raw.n_steps)
+        linear = terms if type(terms) is LinearTerms else None
+        raw = None if linear is None else RawColumns.of_sum(preprocessing)
+        if linear is not None and raw is not None:
+            terms = ColumnTerms.of(linear, raw.functions, raw.n_steps)
             preprocessing, by_product, folded = raw, False, folded or Folded()
         else:
             preprocessing = _by_column(preprocessing, terms) or preprocessing

@@ -4,127 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.compose import ColumnTransformer
-from sklearn.feature_selection import VarianceThreshold
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.preprocessing import (
-    Binarizer,
-    FunctionTransformer,
-    KBinsDiscretizer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    PolynomialFeatures,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
-    SplineTransformer,
-    StandardScaler,
-)
+from sklearn.preprocessing import FunctionTransformer
 
-from ..sources import FrameSource, SomeColumns, Source
-from ..sources.arrays import ArraySource
-from ..sources.held import column_reader, held_columns
-from .affine import ColumnMap, gives_frames, read_step, sliced
+from ..sources import SomeColumns, Source
+from .affine import gives_frames, sliced
 from .chain import Chain
 from .columns import positions
+from .numbers import OF_NUMBERS, Numbers, numbers_of_records
 from .probing import kinds_of
 from .step import ROWS_AT_ONCE
 from .tables import Lookup, Table, Tables, flat
 
-#: Transformers of numbers that are cheap, and that write a row by itself. They are called as they are.
-OF_NUMBERS: tuple[type, ...] = (
-    *(SimpleImputer, MissingIndicator, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Binarizer, Normalizer),
-    *(KBinsDiscretizer, QuantileTransformer, PowerTransformer, SplineTransformer, PolynomialFeatures, VarianceThreshold),
-)
 #: Bytes that are written at a time, and largest number of rows.
 WRITTEN_BYTES, MOST_AT_ONCE = 16 << 20, 1 << 16
 #: Up to this number of rows of a table, cells are replaced by a byte.
 BYTES = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """Columns of numbers that one fitted transformer reads.
-
-    Attributes
-    ----------
-    transformer : transformer or None
-        None: they are written as they are.
-    columns : list of int
-        Numbers of the raw columns.
-    first : int
-        Number of the first column that is written.
-    width : int
-    weight : float or None
-        Factor of what is written.
-    later : list of transformer
-        Scalers and imputers that are applied after it.
-    """
-
-    transformer: Any
-    columns: list[int]
-    first: int
-    width: int
-    weight: float | None
-    later: list[Any]
-
-    def arrays(self, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
-        """The columns that are written for rows, each as an array; None if the transformers themselves must do it."""
-        if self.transformer is None and not self.later and self.weight is None:
-            return _columns(source, places)
-        X: Any = _selected(source, places)
-        if self.transformer is not None:
-            X = self.transformer.transform(X)
-        if sparse.issparse(X):
-            return None
-        table = np.asarray(X if self.weight is None else X * self.weight)  # a frame keeps the dtypes of its columns
-        if table.ndim != 2 or table.shape[1] != self.width or table.dtype.kind not in "biuf":
-            return None
-        for step in self.later:
-            table = step.transform(table)
-        return None if table.dtype.itemsize > 8 or table.dtype == np.float16 else list(np.ascontiguousarray(table.T))
-
-
-    def operations(self) -> list[list[tuple[str, float]]] | None:
-        """What happens to each number, in the order of the transformers' own operations; None if they do more."""
-        steps = [] if self.transformer is None else flat(self.transformer)
-        found: list[list[tuple[str, float]]] = [[] for _ in self.columns]
-        for step in [*steps, self.weight, *self.later]:
-            operations = [("multiply", step)] if isinstance(step, float | int) else _operations(step)
-            if operations is None or self.width != len(self.columns):
-                return None
-            for name, by in operations:
-                for own, value in zip(found, np.broadcast_to(by, self.width).tolist(), strict=True):
-                    own.append((name, float(value)))
-        return found
-
-    def maps(self) -> ColumnMap | None:
-        """What happens to the columns as one affine map; None if it is none, or if columns are added or dropped."""
-        if self.width != len(self.columns):
-            return None
-        found = ColumnMap(np.full(self.width, 1.0 if self.weight is None else self.weight), np.zeros(self.width))
-        own = [] if self.transformer is None else flat(self.transformer)
-        before: ColumnMap | None = None
-        for step in own:
-            read = read_step(step)
-            if read is None or read.width != self.width:
-                return None
-            before = read if before is None else before.then(read)
-        found = found if before is None else before.then(found)
-        for step in self.later:
-            read = read_step(step)
-            if read is None:
-                return None
-            found = found.then(read)
-        return found
 
 
 class ByColumn(Chain):
@@ -168,7 +68,7 @@ class ByColumn(Chain):
         absent_is_missing: bool,
         integers: np.dtype[Any],
         needed: NDArray[np.intp] | None = None,
-    ) -> ByColumn | None:
+    ) -> Self | None:
         """Take a chain apart; None if a transformer in it is none that can be."""
         found = _parts(chain)
         if found is None:
@@ -177,7 +77,7 @@ class ByColumn(Chain):
         return cls(chain.steps, parts, width, absent_is_missing and is_sparse, integers, needed)
 
     @property
-    def branches(self) -> tuple[Any, ...]:  # type: ignore[override]  # a chain finds them once
+    def branches(self) -> tuple[Any, ...]:  # a chain finds them once
         """None: all columns are cheap."""
         return ()
 
@@ -215,7 +115,7 @@ class ByColumn(Chain):
             return None
         found: list[dict[str, Any]] = []
         for part in self.parts:
-            described = self._tables_of_records(part, library) if isinstance(part, Tables) else _numbers_of_records(part)
+            described = self._tables_of_records(part, library) if isinstance(part, Tables) else numbers_of_records(part)
             if described is None:
                 return None
             found += described
@@ -256,7 +156,9 @@ class ByColumn(Chain):
         if dtype.kind in "biu":
             columns = [values if values is unread else values.astype(self.integers) for values in columns]
         read = [native(values, self.absent_is_missing and values is not unread) for values in columns]
-        return SomeColumns(source.n_rows, read, dtype if dtype.kind in "biu" or dtype == np.float32 else np.dtype(float))
+        return SomeColumns(
+            source.n_rows, read, dtype if dtype.kind in "biu" or dtype == np.float32 else np.dtype(float)
+        )
 
     def _of_tables(
         self, part: Tables, source: Source, places: list[int], wanted: NDArray[np.bool_]
@@ -307,7 +209,11 @@ def _parts(chain: Chain) -> tuple[list[Tables | Numbers], int, bool] | None:
         tables = Tables.of(front, list(range(n)), given, 0, None)
         if tables is None:
             return None
-        return [tables], sum(len(table.written) for table in tables.tables), bool(getattr(front, "sparse_output", False))
+        return (
+            [tables],
+            sum(len(table.written) for table in tables.tables),
+            bool(getattr(front, "sparse_output", False)),
+        )
     if gives_frames(front):
         return None
     is_sparse = bool(getattr(front, "sparse_output_", True))
@@ -369,63 +275,6 @@ def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArra
     }
 
 
-def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict[str, Any]:
-    """A column of numbers for `_core.Record`."""
-    none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
-    place = np.array([written], dtype=np.int64)
-    return {"name": column, "written": place, "keys": None, "rows": none, "values": nothing, "steps": steps}
-
-
-def _numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
-    operations = part.operations()
-    if operations is None:
-        return None
-    return [of_number(c, part.first + k, operations[k]) for k, c in enumerate(part.columns)]
-
-
-def _operations(step: Any) -> list[tuple[str, Any]] | None:
-    """What a fitted scaler or imputer does to numbers, in its own order; None for other transformers."""
-    if step is None:
-        return []
-    if type(step) is SimpleImputer:
-        numbers = step.statistics_.dtype == np.float64 and not np.isnan(step.statistics_).any()
-        replaces_nan = isinstance(step.missing_values, float) and step.missing_values != step.missing_values
-        return [("fill", step.statistics_)] if numbers and replaces_nan and not step.add_indicator else None
-    if type(step) is StandardScaler:
-        centred = [("subtract", step.mean_)] if step.with_mean else []
-        return [*centred, ("divide", step.scale_)] if step.with_std else centred
-    if type(step) is RobustScaler:
-        centred = [("subtract", step.center_)] if step.with_centering else []
-        return [*centred, ("divide", step.scale_)] if step.with_scaling else centred
-    if type(step) is MinMaxScaler and not step.clip:
-        return [("multiply", step.scale_), ("add", step.min_)]
-    if type(step) is MaxAbsScaler and not getattr(step, "clip", False):
-        return [("divide", step.scale_)]
-    return None
-
-
-def _columns(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
-    """Columns of numbers as arrays; None if one of them holds something else."""
-    if isinstance(source, ArraySource):
-        return [source.values[:, c] for c in places] if source.values.dtype.kind in "biuf" else None
-    if not isinstance(source, FrameSource):
-        return None
-    held, read = held_columns(source.rows, places), column_reader(source.rows)
-    found = []
-    for i, c in enumerate(places):
-        values = held.array(i)
-        values = read(c) if values is None else values
-        if values.dtype.kind not in "biuf" or values.dtype == np.float16 or values.dtype.itemsize > 8:
-            return None
-        found.append(values)
-    return found
-
-
-def _selected(source: Source, places: list[int]) -> Any:
-    """Some columns in the container of the rows."""
-    return source.values[:, places] if isinstance(source, ArraySource) else source.select(places).rows
-
-
 def native(values: NDArray[Any], zeros_are_missing: bool) -> NDArray[Any]:
     """A column in a dtype that the engine reads."""
     if zeros_are_missing:
@@ -443,6 +292,3 @@ def _small(values: NDArray[Any]) -> NDArray[Any]:
         return _in_place(values)
     fits = len(values) and values.min() >= 0 and values.max() <= 255 and bool((values == np.floor(values)).all())
     return values.astype(np.uint8) if fits else _in_place(values)
-
-
-__all__ = ["ByColumn", "Lookup", "Numbers"]

@@ -57,7 +57,7 @@ def _names_of(columns: Any, names: Sequence[Any]) -> list[Any]:
 
 
 def positions(columns: Any, n_columns: int, names: Sequence[Any] | None) -> list[int]:
-    """Numbers of the columns that a ColumnTransformer gives to one of its transformers, in the order in which it does."""
+    """Numbers of the columns that a ColumnTransformer gives to one of its transformers, in its own order."""
     if names is None:
         return [int(c) for c in _names_of(columns, range(n_columns))]
     place = {name: c for c, name in enumerate(names)}

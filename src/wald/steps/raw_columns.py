@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
-from .by_column import BYTES, ByColumn, Numbers, native, of_number, of_table
+from .by_column import BYTES, ByColumn, native, of_table
 from .chain import Chain
 from .functions import ByState, ColumnFunction, Numeric
+from .numbers import Numbers, of_number
 from .probing import kinds_of
 from .tables import Tables, flat
 
@@ -135,7 +136,9 @@ class RawColumns(ByColumn):
             few = len(table.values) < BYTES
             rows = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
             allowed = np.zeros_like(lookup.refused)
-            columns.append(table.keys.take(source.cells(place), rows.astype(np.uint8 if few else np.float64), allowed)[0])
+            columns.append(
+                table.keys.take(source.cells(place), rows.astype(np.uint8 if few else np.float64), allowed)[0]
+            )
         return columns
 
 

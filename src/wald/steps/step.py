@@ -8,7 +8,6 @@ from typing import Any
 
 from ..sources import Source
 
-
 #: Number of rows that a step transforms at a time.
 ROWS_AT_ONCE = 16384
 

@@ -120,7 +120,13 @@ class Tables:
     def __init__(
         self, transformer: Any, columns: list[int], names: list[Any] | None, first: int, weight: float | None
     ) -> None:
-        self.transformer, self.columns, self.names, self._weight, self._first = transformer, columns, names, weight, first
+        self.transformer, self.columns, self.names, self._weight, self._first = (
+            transformer,
+            columns,
+            names,
+            weight,
+            first,
+        )
         self._known = _known_values(transformer, len(columns)) or []
         self.tables: list[Table] = []
         self._usual: Floats = np.empty(0)

@@ -1,0 +1,178 @@
+"""Columns of numbers that a fitted transformer reads: as arrays, as affine maps, and number by number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.preprocessing import (
+    Binarizer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+)
+
+from ..sources import FrameSource, Source
+from ..sources.arrays import ArraySource
+from ..sources.held import column_reader, held_columns
+from .affine import ColumnMap, read_step
+from .tables import flat
+
+#: Transformers of numbers that are cheap, and that write a row by itself. They are called as they are.
+OF_NUMBERS: tuple[type, ...] = (
+    *(SimpleImputer, MissingIndicator, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Binarizer, Normalizer),
+    *(
+        KBinsDiscretizer,
+        QuantileTransformer,
+        PowerTransformer,
+        SplineTransformer,
+        PolynomialFeatures,
+        VarianceThreshold,
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Columns of numbers that one fitted transformer reads.
+
+    Attributes
+    ----------
+    transformer : transformer or None
+        None: they are written as they are.
+    columns : list of int
+        Numbers of the raw columns.
+    first : int
+        Number of the first column that is written.
+    width : int
+    weight : float or None
+        Factor of what is written.
+    later : list of transformer
+        Scalers and imputers that are applied after it.
+    """
+
+    transformer: Any
+    columns: list[int]
+    first: int
+    width: int
+    weight: float | None
+    later: list[Any]
+
+    def arrays(self, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
+        """The columns that are written for rows, each as an array; None if the transformers themselves must do it."""
+        if self.transformer is None and not self.later and self.weight is None:
+            return _columns(source, places)
+        X: Any = _selected(source, places)
+        if self.transformer is not None:
+            X = self.transformer.transform(X)
+        if sparse.issparse(X):
+            return None
+        table = np.asarray(X if self.weight is None else X * self.weight)  # a frame keeps the dtypes of its columns
+        if table.ndim != 2 or table.shape[1] != self.width or table.dtype.kind not in "biuf":
+            return None
+        for step in self.later:
+            table = step.transform(table)
+        return None if table.dtype.itemsize > 8 or table.dtype == np.float16 else list(np.ascontiguousarray(table.T))
+
+    def operations(self) -> list[list[tuple[str, float]]] | None:
+        """What happens to each number, in the order of the transformers' own operations; None if they do more."""
+        steps = [] if self.transformer is None else flat(self.transformer)
+        found: list[list[tuple[str, float]]] = [[] for _ in self.columns]
+        for step in [*steps, self.weight, *self.later]:
+            operations = [("multiply", step)] if isinstance(step, float | int) else _operations(step)
+            if operations is None or self.width != len(self.columns):
+                return None
+            for name, by in operations:
+                for own, value in zip(found, np.broadcast_to(by, self.width).tolist(), strict=True):
+                    own.append((name, float(value)))
+        return found
+
+    def maps(self) -> ColumnMap | None:
+        """What happens to the columns as one affine map; None if it is none, or if columns are added or dropped."""
+        if self.width != len(self.columns):
+            return None
+        found = ColumnMap(np.full(self.width, 1.0 if self.weight is None else self.weight), np.zeros(self.width))
+        own = [] if self.transformer is None else flat(self.transformer)
+        before: ColumnMap | None = None
+        for step in own:
+            read = read_step(step)
+            if read is None or read.width != self.width:
+                return None
+            before = read if before is None else before.then(read)
+        found = found if before is None else before.then(found)
+        for step in self.later:
+            read = read_step(step)
+            if read is None:
+                return None
+            found = found.then(read)
+        return found
+
+
+def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict[str, Any]:
+    """A column of numbers for `_core.Record`."""
+    none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
+    place = np.array([written], dtype=np.int64)
+    return {"name": column, "written": place, "keys": None, "rows": none, "values": nothing, "steps": steps}
+
+
+def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
+    """Columns of numbers for `_core.Record`; None if more happens to them than it does."""
+    operations = part.operations()
+    if operations is None:
+        return None
+    return [of_number(c, part.first + k, operations[k]) for k, c in enumerate(part.columns)]
+
+
+def _operations(step: Any) -> list[tuple[str, Any]] | None:
+    """What a fitted scaler or imputer does to numbers, in its own order; None for other transformers."""
+    if step is None:
+        return []
+    if type(step) is SimpleImputer:
+        numbers = step.statistics_.dtype == np.float64 and not np.isnan(step.statistics_).any()
+        replaces_nan = isinstance(step.missing_values, float) and step.missing_values != step.missing_values
+        return [("fill", step.statistics_)] if numbers and replaces_nan and not step.add_indicator else None
+    if type(step) is StandardScaler:
+        centred = [("subtract", step.mean_)] if step.with_mean else []
+        return [*centred, ("divide", step.scale_)] if step.with_std else centred
+    if type(step) is RobustScaler:
+        centred = [("subtract", step.center_)] if step.with_centering else []
+        return [*centred, ("divide", step.scale_)] if step.with_scaling else centred
+    if type(step) is MinMaxScaler and not step.clip:
+        return [("multiply", step.scale_), ("add", step.min_)]
+    if type(step) is MaxAbsScaler and not getattr(step, "clip", False):
+        return [("divide", step.scale_)]
+    return None
+
+
+def _columns(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
+    """Columns of numbers as arrays; None if one of them holds something else."""
+    if isinstance(source, ArraySource):
+        return [source.values[:, c] for c in places] if source.values.dtype.kind in "biuf" else None
+    if not isinstance(source, FrameSource):
+        return None
+    held, read = held_columns(source.rows, places), column_reader(source.rows)
+    found = []
+    for i, c in enumerate(places):
+        values = held.array(i)
+        values = read(c) if values is None else values
+        if values.dtype.kind not in "biuf" or values.dtype == np.float16 or values.dtype.itemsize > 8:
+            return None
+        found.append(values)
+    return found
+
+
+def _selected(source: Source, places: list[int]) -> Any:
+    """Some columns in the container of the rows."""
+    return source.values[:, places] if isinstance(source, ArraySource) else source.select(places).rows
