@@ -12,6 +12,7 @@
 #include "bindings/chain_names.hpp"
 #include "bindings/forest.hpp"
 #include "bindings/keys.hpp"
+#include "bindings/lookup.hpp"
 #include "bindings/one_row.hpp"
 #include "bindings/online.hpp"
 #include "bindings/parser.hpp"
@@ -76,6 +77,7 @@ NB_MODULE(_core, m) {
     bind_chain_names(m);
     bind_forest(m);
     bind_keys(m);
+    bind_lookup(m);
     bind_parser(m);
     bind_parser_session(m);
     bind_policies(m);
