@@ -13,6 +13,7 @@
 #include "bindings/column_model.hpp"
 #include "bindings/forest.hpp"
 #include "bindings/keys.hpp"
+#include "bindings/lookup.hpp"
 #include "bindings/one_row.hpp"
 #include "bindings/online.hpp"
 #include "bindings/parser.hpp"
@@ -80,6 +81,7 @@ NB_MODULE(_core, m) {
     bind_chain_names(m);
     bind_forest(m);
     bind_keys(m);
+    bind_lookup(m);
     bind_parser(m);
     bind_parser_session(m);
     bind_policies(m);

@@ -16,12 +16,20 @@ def _pandas(dtype: Any) -> Callable[[list[Any]], Any]:
     return lambda values: pd.DataFrame({"x": pd.Series(values, dtype=dtype)})
 
 
+def _str(storage: str) -> Any:
+    """The dtype of texts of pandas 3, which later versions of pandas 2 have, too."""
+    try:
+        return pd.StringDtype(storage, na_value=np.nan)
+    except TypeError:
+        return pd.StringDtype("pyarrow_numpy") if storage == "pyarrow" else object
+
+
 def _polars(dtype: Any) -> Callable[[list[Any]], Any]:
     return lambda values: pl.DataFrame({"x": pl.Series(values, dtype=dtype)})
 
 
 def _arrow(dtype: Any) -> Callable[[list[Any]], Any]:
-    return lambda values: pa.table({"x": pa.array(values, pa.string()).cast(dtype)})
+    return lambda values: pa.table({"x": pa.array(values, dtype)})
 
 
 def _enum(values: list[Any]) -> Any:
@@ -66,15 +74,15 @@ TEXTS: dict[str, Callable[[list[Any]], Any]] = {
     "numpy object": _objects,
     "numpy U": lambda values: np.array([value or "" for value in values], dtype=str).reshape(-1, 1),
     "pandas object": _pandas(object),
-    "pandas str": _pandas(pd.StringDtype("pyarrow", na_value=np.nan)),
-    "pandas str of Python": _pandas(pd.StringDtype("python", na_value=np.nan)),
+    "pandas str": _pandas(_str("pyarrow")),
+    "pandas str of Python": _pandas(_str("python")),
     "pandas string": _pandas(pd.StringDtype("pyarrow")),
     "pandas string of Python": _pandas(pd.StringDtype("python")),
     "pandas category": _pandas("category"),
     "pandas category of objects": lambda v: _pandas(pd.CategoricalDtype(pd.Index({*v} - {None}, dtype=object)))(v),
     "pandas arrow": _pandas(pd.ArrowDtype(pa.string())),
     "pandas arrow dictionary": _pandas(pd.ArrowDtype(pa.dictionary(pa.int16(), pa.string()))),
-    "pandas chunks": _chunks(_pandas(pd.StringDtype("pyarrow", na_value=np.nan)), pd.concat),
+    "pandas chunks": _chunks(_pandas(_str("pyarrow")), pd.concat),
     "polars String": _polars(pl.String),
     "polars Categorical": _polars(pl.Categorical),
     "polars Enum": _enum,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from wald.sources import RawSource, Schema, SomeColumns, source_of
+from wald.sources import ArraySource, RawSource, Schema, SomeColumns, source_of
 from wald.sources.cells import ALL, Coded, NumberChunk, Numbers, Objects, Texts
 
 columns = pytest.importorskip("kinds.columns")
@@ -114,6 +114,10 @@ def test_dtypes_that_the_engine_does_not_read():
         assert chunk.values.flags.aligned
         assert chunk.values.tolist() == values[:, 0].tolist()
     assert isinstance(source_of(np.ones((2, 1), np.longdouble)).cells(0), Objects)
+    times = np.array([[1], ["NaT"]], "datetime64[ns]")
+    assert [type(value) for value in ArraySource(times).cells(0).objects()] == [np.datetime64] * 2
+    whole = pl.DataFrame({"x": pl.Series([2**100, None], dtype=pl.Int128)})
+    assert source_of(whole).cells(0).objects().tolist() == [2**100, None]
     assert source_of(np.array([[b"a"]])).cells(0).objects().tolist() == [b"a"]
 
 
@@ -135,6 +139,8 @@ def test_other_sources():
 def test_columns_are_found_by_their_place():
     frame = pd.DataFrame([[1, "a"], [2, "b"]], columns=["x", "x"])
     assert source_of(frame).cells(1).objects().tolist() == ["a", "b"]
+    frame.columns = [1, 0]
+    assert source_of(frame).cells(0).objects().tolist() == [1, 2]
     assert source_of(pa.table([pa.array([1]), pa.array(["a"])], names=["x", "x"])).cells(1).objects().tolist() == ["a"]
 
 

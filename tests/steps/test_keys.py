@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import numpy as np
@@ -219,6 +221,15 @@ def test_first_refused_row():
             assert keys.take(cells, np.zeros(keys.n_states), refused)[1] == first
 
 
+def test_threads_share_keys():
+    rng = np.random.default_rng(1)
+    keys, values = Keys(KNOWN), [VALUES[i] for i in rng.integers(0, len(VALUES), 5000)]
+    cells = [source_of(columns.TEXTS[kind](values)).cells(0) for kind in ("polars String", "numpy object")]
+    expected = [columns.state_of(KNOWN, value) for value in values]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda i: states(keys, cells[i % 2]), range(16))) == [expected] * 16
+
+
 def test_pickles():
     for known in (["a", "\ud800"], np.array([1.5, 2])):
         keys = pickle.loads(pickle.dumps(Keys(known)))
@@ -226,8 +237,6 @@ def test_pickles():
 
 
 def test_objects_are_released():
-    import sys
-
     value = "".join(["a", "text"])
     before = sys.getrefcount(value)
     Keys(["a"]).take(Objects("objects", np.array([value] * 9, object)), np.zeros(6), np.zeros(6, bool))

@@ -59,6 +59,8 @@ def cells_of_array(values: NDArray[Any], kind: Hashable | None = None, null: Any
         kind = ("numpy", "str" if dtype.kind == "U" else dtype.name)
     if dtype.kind == "U" and dtype.isnative and dtype.itemsize > 0:
         return WideTexts(kind, values)
+    if dtype.kind in "mM":  # NumPy makes numbers of them
+        return Objects(kind, objects_of(list(values)))
     if dtype.kind == "f" and dtype.itemsize == 2:
         values = values.astype(np.float32)
     elif dtype.kind not in "biuf" or dtype.itemsize > 8:
@@ -136,13 +138,34 @@ def _numbers(chunk: Any) -> NDArray[Any]:
 # ---- polars ----------------------------------------------------------------------------------------------------------
 
 
+#: Types of polars that Arrow has, too.
+POLARS = frozenset(
+    [
+        "String",
+        "Categorical",
+        "Enum",
+        "Boolean",
+        "Null",
+        "Float16",
+        "Float32",
+        "Float64",
+        "Int8",
+        "Int16",
+        "Int32",
+        "Int64",
+        "UInt8",
+        "UInt16",
+        "UInt32",
+        "UInt64",
+    ]
+)
+
+
 def cells_of_polars(series: Any) -> Cells:
     """The cells of a Series of polars."""
     dtype = series.dtype
     kind = ("polars", dtype.base_type().__name__)
-    if _pyarrow() is None or (dtype.is_nested() or dtype.is_temporal() or dtype.is_decimal()):
-        return Objects(kind, objects_of(series.to_list()))
-    if kind[1] in ("Object", "Binary"):
+    if _pyarrow() is None or kind[1] not in POLARS:
         return Objects(kind, objects_of(series.to_list()))
     if kind[1] == "Enum":  # far faster than as a dictionary of Arrow
         (numbers,) = _arrow_chunks(series.to_physical().rechunk())
@@ -154,9 +177,10 @@ def cells_of_polars(series: Any) -> Cells:
 
 def _arrow_chunks(series: Any) -> list[Any]:
     """The chunks of a Series in Arrow's memory, texts as views: in other layouts they would be copied."""
-    newest = nw.dependencies.get_polars().CompatLevel.newest()
+    levels = getattr(nw.dependencies.get_polars(), "CompatLevel", None)
+    options = {} if levels is None else {"compat_level": levels.newest()}
     parts = [series] if series.n_chunks() == 1 else series.get_chunks()
-    return [part.to_arrow(compat_level=newest) for part in parts]
+    return [part.to_arrow(**options) for part in parts]
 
 
 # ---- pandas ----------------------------------------------------------------------------------------------------------
@@ -167,10 +191,7 @@ def cells_of_pandas(column: Any) -> Cells:
     dtype, array = column.dtype, column.array
     kind = ("pandas", "category" if hasattr(dtype, "categories") else str(dtype))
     if isinstance(dtype, np.dtype):
-        values = np.asarray(column)
-        if dtype.kind in "mM":  # NumPy would make numbers of them
-            values = objects_of(column.tolist())
-        return cells_of_array(values, kind)
+        return cells_of_array(np.asarray(column), kind)
     if hasattr(dtype, "categories"):
         return Coded(kind, NAN, [CodeChunk(np.asarray(array.codes), cells_of_pandas(dtype.categories), lowest=-1)])
     null = dtype.na_value
@@ -193,7 +214,9 @@ def cells_of_pandas(column: Any) -> Cells:
 def cells_of_frame(frame: Any, column: int) -> Cells:
     """The cells of a column of a data frame, by its place."""
     if nw.dependencies.is_pandas_dataframe(frame):
-        return cells_of_pandas(frame.iloc[:, column])
+        names = frame.columns
+        by_name = names.is_unique and isinstance(names[column], str)  # three times as fast
+        return cells_of_pandas(frame[names[column]] if by_name else frame.iloc[:, column])
     if nw.dependencies.is_polars_dataframe(frame):
         return cells_of_polars(frame.to_series(column))
     if nw.dependencies.is_pyarrow_table(frame):
