@@ -30,7 +30,7 @@ inline void add_numbers(const ColumnTerm& term, const S* x, int n, const std::by
     const P weight = P::set(term.table[0]), at_nan = P::set(term.table[1]);
     const P size = P::set(term.sizes[0]), nan_size = P::set(term.sizes[1]);
     each_panel(x, n, [&](int i, const P& v) {
-        __builtin_prefetch(ahead + i * step);
+        __builtin_prefetch(ahead + i * step, 0, 2);
         (P::load(scores + i) + numbers(v, v * weight, at_nan)).store(scores + i);
         (P::load(sizes + i) + numbers(v, v.abs() * size, nan_size)).store(sizes + i);
     });
@@ -54,7 +54,7 @@ void add_term(const ColumnTerm& term, const S* x, int n, const std::byte* ahead,
     };
     int i = 0;
     for (; i + 8 <= n; i += 8) {
-        __builtin_prefetch(ahead + i * step);
+        __builtin_prefetch(ahead + i * step, 0, 2);
         for (int j = 0; j < 8; ++j) add(i + j);
     }
     for (; i < n; ++i) add(i);
@@ -75,7 +75,7 @@ inline void add_rows(const ColumnTerm& term, int width, const S* x, int n, const
                      double* scores, double* sizes) {
     if (term.n_states > 0) {
         for (int i = 0; i < n; ++i, scores += width) {
-            __builtin_prefetch(ahead + i * step);
+            __builtin_prefetch(ahead + i * step, 0, 2);
             const std::int32_t s = wald::state_of(x[i], term.n_states);
             add_row<kPanels>(1.0, term.table + static_cast<std::int64_t>(s) * width, width, scores);
             sizes[i] += term.sizes[s];
@@ -83,7 +83,7 @@ inline void add_rows(const ColumnTerm& term, int width, const S* x, int n, const
         return;
     }
     for (int i = 0; i < n; ++i, scores += width) {
-        __builtin_prefetch(ahead + i * step);
+        __builtin_prefetch(ahead + i * step, 0, 2);
         const double v = static_cast<double>(x[i]);
         const bool known = v == v;
         add_row<kPanels>(known ? v : 1.0, known ? term.table : term.table + width, width, scores);

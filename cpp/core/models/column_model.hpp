@@ -216,7 +216,7 @@ public:
     }
 
 private:
-    static constexpr int kTileRows = 1024;
+    static constexpr int kTileRows = 2048;
 
     template <class Use>
     static void by_type(Dtype dtype, const Use& use) {
