@@ -16,6 +16,7 @@
 #include "bindings/parser.hpp"
 #include "bindings/parser_session.hpp"
 #include "bindings/policies.hpp"
+#include "bindings/text.hpp"
 #include "bindings/trees.hpp"
 #include "isa/dispatch.hpp"
 
@@ -79,4 +80,5 @@ NB_MODULE(_core, m) {
     bind_policies(m);
     bind_online(m);
     bind_boosting(m);
+    bind_text(m);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace wald::chain {
+namespace wald {
 
 inline std::uint32_t murmur(const char* bytes, std::size_t n) {
     std::uint32_t h = 0;
@@ -27,4 +27,4 @@ inline std::uint32_t murmur(const char* bytes, std::size_t n) {
     return h ^ h >> 16;
 }
 
-}  // namespace wald::chain
+}  // namespace wald
