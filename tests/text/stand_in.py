@@ -58,8 +58,12 @@ class Text:
     def scores(self, texts: list[Any], n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         return self._scored(texts)
 
-    def exact_scores(self, texts: list[Any]) -> np.ndarray:
+    def exact_scores(self, texts: list[Any], n_threads: int = 1) -> np.ndarray:
         return self._scored(texts)[0]
+
+    @property
+    def same_bits(self) -> bool:
+        return self._of["coef_bound"] is None
 
     def _scored(self, texts: list[Any]) -> tuple[np.ndarray, np.ndarray]:
         scores = np.full((len(texts), len(self._coef)), np.nan)

@@ -276,7 +276,7 @@ class CompiledPlan:
 
     def _in_full(self, method: str, source: Source, n_threads: int, word: str = "row") -> NDArray[Any]:
         with located(source, self.model, word):
-            found = self._predictor.numbers(method, source)
+            found = self._predictor.numbers(method, source, n_threads)
             if found is None:
                 found = self._by_engine(method, source, n_threads)
             return self._by_estimator(method, source) if found is None else found

@@ -202,9 +202,9 @@ class Predictor:
         parts = [self._packed.scores(Z, lambda dtype: 0.0, n_threads, needed=read)[0] for Z in rows]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def numbers(self, method: str, source: Source) -> NDArray[Any] | None:
+    def numbers(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
         """What a method of the wrapped model returns for texts; None if the engine does not know its bits."""
-        return None if self._texts is None else self._texts.numbers(method, source)
+        return None if self._texts is None else self._texts.numbers(method, source, n_threads)
 
     def full_scores(self, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Full scores of preprocessed rows, and bounds of their distance to the wrapped model's own."""

@@ -67,16 +67,16 @@ class Texts:
             codes[~odd] = self._full.at_ties(part.take(left[~odd]))
         return codes, Status.HANDED_OVER
 
-    def numbers(self, method: str, source: Source) -> NDArray[Any] | None:
+    def numbers(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
         """What a method of the wrapped model returns, bit for bit; None if the engine does not know that."""
         if self._model.ruled or not self._scores.replays:
             return None
         texts = texts_of(source)
-        return None if texts is None else self._scores.numbers(method, texts)
+        return None if texts is None else self._scores.numbers(method, texts, n_threads)
 
     def label_one(self, cost: float, x: Any, return_cost: bool) -> Any:
         """The label of one text, or label and cost; None if the engine does not settle it."""
-        if type(x) is not str or self._model.changed() is not None:
+        if type(x) is not str:
             return None
         codes, sure = self._scores.codes([x], self._model.decision, self._model.tie_margin, 1)
         if not sure[0]:

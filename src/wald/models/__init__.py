@@ -145,7 +145,8 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         schema = replace(schema, library="pipeline")
     kept = [step for _, step in steps[:n_kept]]
     texts = TextScores.of(kept, terms, leaf, folded=folded is not None) if decision.compiled else None
-    step_attributes += [attribute for step in kept for attribute in vectorizer_attributes(step)]
+    further = (attribute for step in kept for attribute in vectorizer_attributes(step))
+    step_attributes += [attribute for attribute in further if attribute not in step_attributes]
     return AdditiveModel(
         estimator=estimator,
         terms=terms_for(decision, terms),

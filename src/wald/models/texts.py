@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.linear_model._base import LinearClassifierMixin
 
 from .. import _core
-from ..engine.threads import effective_threads
 from ..steps.affine import read_step
 from ..steps.vectorizers import Vectorizer, components, read_vectorizer, selected
 from .linear import LinearTerms
@@ -89,17 +88,32 @@ class TextScores:
         return cls(vectorizer, terms, max(0, extra), own)
 
     @cached_property
-    def _core(self) -> Any:
+    def _read(self) -> tuple[_core.Text, bool]:
+        """The extension's part, and whether its scores have the bits of the wrapped model's own.
+
+        It adds up in the order of scikit-learn's products with sparse rows. Whether these have the same bits depends on
+        how SciPy was compiled, so it is tried on some texts.
+        """
         terms = self.terms
-        own = bool(np.array_equal(terms.coef_bound, np.abs(terms.coef)))
-        return _core.Text(
-            self.vectorizer.described()
-            | {
-                "coef": np.ascontiguousarray(terms.coef),
-                "intercept": np.ascontiguousarray(terms.intercept),
-                "coef_bound": None if own else np.ascontiguousarray(terms.coef_bound),
-            }
-        )
+        described = self.vectorizer.described() | {
+            "coef": np.ascontiguousarray(terms.coef),
+            "intercept": np.ascontiguousarray(terms.intercept),
+            "coef_bound": None,
+        }
+        if self._own:
+            core = _core.Text(described)
+            if core.same_bits and self._has_bits(core):
+                return core, True
+        return _core.Text(described | {"coef_bound": np.ascontiguousarray(terms.coef_bound)}), False
+
+    @property
+    def _core(self) -> _core.Text:
+        return self._read[0]
+
+    @property
+    def replays(self) -> bool:
+        """Whether `exact` gives the wrapped model's scores bit for bit."""
+        return self._read[1]
 
     @cached_property
     def _bias_error(self) -> float:
@@ -107,15 +121,8 @@ class TextScores:
         roundoff = 2.0**-24 if self.vectorizer.single else 2.0**-53
         return 4.0 * (self._extra + 16) * roundoff * float(self.terms.intercept_bound.max())
 
-    @cached_property
-    def replays(self) -> bool:
-        """Whether `exact` gives the wrapped model's scores bit for bit.
-
-        It adds up in the order of scikit-learn's products with sparse rows. That these have the same bits depends on
-        how SciPy was compiled, so it is tried on some texts.
-        """
-        if not self._own:
-            return False
+    def _has_bits(self, core: _core.Text) -> bool:
+        """Whether scores of some texts have the bits of the wrapped model's own."""
         *steps, leaf = self._own
         texts = self.made_texts()
         rows: Any = texts
@@ -127,7 +134,7 @@ class TextScores:
                 own = np.asarray(leaf.decision_function(rows))
             except Exception:  # whatever an object raises that was changed
                 return False
-        return bool(np.array_equal(self._core.exact_scores(texts).ravel(), own.ravel()))
+        return bool(np.array_equal(core.exact_scores(texts).ravel(), own.ravel()))
 
     def made_texts(self, n_texts: int = 24) -> list[str]:
         """Texts of the vocabulary's own words, and of characters that are hard to read."""
@@ -138,7 +145,7 @@ class TextScores:
         return [*HARD, *made]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_core"}
+        return {name: value for name, value in vars(self).items() if name != "_read"}
 
     # ---- scores ----------------------------------------------------------------------------------------------------
 
@@ -156,42 +163,38 @@ class TextScores:
         scores : float64 ndarray of shape (n_texts, n_outputs)
         errors : float64 ndarray of shape (n_texts,)
         """
-        n_threads = 1 if len(texts) < FEW_TEXTS else effective_threads(n_threads)
-        scores, errors = self._core.scores(texts, n_threads)
-        return scores, errors * (1.0 + self._extra) + self._bias_error
+        scores, errors = self._core.scores(texts, 1 if len(texts) < FEW_TEXTS else n_threads)
+        return scores, errors if self.replays else errors * (1.0 + self._extra) + self._bias_error
 
-    def exact(self, texts: list[Any]) -> Floats | None:
+    def exact(self, texts: list[Any], n_threads: int = 1) -> Floats | None:
         """Scores with the bits of the wrapped model's own, NaN for what is no text; None if they are not known."""
-        return np.asarray(self._core.exact_scores(texts)) if self.replays else None
+        return np.asarray(self._core.exact_scores(texts, n_threads)) if self.replays else None
 
     def codes(
         self, texts: list[Any], decision: Output, tie_margin: float, n_threads: int
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Codes of texts, and whether each is the wrapped model's own for sure."""
         scores, errors = self.scores(texts, n_threads)
+        if tie_margin == 0 and not errors.any():  # these are the model's own scores
+            return decision.answers(scores), np.ones(len(texts), dtype=bool)
         with np.errstate(invalid="ignore"):
             codes, sure = decision.settled(scores, errors + tie_margin)
         sure &= np.isfinite(errors) & np.isfinite(scores).all(axis=1)
-        unsure = np.flatnonzero(~sure)
-        if len(unsure) and self.replays and tie_margin == 0:
-            exact = self.exact([texts[i] for i in unsure])
-            assert exact is not None
-            known = np.isfinite(exact).all(axis=1)
-            codes[unsure[known]], sure[unsure[known]] = decision.answers(exact[known]), True
         return codes.astype(np.int32), sure
 
-    def numbers(self, method: str, texts: list[Any]) -> NDArray[Any] | None:
+    def numbers(self, method: str, texts: list[Any], n_threads: int = 1) -> NDArray[Any] | None:
         """What a method of the wrapped model returns for texts, bit for bit; None if that is not known.
 
         Parameters
         ----------
         method : {"decision_function", "predict_proba", "predict_log_proba"}
         texts : list
+        n_threads : int, default=1
         """
         if not self.replays or not hasattr(self._own[-1], method) or not texts:
             return None
         own = getattr(type(self._own[-1]), method)
-        scores = self.exact(texts)
+        scores = self.exact(texts, n_threads)
         if scores is None or not np.isfinite(scores).all() or not own.__module__.startswith("sklearn."):
             return None
         if scores.shape[1] == 1:

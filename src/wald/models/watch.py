@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 SMALL = 1 << 14  # arrays of at most so many bytes are compared in full
 SAMPLE = 1 << 11  # largest prefix of larger arrays that is compared, in bytes
-ENTRIES = 8  # of larger dicts and lists, so many are compared at each end, and the length
+ENTRIES = 2  # of larger dicts and lists, so many are compared at each end, and the length
 FEW = 64  # dicts and lists of at most so many entries are compared in full
 MISSING = object()
 
