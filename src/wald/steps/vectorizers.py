@@ -26,6 +26,7 @@ _WORDS = re.compile(r"(?:\(\?u\))?(\\b)?(?:((?:\\w)*)\\w\+|\\w\{(\d{1,3}),\})(\\
 MOST_LETTERS, MOST_GRAMS = 255, 64
 #: Dtypes in which words are counted exactly, whatever the text.
 COUNTS = tuple(map(np.dtype, (np.int32, np.int64, np.float32, np.float64)))
+NORMS = ("l1", "l2", None)
 #: Attributes besides the parameters that transform reads, by type of step.
 READ_BY_VECTORIZERS: dict[type, tuple[str, ...]] = {
     CountVectorizer: ("vocabulary_",),
@@ -196,7 +197,7 @@ def _read_first(step: Any) -> Vectorizer | None:
         single=dtype == np.float32,
     )
     if kind is HashingVectorizer:
-        if dtype.kind != "f":  # normalization would make floats of whole numbers, or fail
+        if dtype.kind != "f" or step.norm not in NORMS:  # normalization would make floats of whole numbers, or fail
             return None
         n = int(step.n_features)
         return replace(read, n_features=n, norm=step.norm, alternate_sign=bool(step.alternate_sign))
@@ -219,7 +220,7 @@ def _weighted(read: Vectorizer, step: Any) -> Vectorizer | None:
     if read.norm is not None or gives_frames(step):
         return None
     signed = read.vocabulary is None and read.alternate_sign and not read.binary
-    if step.norm not in ("l1", "l2", None) or (step.sublinear_tf and signed):  # no logarithm of signed counts
+    if step.norm not in NORMS or (step.sublinear_tf and signed):  # no logarithm of signed counts
         return None
     check_is_fitted(step)
     # scikit-learn multiplies by idf_ where there is one, whatever use_idf says
