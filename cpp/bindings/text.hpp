@@ -84,16 +84,30 @@ public:
         require(same_bits(), "the scores of this model are near those of scikit-learn, not the same: see `same_bits`");
         return std::get<0>(scores(texts, n_threads));
     }
+    nb::ndarray<nb::numpy, double> prefixes(const nb::list& texts, int n_stages, int n_threads) {
+        require(1 <= n_stages && n_stages <= 10000, "n_stages must be between 1 and 10000");
+        LentTexts lent(texts, interpreter_);
+        const std::size_t each = static_cast<std::size_t>(n_stages) * static_cast<std::size_t>(model_.spec().n_outputs);
+        auto found = new_array<double>(
+            {lent.size(), static_cast<std::size_t>(n_stages), static_cast<std::size_t>(model_.spec().n_outputs)});
+        std::fill_n(found.data(), lent.size() * each, std::numeric_limits<double>::quiet_NaN());
+        run(lent, n_threads, [&](std::size_t i, TextScratch& s) {
+            return model_.prefixes(lent[i], s, n_stages, found.data() + i * each);
+        });
+        return found;
+    }
     bool same_bits() const { return model_.spec().same_bits; }
     std::tuple<nb::ndarray<nb::numpy, std::int32_t>, nb::ndarray<nb::numpy, std::int32_t>> counts(nb::str text) {
         std::vector<std::int32_t> columns, counts;
         read_one(text, [&](const TextView& view, TextScratch& s) {
-            const ReadStatus status = model_.count(view, s);
-            if (status == ReadStatus::read)
-                s.counts.drain([&](std::int32_t column, std::int32_t count) {
-                    columns.push_back(column);
-                    counts.push_back(count);
-                });
+            const ReadStatus status = model_.reader().read(view, s.reading);
+            if (status != ReadStatus::read) return status;
+            CountAll sink{s.counts};
+            model_.count(s, sink);
+            s.counts.drain([&](std::int32_t column, std::int32_t count) {
+                columns.push_back(column);
+                counts.push_back(count);
+            });
             return status;
         });
         return {copied(columns.data(), columns.size()), copied(counts.data(), counts.size())};
@@ -144,15 +158,16 @@ private:
         spec.n_columns = static_cast<std::int64_t>(coef.shape(1));
         require(intercept.shape(0) == coef.shape(0), "intercept must have a value for each row of coef");
         read_vocabulary(f, spec);
-        spec.binary = f.get<bool>("binary");
-        spec.single = f.get<bool>("single");
-        if (f.get<bool>("sublinear_tf")) spec.logarithms = logarithms(spec.single);
-        f.read_optional("idf", spec.idf);
-        require(spec.idf.empty() || std::ssize(spec.idf) == spec.n_columns,
+        spec.values.binary = f.get<bool>("binary");
+        spec.values.single = f.get<bool>("single");
+        if (f.get<bool>("sublinear_tf")) spec.values.logarithms = logarithms(spec.values.single);
+        std::span<const double> idf;
+        require(!f.read_optional("idf", idf) || std::ssize(idf) == spec.n_columns,
                 "idf must be None, or have a value for each column of coef");
+        spec.values.idf.assign(idf.begin(), idf.end());
         const auto norm = f.get<std::optional<std::string>>("norm");
         require(!norm || *norm == "l1" || *norm == "l2", "norm must be None, 'l1' or 'l2'");
-        if (norm) spec.norm = *norm == "l1" ? Norm::l1 : Norm::l2;
+        if (norm) spec.values.norm = *norm == "l1" ? Norm::l1 : Norm::l2;
         const auto bound = f.get<std::optional<Matrix>>("coef_bound");
         if (bound) {
             require(bound->shape(0) == coef.shape(0) && bound->shape(1) == coef.shape(1),
@@ -160,12 +175,12 @@ private:
             spec.bound = span_of(*bound);
         }
         spec.coef = coef.values();
-        spec.intercept = intercept.values();
+        spec.intercept.assign(intercept.values().begin(), intercept.values().end());
         for (const double b : spec.intercept) spec.bias = std::max(spec.bias, std::abs(b));
-        spec.single_sums = spec.single && coef.single();
+        spec.single_sums = spec.values.single && coef.single();
         spec.single_intercept = intercept.single();
 #if defined(__x86_64__)  // elsewhere compilers fuse the multiplications and additions of SciPy's loops
-        spec.same_bits = !bound && !(spec.single && !coef.single() && coef.fit_float32());
+        spec.same_bits = !bound && !(spec.values.single && !coef.single() && coef.fit_float32());
 #else
         spec.same_bits = false;
 #endif
@@ -335,6 +350,14 @@ surrogates, or a text of 2 GB.)doc")
              nb::sig("def exact_scores(self, texts: list[typing.Any], n_threads: int = 1) -> "
                      "numpy.typing.NDArray[numpy.float64]"),
              "Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.")
+        .def("prefixes", &BoundText::prefixes, "texts"_a, "n_stages"_a, "n_threads"_a = 1,
+             nb::sig("def prefixes(self, texts: list[typing.Any], n_stages: int, n_threads: int = 1) -> "
+                     "numpy.typing.NDArray[numpy.float64]"),
+             R"doc(Return the scores of what was read at each stage, of shape (n_texts, n_stages, n_outputs).
+
+Stage t of n scores the tokens that end in the first t / n of the bytes of the text, as it is in lower case, without
+accents, and, for slices of characters, with one blank for several. The last stage's scores are those of `scores`,
+NaN where those are.)doc")
         .def_prop_ro("same_bits", &BoundText::same_bits,
                      "Whether the scores are scikit-learn's to the last bit, so that all bounds are 0.")
         .def("counts", &BoundText::counts, "text"_a,

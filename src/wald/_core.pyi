@@ -1080,6 +1080,15 @@ class Text:
         Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.
         """
 
+    def prefixes(self, texts: list[Any], n_stages: int, n_threads: int = 1) -> NDArray[numpy.float64]:
+        """
+        Return the scores of what was read at each stage, of shape (n_texts, n_stages, n_outputs).
+
+        Stage t of n scores the tokens that end in the first t / n of the bytes of the text, as it is in lower case, without
+        accents, and, for slices of characters, with one blank for several. The last stage's scores are those of `scores`,
+        NaN where those are.
+        """
+
     @property
     def same_bits(self) -> bool:
         """

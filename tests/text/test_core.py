@@ -2,120 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-from numpy.typing import NDArray
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from text.material import ANALYZERS, FORMS, WORDS, core, described, fitted, model, texts
 
 from wald import _core
-
-TOKENS = {r"(?u)\b\w\w+\b": ("word", 2), r"\b\w+\b": ("word", 1), r"\w+": ("word", 1), r"\w{3,}": ("word", 3)}
-TOKENS |= {r"(?u)\b\w{3,}\b": ("word", 3), r"\S+": ("space", 1)}
-
-WORDS = [
-    "the",
-    "of",
-    "and",
-    "a",
-    "in",
-    "to",
-    "it",
-    "is",
-    "was",
-    "be",
-    "go",
-    "b",
-    "home",
-    "café",
-    "CAFÉ",
-    "naïve",
-    "Straße",
-    "ÎLE",
-    "İstanbul",
-    "ΟΔΟΣ",
-    "Σ",
-    "σας",
-    "ﬁne",
-    "™",
-    "½",
-    "ℌello",
-    "_x",
-    "x_1",
-    "3.14",
-    "don't",
-    "e-mail",
-    "Привет",
-    "мир",
-    "你好",
-    "世界",
-    "हिन्दी",
-    "ünïcödé",
-    "ǅ",
-    "ß",
-    "ŉ",
-    "extraordinarily_long_word_of_many_characters",
-    "anotherextraordinarilylongword",
-    "٣٤",
-    "x²",
-    "ª",
-]
-SPACES = [" ", " ", " ", "  ", "\t", "\n\n", "\x1c", "\u3000", "\u00a0\u00a0", ", ", ". ", "-", "\0"]
-
-
-def described(vectorizer: Any, coef: NDArray[Any], intercept: NDArray[Any], **more: Any) -> dict[str, Any]:
-    """What `_core.Text` must know of a fitted vectorizer and a linear model."""
-    hashing = isinstance(vectorizer, HashingVectorizer)
-    vocabulary = None if hashing else vectorizer.vocabulary_
-    idf = getattr(vectorizer, "idf_", None) if getattr(vectorizer, "use_idf", False) else None
-    return {
-        "analyzer": vectorizer.analyzer,
-        "lowercase": vectorizer.lowercase,
-        "strip_accents": vectorizer.strip_accents,
-        "token": TOKENS[vectorizer.token_pattern],
-        "stop_words": sorted(vectorizer.get_stop_words() or []) if vectorizer.analyzer == "word" else [],
-        "ngram_range": vectorizer.ngram_range,
-        "vocabulary": None if vocabulary is None else list(vocabulary),
-        "ids": None if vocabulary is None else np.array(list(vocabulary.values()), dtype=np.int64),
-        "hashing": {"n_features": vectorizer.n_features, "alternate_sign": vectorizer.alternate_sign}
-        if hashing
-        else None,
-        "binary": vectorizer.binary,
-        "sublinear_tf": getattr(vectorizer, "sublinear_tf", False),
-        "idf": None if idf is None else np.asarray(idf, dtype=np.float64),
-        "norm": getattr(vectorizer, "norm", None),
-        "single": np.dtype(vectorizer.dtype) == np.float32,
-        "coef": np.ascontiguousarray(coef),
-        "intercept": np.ascontiguousarray(intercept),
-        "coef_bound": None,
-        **more,
-    }
-
-
-def texts(n: int, seed: int = 0, longest: int = 40) -> list[str]:
-    """Random texts of all kinds of words and white space; the first one is empty."""
-    rng = np.random.default_rng(seed)
-    made = [""]
-    for _ in range(n - 1):
-        words = rng.choice(WORDS, rng.integers(1, longest))
-        made.append("".join(w + SPACES[rng.integers(len(SPACES))] for w in words))
-    return made
-
-
-def model(n_features: int, n_outputs: int, dtype: Any = np.float64, seed: int = 1) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n_outputs, n_features)).astype(dtype), rng.normal(size=n_outputs).astype(dtype)
-
-
-def core(vectorizer: Any, n_outputs: int = 1, dtype: Any = np.float64, **more: Any) -> tuple[_core.Text, Any, Any]:
-    if isinstance(vectorizer, HashingVectorizer):
-        n_features = vectorizer.n_features
-    else:
-        n_features = max(vectorizer.vocabulary_.values()) + 1
-    coef, intercept = model(n_features, n_outputs, dtype)
-    return _core.Text(described(vectorizer, coef, intercept, **more)), coef, intercept
 
 
 def same_scores(vectorizer: Any, documents: list[str], n_outputs: int, dtype: Any = np.float64) -> None:
@@ -131,43 +28,6 @@ def same_scores(vectorizer: Any, documents: list[str], n_outputs: int, dtype: An
     else:
         assert (np.abs(scores - expected).max(axis=1) <= errors).all()
         assert errors.max() < 1e-3
-
-
-ANALYZERS: dict[str, dict[str, Any]] = {
-    "words": {},
-    "pairs": {"ngram_range": (1, 2)},
-    "triples alone": {"ngram_range": (2, 4), "min_df": 2},
-    "one letter": {"token_pattern": r"\b\w+\b", "ngram_range": (1, 3)},
-    "three letters": {"token_pattern": r"\w{3,}"},
-    "not space": {"token_pattern": r"\S+", "lowercase": False, "ngram_range": (1, 2)},
-    "stop words": {"stop_words": ["the", "go", "мир"], "ngram_range": (1, 2)},
-    "unicode": {"strip_accents": "unicode", "ngram_range": (1, 2)},
-    "ascii": {"strip_accents": "ascii", "lowercase": False},
-    "char": {"analyzer": "char", "ngram_range": (1, 4)},
-    "char_wb": {"analyzer": "char_wb", "ngram_range": (2, 5)},
-    "long char_wb": {"analyzer": "char_wb", "ngram_range": (15, 19), "strip_accents": "unicode"},
-}
-FORMS: dict[str, tuple[type, dict[str, Any]]] = {
-    "counts": (CountVectorizer, {}),
-    "binary counts": (CountVectorizer, {"binary": True}),
-    "tf-idf": (TfidfVectorizer, {}),
-    "sublinear, l1": (TfidfVectorizer, {"sublinear_tf": True, "norm": "l1"}),
-    "no idf": (TfidfVectorizer, {"use_idf": False}),
-    "no norm": (TfidfVectorizer, {"norm": None, "binary": True}),
-    "float32": (TfidfVectorizer, {"dtype": np.float32, "sublinear_tf": True}),
-    "float32, l1": (TfidfVectorizer, {"dtype": np.float32, "norm": "l1"}),
-    "hashing": (HashingVectorizer, {"n_features": 500}),
-    "many hashes": (HashingVectorizer, {"n_features": 2**20, "alternate_sign": False, "norm": "l1"}),
-    "binary hashes": (HashingVectorizer, {"n_features": 10, "binary": True, "norm": None}),
-}
-
-
-def fitted(form: str, analyzer: str, documents: list[str]) -> Any:
-    make, options = FORMS[form]
-    given = dict(ANALYZERS[analyzer])
-    if make is HashingVectorizer:
-        given.pop("min_df", None)
-    return make(**options, **given).fit(documents)
 
 
 @pytest.mark.parametrize("analyzer", ANALYZERS)
@@ -197,3 +57,238 @@ def test_scores(form: str, n_outputs: int) -> None:
 def test_scores_of_every_analyzer(analyzer: str) -> None:
     documents = texts(60)
     same_scores(fitted("tf-idf", analyzer, documents[:40]), documents, 2)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 5])
+@pytest.mark.parametrize("coef_dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("intercept_dtype", [np.float32, np.float64])
+def test_float32_models(coef_dtype: Any, intercept_dtype: Any, n_outputs: int) -> None:
+    documents = texts(60)
+    vectorizer = fitted("float32", "words", documents[:40])
+    coef, intercept = model(len(vectorizer.vocabulary_), n_outputs)
+    coef, intercept = coef.astype(coef_dtype), intercept.astype(intercept_dtype)
+    text = _core.Text(described(vectorizer, coef, intercept))
+    expected = vectorizer.transform(documents) @ coef.T + intercept
+    assert text.same_bits
+    assert_array_equal(text.scores(documents)[0], expected)
+
+
+def test_bounds_where_bits_are_not_known() -> None:
+    documents = texts(60)
+    for form in ("counts", "tf-idf", "sublinear, l1", "no norm", "float32"):
+        vectorizer = fitted(form, "pairs", documents[:40])
+        coef, intercept = model(len(vectorizer.vocabulary_), 3, np.float32)
+        expected = vectorizer.transform(documents) @ coef.T + intercept
+        given = coef.astype(np.float64), intercept.astype(np.float64)
+        bound = np.abs(given[0]) * 3
+        for more in {"coef_bound": bound}, {}:
+            text = _core.Text(described(vectorizer, *given, **more))
+            assert text.same_bits == (form != "float32" and not more)
+            scores, errors = text.scores(documents)
+            assert (np.abs(scores - expected).max(axis=1) <= errors).all()
+            assert errors.max() < (1e-2 if form == "float32" else 1e-8)
+        if form == "float32":
+            assert np.abs(scores - expected).max() > 0  # so that the bound was needed
+            with pytest.raises(ValueError, match="same_bits"):
+                text.exact_scores(documents)
+
+
+def test_repeated_columns_and_gaps() -> None:
+    documents = texts(60)
+    vectorizer = fitted("counts", "pairs", documents)
+    rng = np.random.default_rng(3)
+    terms = list(vectorizer.vocabulary_)
+    n = len(terms)
+    ids = rng.integers(0, n // 2, n) * 2  # every other column is never met, and many words share one
+    vectorizer.vocabulary_ = dict(zip(terms, ids.tolist(), strict=True))
+    coef, intercept = model(n, 3)
+    text = _core.Text(described(vectorizer, coef, intercept))
+    assert_array_equal(text.scores(documents)[0], vectorizer.transform(documents) @ coef.T + intercept)
+
+
+def test_many_columns_and_ngrams_longer_than_the_text() -> None:
+    # Columns in many areas of the counts' bits, and words of just 16 and 17 bytes.
+    terms = [f"w{i:015d}" if i % 2 else f"w{i:016d}" for i in range(3000)]
+    columns = np.random.default_rng(5).permutation(2**20)[:3000]
+    vectorizer = TfidfVectorizer(vocabulary=dict(zip(terms, columns.tolist(), strict=True)), use_idf=False)
+    vectorizer.vocabulary_ = vectorizer.vocabulary
+    coef, intercept = model(2**20, 2)
+    document = " ".join(np.random.default_rng(6).choice(terms, 5000))
+    text = _core.Text(described(vectorizer, coef, intercept))
+    found, counts = text.counts(document)
+    expected: dict[int, int] = {}
+    for word in document.split():
+        column = vectorizer.vocabulary[word]
+        expected[column] = expected.get(column, 0) + 1
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == expected
+    assert (np.diff(found) > 0).all()
+    short = fitted("counts", "one letter", ["a b c", "go"])
+    text, coef, intercept = core(short)
+    assert text.tokens("go") == ["go"]
+    assert text.tokens("") == []
+
+
+def test_a_vocabulary_may_hold_anything() -> None:
+    terms = ["a b", "", " ", "a  b", " a", "a ", "go", "go home now", "b go home", "\ud800", "x\0", "x", "A", "!"]
+    for options in {"ngram_range": (1, 2)}, {"ngram_range": (2, 3)}, {}, {"analyzer": "char", "ngram_range": (1, 3)}:
+        vectorizer = CountVectorizer(vocabulary=terms, token_pattern=r"\b\w+\b", **options)
+        vectorizer._validate_vocabulary()
+        documents = ["a b go home now", "b go home", "x\0 x! A", "a  b", "go go go home"]
+        coef, intercept = model(len(terms), 2)
+        text = _core.Text(described(vectorizer, coef, intercept))
+        assert_array_equal(text.scores(documents)[0], vectorizer.transform(documents) @ coef.T + intercept)
+
+
+def test_what_is_left_to_scikit_learn() -> None:
+    class Mine(str):
+        __slots__ = ()
+
+    documents = texts(10)
+    text, *_ = core(fitted("tf-idf", "words", documents))
+    odd = [None, 1.5, b"the go", "the \ud800 go", Mine("the go"), ["the"], np.nan]
+    scores, errors = text.scores([*odd, *documents, np.str_("the go")], 2)
+    assert np.isnan(scores[: len(odd)]).all()
+    assert np.isinf(errors[: len(odd)]).all()
+    assert not np.isnan(scores[len(odd) :]).any()
+    assert_array_equal(scores[-1], text.scores(["the go"])[0][0])
+    assert np.isnan(text.prefixes(odd, 3)).all()
+    with pytest.raises(UnicodeEncodeError):
+        text.tokens("\ud800")
+    with pytest.raises(TypeError, match="subclass"):
+        text.counts(Mine("the"))
+    with pytest.raises(TypeError):
+        text.scores(("a tuple",), 1)  # type: ignore[arg-type]
+    assert text.scores([])[0].shape == (0, 1)
+
+
+def test_logarithms_of_large_counts() -> None:
+    vectorizer = TfidfVectorizer(sublinear_tf=True).fit(["go home"])
+    text, coef, intercept = core(vectorizer)
+    documents = ["go " * n + "home" for n in (1, 2, 3, 1000, 65535)]
+    assert_array_equal(text.scores(documents)[0], vectorizer.transform(documents) @ coef.T + intercept)
+    scores, errors = text.scores(["go " * 65536])
+    assert np.isnan(scores[0, 0])
+    assert np.isinf(errors[0])
+
+
+def test_threads_give_the_same_scores() -> None:
+    documents = texts(300)
+    vectorizer = fitted("tf-idf", "pairs", documents[:40])
+    text, coef, intercept = core(vectorizer, 3)
+    expected = vectorizer.transform(documents) @ coef.T + intercept
+    wrong: list[bool] = []
+
+    def ask() -> None:
+        wrong.extend(not np.array_equal(text.scores(documents, 2)[0], expected) for _ in range(5))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == [False] * 20
+
+
+@pytest.mark.parametrize("form", ["tf-idf", "sublinear, l1", "no norm", "hashing", "binary hashes", "float32"])
+@pytest.mark.parametrize("analyzer", ["words", "one letter", "stop words", "char", "char_wb"])
+def test_prefixes(form: str, analyzer: str) -> None:
+    # Of ASCII words between single blanks, so that a place in the text is one in what is read of it.
+    rng = np.random.default_rng(8)
+    words = np.array([w.lower() for w in WORDS if w.isascii() and w.isalnum()])
+    documents = [" ".join(rng.choice(words, rng.integers(0, 60))) for _ in range(12)]
+    vectorizer = fitted(form, analyzer, documents[:8])
+    text, coef, intercept = core(vectorizer, 2)
+    n_stages = 5
+    prefixes = text.prefixes(documents, n_stages, 1)
+    assert_array_equal(prefixes[:, -1], text.scores(documents)[0])
+    for document, row in zip(documents, prefixes, strict=True):
+        for t in range(1, n_stages):
+            assert_allclose(
+                row[t - 1], scores_of_prefix(vectorizer, document, t / n_stages, coef, intercept), atol=1e-5
+            )
+
+
+def scores_of_prefix(vectorizer: Any, document: str, share: float, coef: Any, intercept: Any) -> Any:
+    """Scores of the tokens that end in a share of a text, from scikit-learn's own rows."""
+    if vectorizer.analyzer == "char_wb":
+        document = f" {document} " if document else ""
+    end = int(share * len(document) + 1e-9)
+    part = document[:end]
+    if vectorizer.analyzer == "char_wb":  # slices that end before the end of the last word
+        n_least, n_most = vectorizer.ngram_range
+        tokens = []
+        for match in re.finditer(r"(?= (\S+) )", document):
+            begin, word = match.start(), f" {match[1]} "
+            spans = [
+                (i, i + n) for n in range(n_least, min(n_most, len(word) - 1) + 1) for i in range(len(word) - n + 1)
+            ]
+            if len(word) <= n_most:
+                spans.append((0, len(word)))
+            tokens += [word[i:j] for i, j in spans if begin + j <= end]
+    elif vectorizer.analyzer == "char":
+        tokens = vectorizer.build_analyzer()(part)
+    else:  # whole words alone
+        part = part if end == len(document) or document[end] == " " else part[: part.rfind(" ") + 1]
+        tokens = vectorizer.build_analyzer()(part)
+    if not tokens:
+        return intercept
+    same = vectorizer.__class__(**{**vectorizer.get_params(), "analyzer": _Given(tokens)})
+    if not isinstance(vectorizer, HashingVectorizer):
+        same.vocabulary_ = vectorizer.vocabulary_
+        if hasattr(vectorizer, "_tfidf"):
+            same._tfidf = vectorizer._tfidf
+    return (same.transform([""]) @ coef.T + intercept)[0]
+
+
+class _Given:
+    """An analyzer that gives these tokens."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+
+    def __call__(self, _: str) -> list[str]:
+        return self.tokens
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"ids": np.array([0, 9], dtype=np.int64)}, "columns of coef"),
+        ({"ids": np.array([0, -1], dtype=np.int64)}, "columns of coef"),
+        ({"ids": np.array([0], dtype=np.int64)}, "ids must have a value"),
+        ({"vocabulary": ["go", "go"]}, "repeated"),
+        ({"vocabulary": None}, "vocabulary and ids"),
+        ({"idf": np.ones(3)}, "idf"),
+        ({"intercept": np.ones(2)}, "intercept"),
+        ({"coef": np.ones((1, 0))}, "coef must have"),
+        ({"coef": np.ones(2)}, "2-D"),
+        ({"coef_bound": np.ones((2, 2))}, "coef_bound"),
+        ({"norm": "max"}, "norm"),
+        ({"strip_accents": "x"}, "strip_accents"),
+        ({"token": ("word", 0)}, "token"),
+        ({"token": ("space", 2)}, "token"),
+        ({"ngram_range": (2, 1)}, "ngram_range"),
+        ({"ngram_range": (0, 1)}, "ngram_range"),
+        ({"analyzer": "x"}, "analyzer"),
+        ({"hashing": {"n_features": 3, "alternate_sign": True}}, "n_features"),
+    ],
+    ids=str,
+)
+def test_wrong_descriptions(wrong: dict[str, Any], message: str) -> None:
+    vectorizer = CountVectorizer().fit(["go home"])
+    right = described(vectorizer, np.ones((1, 2)), np.zeros(1))
+    _core.Text(right)
+    with pytest.raises(ValueError, match=message):
+        _core.Text({**right, **wrong})
+
+
+def test_wrong_types() -> None:
+    right = described(CountVectorizer().fit(["go home"]), np.ones((1, 2)), np.zeros(1))
+    for wrong in ({"vocabulary": [1, 2]}, {"coef": np.ones((1, 2), dtype=int)}, {"more": 1}, {"binary": "no"}):
+        with pytest.raises(TypeError):
+            _core.Text({**right, **wrong})
+    with pytest.raises(ValueError, match="n_stages"):
+        _core.Text(right).prefixes(["go"], 0)

@@ -32,6 +32,9 @@ struct TextView {
 // Read; or a page is missing; or the text must be lowered by Python first; or it is too long.
 enum class ReadStatus : std::uint8_t { read, needs_pages, needs_lowering, refused };
 
+// The order of slices and n-grams: scikit-learn's, which is by length, or by where they end.
+enum class Order : std::uint8_t { of_lengths, of_ends };
+
 // A piece of the bytes that were read.
 struct Piece {
     std::size_t begin, size;
@@ -102,10 +105,11 @@ public:
             f(Piece{begin, end - begin});
         });
     }
-    // Calls f(piece) for each slice of characters, in scikit-learn's order.
-    template <class F>
+    // Calls f(piece) for each slice of characters. They are pieces of what `bytes` returns from then on.
+    template <Order order, class F>
     void each_slice(Reading& r, const F& f) const {
-        rules_.analyzer == Analyzer::character ? slices_of_text(r, f) : slices_of_words(r, f);
+        if (rules_.analyzer == Analyzer::character) slices_of_text<order>(r, f);
+        else slices_of_words<order>(r, f);
     }
 
 private:
@@ -210,7 +214,7 @@ private:
     }
 
     // A run of white space of at least two characters becomes one blank, and one character stays as it is.
-    template <class F>
+    template <Order order, class F>
     void slices_of_text(Reading& r, const F& f) const {
         Reading::grow(r.mapped_, r.size_ + 2 * Reading::kSpare);
         std::uint8_t* const to = r.mapped_.data();
@@ -231,13 +235,10 @@ private:
         });
         add_space(r.size_);
         take_mapped(r, end);
-        const std::size_t n = find_starts(r, 0, end);
-        for (std::size_t size = static_cast<std::size_t>(rules_.least);
-             size <= std::min(n, static_cast<std::size_t>(rules_.most)); ++size)
-            slices(r, 0, n, size, f);
+        slices<order>(r, 0, find_starts(r, 0, end), false, f);
     }
     // Each word between blanks. Of a word that is not longer than a slice there is one slice, the word itself.
-    template <class F>
+    template <Order order, class F>
     void slices_of_words(Reading& r, const F& f) const {
         std::vector<std::uint8_t>& to = r.mapped_;
         Reading::grow(to, r.size_ + 2 * Reading::kSpare);
@@ -252,15 +253,7 @@ private:
         for (std::size_t begin = 0; begin + 1 < end;) {
             const auto* blank = std::find(r.bytes_.data() + begin + 1, r.bytes_.data() + end, ' ');
             const std::size_t word_end = static_cast<std::size_t>(blank - r.bytes_.data()) + 1;
-            const std::size_t n = find_starts(r, begin, word_end);
-            for (std::size_t size = static_cast<std::size_t>(rules_.least);
-                 size <= static_cast<std::size_t>(rules_.most); ++size) {
-                if (n <= size) {
-                    f(Piece{begin, word_end - begin});
-                    break;
-                }
-                slices(r, begin, n, size, f);
-            }
+            slices<order>(r, begin, find_starts(r, begin, word_end), true, f);
             begin = word_end - 1;
         }
     }
@@ -278,12 +271,25 @@ private:
         r.starts_[n] = static_cast<std::uint32_t>(end);
         return n;
     }
-    template <class F>
-    static void slices(const Reading& r, std::size_t begin, std::size_t n, std::size_t size, const F& f) {
-        if (r.ascii_)
-            for (std::size_t i = 0; i + size <= n; ++i) f(Piece{begin + i, size});
+    // The slices of n characters from `begin` on. With `whole`, all of them once if they are no more than the longest
+    // slices have.
+    template <Order order, class F>
+    void slices(const Reading& r, std::size_t begin, std::size_t n, bool whole, const F& f) const {
+        if (r.ascii_) cut<order>(n, whole, f, [begin](std::size_t i) { return begin + i; });
+        else cut<order>(n, whole, f, [&r](std::size_t i) { return std::size_t{r.starts_[i]}; });
+    }
+    template <Order order, class F, class At>
+    void cut(std::size_t n, bool whole, const F& f, const At& at) const {
+        const auto least = static_cast<std::size_t>(rules_.least);
+        const std::size_t most = std::min(static_cast<std::size_t>(rules_.most), whole ? n - 1 : n);
+        const auto slice = [&](std::size_t i, std::size_t size) { f(Piece{at(i), at(i + size) - at(i)}); };
+        if constexpr (order == Order::of_lengths)
+            for (std::size_t size = least; size <= most; ++size)
+                for (std::size_t i = 0; i + size <= n; ++i) slice(i, size);
         else
-            for (std::size_t i = 0; i + size <= n; ++i) f(Piece{r.starts_[i], r.starts_[i + size] - r.starts_[i]});
+            for (std::size_t end = least; end <= n; ++end)
+                for (std::size_t size = least; size <= std::min(end, most); ++size) slice(end - size, size);
+        if (whole && n <= static_cast<std::size_t>(rules_.most)) slice(0, n);
     }
 
     ReadingRules rules_;

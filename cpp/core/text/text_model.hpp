@@ -3,33 +3,26 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "core/murmur.hpp"
-#include "core/text/counts.hpp"
 #include "core/text/reader.hpp"
+#include "core/text/sinks.hpp"
 #include "core/text/vocabulary.hpp"
 
 namespace wald {
-
-enum class Norm : std::uint8_t { none, l1, l2 };
 
 struct TextSpec {
     ReadingRules rules;
     Vocabulary vocabulary;  // with hashing: the stop words alone
     std::int64_t n_columns = 0, n_outputs = 0;
     bool hashing = false, alternate_sign = true;
-    bool binary = false;
-    std::vector<double> logarithms;  // 1 + log(count), by count; empty: the count itself counts
-    std::span<const double> idf;     // by column, or empty
-    Norm norm = Norm::none;
-    bool single = false;            // values are float32
-    bool single_sums = false;       // and so are products and their sums
-    bool single_intercept = false;  // and the intercept
+    CountValues values;
+    bool single_sums = false;       // products and their sums are float32
+    bool single_intercept = false;  // and so is the intercept
     std::span<const double> coef;   // [output][column]
-    std::span<const double> intercept;
-    // Errors: a text's scores are within depth * unit * (|values| * bounds + bias) of the wrapped model's.
-    bool same_bits = true;          // there are none
+    std::vector<double> intercept;
+    // Unless the scores have the bits of the wrapped model, each is within roundings * (|values| * bound + bias) of it.
+    bool same_bits = true;
     std::span<const double> bound;  // [output][column], or empty: the absolute values of coef
     double bias = 0;
 };
@@ -39,23 +32,26 @@ struct TextScratch {
     static constexpr int kBatch = 256;
 
     explicit TextScratch(const TextSpec& spec)
-        : counts(spec.n_columns), most(static_cast<std::size_t>(spec.rules.most)),
-          outputs(static_cast<std::size_t>(spec.n_outputs)) {}
+        : counts(spec.n_columns), nodes(spec.vocabulary.longest()), sums(static_cast<std::size_t>(spec.n_outputs)) {}
 
-    std::size_t memory() const { return reading.memory() + joined.size() + 12 * values.size() + 16 * words.size(); }
+    std::size_t memory() const { return reading.memory() + joined.size() + 24 * words.size(); }
+
+    // Of an n-gram of words: a piece of `joined`, and where its last word ends in the text.
+    struct Joined {
+        std::size_t begin, size, end;
+    };
 
     Reading reading;
     Counts counts;
-    std::size_t most;
     Key keys[kBatch];
-    std::int32_t columns[kBatch];
+    std::int32_t columns[kBatch], signs[kBatch], found[kBatch];
     int n_keys = 0, n_batches = 0;
-    std::vector<std::int32_t> window;  // words whose n-grams are not all looked up
+    std::vector<std::int32_t> nodes;  // nodes[k]: that of the k + 1 last words
     std::vector<double> values;
     std::vector<std::int32_t> met;
-    std::vector<float> outputs;
+    std::vector<float> sums;
     std::vector<std::uint8_t> joined;  // words with one blank between them
-    std::vector<Piece> words;          // in `joined`
+    std::vector<Joined> words;
 };
 
 class TextModel {
@@ -63,226 +59,250 @@ public:
     explicit TextModel(TextSpec spec)
         : spec_(std::move(spec)), reader_(spec_.rules), stride_(spec_.n_outputs),
           records_(static_cast<std::size_t>(spec_.n_columns * stride_) + kPanelBytes) {
-        const auto n = static_cast<std::size_t>(spec_.n_columns);
-        for (std::size_t k = 0; k < static_cast<std::size_t>(spec_.n_outputs); ++k) {
+        const auto n = static_cast<std::size_t>(spec_.n_columns), n_outputs = static_cast<std::size_t>(spec_.n_outputs);
+        for (std::size_t k = 0; k < n_outputs; ++k) {
             double squares = 0;
             for (std::size_t c = 0; c < n; ++c) {
                 const double w = spec_.coef[k * n + c];
-                records_[c * static_cast<std::size_t>(stride_) + k] = w;
+                records_[c * n_outputs + k] = w;
                 const double b = spec_.bound.empty() ? std::abs(w) : spec_.bound[k * n + c];
                 squares += b * b;
-                largest_ = std::max(largest_, b);
             }
             length_ = std::max(length_, std::sqrt(squares));
         }
-        idf_.assign(spec_.idf.begin(), spec_.idf.end());
-        intercept_.assign(spec_.intercept.begin(), spec_.intercept.end());
-        spec_.coef = spec_.idf = spec_.intercept = spec_.bound = {};
+        spec_.coef = spec_.bound = {};
     }
 
     const TextSpec& spec() const { return spec_; }
     const TextReader& reader() const { return reader_; }
     CharacterPages& pages() { return reader_.pages(); }
 
-    // Scores of one text, or none if it was not read. The error is infinite where nothing is promised.
+    // Scores of one text and a bound of their errors, which is infinite where nothing is promised. Unless the status is
+    // `read`, nothing is stored.
     ReadStatus scores(const TextView& text, TextScratch& s, double* out, double* error) const {
-        const ReadStatus status = count(text, s);
-        if (status == ReadStatus::read) finish(s, out, error);
+        const ReadStatus status = reader_.read(text, s.reading);
+        if (status != ReadStatus::read) return status;
+        CountAll sink{s.counts};
+        count(s, sink);
+        finish(s, out, error);
+        return status;
+    }
+    // Scores of the tokens that end in the first 1/n, 2/n, ... of the text, [stage][output]; the last are those of
+    // `scores`.
+    ReadStatus prefixes(const TextView& text, TextScratch& s, int n_stages, double* out) const {
+        const ReadStatus status = reader_.read(text, s.reading);
+        if (status != ReadStatus::read) return status;
+        CountByStage sink(s.counts, spec_.values, records_.data(), spec_.intercept, n_stages, out);
+        count(s, sink);
+        double error = 0;
+        finish(s, sink.end(), &error);
         return status;
     }
 
-    // Counts the columns of one text.
-    ReadStatus count(const TextView& text, TextScratch& s) const {
-        const ReadStatus status = reader_.read(text, s.reading);
-        if (status != ReadStatus::read) return status;
+    // Counts the columns of the text that was read.
+    template <class Sink>
+    void count(TextScratch& s, Sink& sink) const {
         s.n_keys = s.n_batches = 0;
-        s.window.clear();
-        if (spec_.hashing) {
-            const auto add = [&](const std::uint8_t* bytes, std::size_t n) { add_hashed(bytes, n, s); };
-            if (spec_.rules.analyzer != Analyzer::word)
-                reader_.each_slice(s.reading, [&](Piece p) { add(s.reading.bytes() + p.begin, p.size); });
-            else each_ngram(s, add);
-            return status;
-        }
-        const auto look_up = [&](Piece p) {
-            const Key key(s.reading.bytes() + p.begin, p.size);
-            spec_.vocabulary.table().prefetch(key);
-            s.keys[s.n_keys] = key;
-            if (++s.n_keys == TextScratch::kBatch) look_up_batch(s);
+        std::fill(s.nodes.begin(), s.nodes.end(), kNoWord);
+        const bool words = spec_.rules.analyzer == Analyzer::word;
+        const auto from_text = [&](auto add) {
+            return [&s, add](Piece p) { add(s.reading.bytes() + p.begin, p.size, p.begin + p.size); };
         };
-        if (spec_.rules.analyzer != Analyzer::word) reader_.each_slice(s.reading, look_up);
-        else reader_.each_word(s.reading, look_up);
-        look_up_batch(s);
-        if (spec_.vocabulary.pairs()) add_ngrams(s, true);
-        return status;
+        if (spec_.hashing) {
+            const auto add = [&](const std::uint8_t* bytes, std::size_t n, std::size_t end) {
+                end_stages(end, s, sink);
+                hash(bytes, n, s);
+                if (++s.n_keys == TextScratch::kBatch) end_batch(s, sink);
+            };
+            if (words) each_ngram<Order::of_ends>(s, add);
+            else reader_.each_slice<Order::of_ends>(s.reading, from_text(add));
+        } else {
+            const auto add = [&](const std::uint8_t* bytes, std::size_t n, std::size_t end) {
+                end_stages(end, s, sink);
+                const Key key(bytes, n);
+                spec_.vocabulary.table().prefetch(key);
+                s.keys[s.n_keys] = key;
+                if (++s.n_keys == TextScratch::kBatch) end_batch(s, sink);
+            };
+            if (words) reader_.each_word(s.reading, from_text(add));
+            else reader_.each_slice<Order::of_ends>(s.reading, from_text(add));
+        }
+        end_batch(s, sink);
     }
 
     // Calls f(bytes, size) for each token of the text that was read, in scikit-learn's order.
     template <class F>
     void each_token(TextScratch& s, const F& f) const {
-        if (spec_.rules.analyzer == Analyzer::word) each_ngram(s, f);
-        else reader_.each_slice(s.reading, [&](Piece p) { f(s.reading.bytes() + p.begin, p.size); });
+        if (spec_.rules.analyzer == Analyzer::word)
+            each_ngram<Order::of_lengths>(s, [&](const std::uint8_t* p, std::size_t n, std::size_t) { f(p, n); });
+        else reader_.each_slice<Order::of_lengths>(s.reading, [&](Piece p) { f(s.reading.bytes() + p.begin, p.size); });
     }
 
 private:
+    template <class Sink>
+    void end_stages(std::size_t end, TextScratch& s, Sink& sink) const {
+        if constexpr (Sink::kStaged)
+            while (sink.beyond(end, s.reading.size())) {
+                end_batch(s, sink);
+                sink.end_stage();
+            }
+    }
     void prefetch(std::int32_t column, const TextScratch& s) const {
         s.counts.prefetch(column);
         const auto* record = reinterpret_cast<const char*>(records_.data() + column * stride_);
         const std::int64_t bytes = std::min<std::int64_t>(stride_ * 8, 256);
         for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(record + i);
-        if (!idf_.empty()) __builtin_prefetch(idf_.data() + column);
+        if (!spec_.values.idf.empty()) __builtin_prefetch(spec_.values.idf.data() + column);
     }
-    void look_up_batch(TextScratch& s) const {
-        const bool pairs = spec_.vocabulary.pairs();
-        int n = 0;
+    template <class Sink>
+    void end_batch(TextScratch& s, Sink& sink) const {
+        if (spec_.hashing)
+            for (int i = 0; i < s.n_keys; ++i) sink.add(s.columns[i], s.signs[i]);
+        else look_up(s, sink);
+        s.n_keys = 0;
+        if (++s.n_batches % 16 == 0) give_way();
+    }
+    // Counts the tokens of a batch. Looks all of them up before any is counted: what is behind one is fetched while the
+    // next ones are looked up.
+    template <class Sink>
+    void look_up(TextScratch& s, Sink& sink) const {
+        const bool longer = spec_.vocabulary.longest() > 1;
+        int n = 0, n_words = 0;
         for (int i = 0; i < s.n_keys; ++i) {
             const TextTable::Entry* e = spec_.vocabulary.table().find(s.keys[i]);
             const std::int32_t column = e == nullptr ? kNoColumn : e->column;
             if (column >= 0) {
                 prefetch(column, s);
-                s.columns[n++] = column;
+                s.found[n++] = column;
             }
-            if (pairs && column != kStopWord) s.window.push_back(e == nullptr ? kNoWord : e->word);
+            if (longer && column != kStopWord) s.columns[n_words++] = e == nullptr ? kNoWord : e->word;
         }
-        for (int i = 0; i < n; ++i) s.counts.add(s.columns[i], 1);
-        s.n_keys = 0;
-        if (pairs) add_ngrams(s, false);
-        if (++s.n_batches % 16 == 0) give_way();
+        for (int i = 0; i < n; ++i) sink.add(s.found[i], 1);
+        if (longer) look_up_ngrams(n_words, s, sink);
     }
-    // Counts the n-grams, n > 1, that begin at the words of the window, except those at its end that more words may
-    // follow.
-    void add_ngrams(TextScratch& s, bool at_end) const {
+    // Counts the n-grams, n > 1, that end at the words of a batch.
+    template <class Sink>
+    void look_up_ngrams(int n_words, TextScratch& s, Sink& sink) const {
         const Continuations& table = spec_.vocabulary.continuations();
-        const std::int32_t* const words = s.window.data();
-        const std::size_t n = s.window.size();
-        const std::size_t ready = at_end ? n : n - std::min(n, s.most - 1);
-        const auto known = [&](std::size_t i) { return i + 1 < n && words[i] >= 0 && words[i + 1] >= 0; };
-        for (std::size_t i = 0; i < ready; ++i)
-            if (known(i)) table.prefetch(Continuations::key(words[i], words[i + 1]));
-        int found = 0;
+        const std::int32_t* const words = s.columns;
+        for (int i = 1; i < n_words; ++i)
+            if (words[i - 1] >= 0 && words[i] >= 0) table.prefetch(Continuations::key(words[i - 1], words[i]));
+        int n = 0;
         const auto count_found = [&] {
-            for (int i = 0; i < found; ++i) s.counts.add(s.columns[i], 1);
-            found = 0;
+            for (int i = 0; i < n; ++i) sink.add(s.found[i], 1);
+            n = 0;
         };
-        for (std::size_t i = 0; i < ready; ++i) {
-            if (!known(i)) continue;
-            const std::size_t end = std::min(n, i + s.most);
-            std::int32_t node = words[i];
-            for (std::size_t j = i + 1; j < end && words[j] >= 0; ++j) {
-                const Continuations::Entry* e = table.find(Continuations::key(node, words[j]));
-                if (e == nullptr) break;
-                node = e->node;
+        for (int i = 0; i < n_words; ++i) {
+            for (std::size_t k = s.nodes.size() - 1; k > 0; --k) {
+                const std::int32_t before = s.nodes[k - 1];
+                s.nodes[k] = kNoWord;
+                if (before < 0 || words[i] < 0) continue;
+                const Continuations::Entry* e = table.find(Continuations::key(before, words[i]));
+                if (e == nullptr) continue;
+                s.nodes[k] = e->node;
                 if (e->column < 0) continue;
                 prefetch(e->column, s);
-                s.columns[found++] = e->column;
-                if (found == TextScratch::kBatch) count_found();
+                s.found[n++] = e->column;
+                if (n == TextScratch::kBatch) count_found();
             }
+            s.nodes[0] = words[i];
         }
         count_found();
-        s.window.erase(s.window.begin(), s.window.begin() + static_cast<std::ptrdiff_t>(ready));
     }
-
-    void add_hashed(const std::uint8_t* bytes, std::size_t n, TextScratch& s) const {
-        const auto hash = static_cast<std::int32_t>(murmur(reinterpret_cast<const char*>(bytes), n));
-        const std::uint32_t magnitude =
-            hash < 0 ? 0u - static_cast<std::uint32_t>(hash) : static_cast<std::uint32_t>(hash);
-        const auto column = static_cast<std::int32_t>(magnitude % static_cast<std::uint32_t>(spec_.n_columns));
-        s.counts.add(column, spec_.alternate_sign && hash < 0 ? -1 : 1);
-        if (++s.n_batches % 4096 == 0) give_way();
+    void hash(const std::uint8_t* bytes, std::size_t n, TextScratch& s) const {
+        const std::uint32_t h = murmur<true>(reinterpret_cast<const char*>(bytes), n);
+        const bool negative = h >> 31;
+        const auto column =
+            static_cast<std::int32_t>((negative ? 0u - h : h) % static_cast<std::uint32_t>(spec_.n_columns));
+        s.columns[s.n_keys] = column;
+        s.signs[s.n_keys] = spec_.alternate_sign && negative ? -1 : 1;
+        prefetch(column, s);
     }
-    // Calls f(bytes, size) for each n-gram of words.
-    template <class F>
+    // Calls f(bytes, size, end) for each n-gram of words; `end` is where it ends in the text.
+    template <Order order, class F>
     void each_ngram(TextScratch& s, const F& f) const {
-        const auto least = static_cast<std::size_t>(spec_.rules.least);
-        if (s.joined.size() < s.reading.size() + 2 * Reading::kSpare)
-            s.joined.resize(s.reading.size() + 2 * Reading::kSpare);
+        const auto least = static_cast<std::size_t>(spec_.rules.least),
+                   most = static_cast<std::size_t>(spec_.rules.most);
+        const std::size_t room = s.reading.size() + 2 * Reading::kSpare;
+        if (s.joined.size() < room) s.joined.resize(room);
         s.words.clear();
         std::size_t end = 0;
         reader_.each_word(s.reading, [&](Piece p) {
             const std::uint8_t* bytes = s.reading.bytes() + p.begin;
-            const TextTable::Entry* e = spec_.vocabulary.table().find(Key(bytes, p.size));
-            if (e != nullptr && e->column == kStopWord) return;
+            if (spec_.vocabulary.stop_words()) {
+                const TextTable::Entry* e = spec_.vocabulary.table().find(Key(bytes, p.size));
+                if (e != nullptr && e->column == kStopWord) return;
+            }
             std::copy_n(bytes, p.size, s.joined.data() + end);
-            s.words.push_back({end, p.size});
+            s.words.push_back({end, p.size, p.begin + p.size});
             end += p.size;
             s.joined[end++] = ' ';
         });
-        for (std::size_t n = least; n <= std::min(s.most, s.words.size()); ++n)
-            for (std::size_t i = 0; i + n <= s.words.size(); ++i) {
-                const Piece &first = s.words[i], &last = s.words[i + n - 1];
-                f(s.joined.data() + first.begin, last.begin + last.size - first.begin);
-            }
+        const std::size_t n_words = s.words.size();
+        const auto ngram = [&](std::size_t i, std::size_t n) {
+            const TextScratch::Joined &first = s.words[i], &last = s.words[i + n - 1];
+            f(s.joined.data() + first.begin, last.begin + last.size - first.begin, last.end);
+        };
+        if constexpr (order == Order::of_lengths)
+            for (std::size_t n = least; n <= std::min(most, n_words); ++n)
+                for (std::size_t i = 0; i + n <= n_words; ++i) ngram(i, n);
+        else
+            for (std::size_t last = least; last <= n_words; ++last)
+                for (std::size_t n = least; n <= std::min(most, last); ++n) ngram(last - n, n);
     }
 
     // Scores from the counts, which it clears.
     void finish(TextScratch& s, double* out, double* error) const {
         s.values.clear();
         s.met.clear();
-        const std::span<const double> logs = spec_.logarithms;
-        bool known = true;
         s.counts.drain([&](std::int32_t column, std::int32_t count) {
-            double x = count;
-            if (spec_.binary) x = 1;
-            if (!logs.empty()) {
-                const bool listed = x >= 1 && x < static_cast<double>(logs.size());
-                known &= listed;
-                x = listed ? logs[static_cast<std::size_t>(x)] : 0;
-            }
-            if (spec_.single) x = static_cast<float>(x);
-            if (!idf_.empty()) x *= idf_[static_cast<std::size_t>(column)];
-            if (spec_.single) x = static_cast<float>(x);
-            s.values.push_back(x);
+            s.values.push_back(spec_.values.value(column, count));
             s.met.push_back(column);
         });
         const double size = normalize(s);
         const auto n = static_cast<std::int64_t>(s.values.size());
-        const auto n_outputs = static_cast<std::size_t>(spec_.n_outputs);
         if (spec_.single_sums) single_dots(s, out);
         else text_kernels().dots(s.values.data(), s.met.data(), n, records_.data(), stride_, spec_.n_outputs, out);
-        for (std::size_t k = 0; k < n_outputs; ++k) {
-            out[k] += intercept_[k];
+        bool finite = true;
+        for (std::size_t k = 0; k < spec_.intercept.size(); ++k) {
+            out[k] += spec_.intercept[k];
             if (spec_.single_sums && spec_.single_intercept) out[k] = static_cast<float>(out[k]);
+            finite &= std::isfinite(out[k]);
         }
-        *error = spec_.same_bits ? 0 : bound(size, n);
-        if (!known) refuse(out, n_outputs, error);
+        *error = !finite ? std::numeric_limits<double>::infinity() : spec_.same_bits ? 0 : bound(size, n);
     }
-    static void refuse(double* out, std::size_t n_outputs, double* error) {
-        std::fill_n(out, n_outputs, std::numeric_limits<double>::quiet_NaN());
-        *error = std::numeric_limits<double>::infinity();
-    }
-    // Divides the values by their norm. Returns a bound of their sizes, to be multiplied by that of the coefficients.
+    // Divides the values by their norm, as scikit-learn does. Returns a bound of their size as a vector.
     double normalize(TextScratch& s) const {
+        const CountValues& rules = spec_.values;
         double squares = 0, sum = 0;
-        if (spec_.norm == Norm::l1)
+        if (rules.norm == Norm::l1)
             for (const double x : s.values) sum += std::abs(x);
-        else if (spec_.single)
+        else if (rules.single)
             for (const double x : s.values) squares += static_cast<float>(x * x);
-        else if (spec_.norm == Norm::l2 || !spec_.same_bits)
+        else
             for (const double x : s.values) squares += x * x;
-        const double norm = spec_.norm == Norm::l1 ? sum : std::sqrt(squares);
-        if (spec_.norm == Norm::none || norm == 0) return norm;
-        if (spec_.single)
+        const double norm = rules.norm == Norm::l1 ? sum : std::sqrt(squares);
+        if (rules.norm == Norm::none || norm == 0) return norm;
+        if (rules.single)
             for (double& x : s.values) x = static_cast<float>(x / norm);
         else
             for (double& x : s.values) x /= norm;
         return 1;
     }
     void single_dots(TextScratch& s, double* out) const {
-        const auto n_outputs = static_cast<std::size_t>(spec_.n_outputs);
-        std::fill(s.outputs.begin(), s.outputs.end(), 0.0f);
+        std::fill(s.sums.begin(), s.sums.end(), 0.0f);
         for (std::size_t i = 0; i < s.values.size(); ++i) {
             const double* record = records_.data() + s.met[i] * stride_;
             const auto x = static_cast<float>(s.values[i]);
-            for (std::size_t k = 0; k < n_outputs; ++k) s.outputs[k] += x * static_cast<float>(record[k]);
+            for (std::size_t k = 0; k < s.sums.size(); ++k) s.sums[k] += x * static_cast<float>(record[k]);
         }
-        for (std::size_t k = 0; k < n_outputs; ++k) out[k] = static_cast<double>(s.outputs[k]);
+        std::copy(s.sums.begin(), s.sums.end(), out);
     }
-    // Both sums, this one and that of the wrapped model, pass through at most n + 32 roundings each.
+    // Each summand passes through at most n + 32 roundings, in the core and in the wrapped model. By Cauchy and
+    // Schwarz, the sum of the summands' sizes is at most the product of the lengths of both vectors.
     double bound(double size, std::int64_t n) const {
-        const double unit = spec_.single ? 0x1p-24 : 0x1p-53;
-        const double coefficients = spec_.norm == Norm::l1 ? largest_ : length_;
-        const double e =
-            2.1 * static_cast<double>(n + 32) * unit * (size * coefficients * 1.001 + spec_.bias) + 0x1p-140;
+        const double unit = spec_.values.single ? 0x1p-24 : 0x1p-53;
+        const double e = 2.1 * static_cast<double>(n + 32) * unit * (1.001 * size * length_ + spec_.bias) + 0x1p-140;
         return std::isfinite(e) ? e : std::numeric_limits<double>::infinity();
     }
 
@@ -290,8 +310,7 @@ private:
     TextReader reader_;
     std::int64_t stride_;
     Aligned<double> records_;  // [column][output], and a panel
-    std::vector<double> idf_, intercept_;
-    double length_ = 0, largest_ = 0;  // of the outputs' bounds: longest as a vector, largest of all
+    double length_ = 0;        // of the longest row of bounds
 };
 
 }  // namespace wald

@@ -166,8 +166,8 @@ public:
 
     Vocabulary() = default;
     // `most`: the length of the longest n-grams of words; 1 for slices.
-    Vocabulary(const Terms& given, int least, int most) : pairs_(most > 1) {
-        if (!pairs_) {
+    Vocabulary(const Terms& given, int least, int most) {
+        if (most == 1) {
             table_ = TextTable(given.terms.size() + given.stop_words.size());
             for (std::size_t i = 0; i < given.terms.size(); ++i)
                 table_.at(given.terms[i]).column = static_cast<std::int32_t>(given.columns[i]);
@@ -175,9 +175,12 @@ public:
             add_ngrams(given, least, most);
         }
         for (const std::string_view word : given.stop_words) table_.at(word).column = kStopWord;
+        stop_words_ = !given.stop_words.empty();
     }
 
-    bool pairs() const { return pairs_; }
+    // Words of the longest n-grams, or 1.
+    std::size_t longest() const { return longest_; }
+    bool stop_words() const { return stop_words_; }
     const TextTable& table() const { return table_; }
     const Continuations& continuations() const { return continuations_; }
 
@@ -206,6 +209,7 @@ private:
             const std::vector<std::string_view> words = words_of(given.terms[i], most);
             const auto column = static_cast<std::int32_t>(given.columns[i]);
             if (words.empty()) continue;
+            longest_ = std::max(longest_, words.size());
             if (words.size() == 1) {
                 if (least == 1) table_.at(words[0]).column = column;
                 continue;
@@ -227,7 +231,8 @@ private:
         return static_cast<std::size_t>(std::unique(all.begin(), all.end()) - all.begin());
     }
 
-    bool pairs_ = false;
+    std::size_t longest_ = 1;
+    bool stop_words_ = false;
     TextTable table_;
     Continuations continuations_;
 };
