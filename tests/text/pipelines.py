@@ -14,11 +14,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
-WORDS = [
-    *("alpha Beta gamma DELTA the of a I x9 foo_bar naïve Café café ÉTÉ straße İstanbul ΟΔΟΣ".split()),
-    *("привет Мир 你好 世界 हिन्दी ﬁn ™mark ½ e\u0301 o'clock well-known e.g. 3.14 42 007".split()),
-    *(f"word{i}" for i in range(60)),
-]
+SOME = """
+alpha Beta gamma DELTA the of a I x9 foo_bar naïve Café café ÉTÉ straße İstanbul ΟΔΟΣ привет Мир 你好 世界 हिन्दी
+ﬁn ™mark ½ e\u0301 o'clock well-known e.g. 3.14 42 007
+"""
+WORDS = [*SOME.split(), *(f"word{i}" for i in range(60))]
 GAPS = [" ", "  ", "\t", "\n", ", ", ". ", "\u00a0", "\u2003", "-", "\x1c"]
 
 CLASSIFIERS = {

@@ -55,11 +55,9 @@ def test_random_pipelines(seed: int, classifier: str, n_classes: int) -> None:
     rows, y = texts(300, seed, n_classes)
     seed = 100 * sorted(CLASSIFIERS).index(classifier) + 10 * n_classes + seed
     model = pipeline(seed, classifier)
-    try:
-        model.fit(rows[:200], y[:200])
-    except ValueError as error:
-        assert "Negative values" in str(error)  # of hashes, which naive Bayes refuses
-        return
+    if classifier == "bayes" and getattr(model[0], "alternate_sign", False):  # it refuses counts below 0
+        model[0].alternate_sign = False
+    model.fit(rows[:200], y[:200])
     fast = check_same(model, rows)
     assert fast.compiled_plan_.model.texts is not None
 
@@ -91,7 +89,8 @@ def test_the_core_is_what_scikit_learn_computes(seed: int) -> None:
     }
     core, reference = _core.Text(described), stand_in.Text(described)
     (found, errors), (expected, bounds) = core.scores([*rows, None], 2), reference.scores([*rows, None], 1)
-    assert np.isnan(found[-1]).all() and np.isnan(expected[-1]).all()
+    assert np.isnan(found[-1]).all()
+    assert np.isnan(expected[-1]).all()
     assert (np.abs(found - expected)[:-1].max(axis=1) <= errors[:-1] + bounds[:-1]).all()
     assert [core.tokens(text) for text in rows] == [reference.tokens(text) for text in rows]
 
@@ -106,7 +105,9 @@ def test_wrappers_around_the_pipeline() -> None:
         FrozenEstimator(inner),
         GridSearchCV(inner, {"logisticregression__C": [1, 10]}, cv=2).fit(rows, y),
         FixedThresholdClassifier(FrozenEstimator(inner), threshold=0.4).fit(rows, y),
-        FixedThresholdClassifier(FrozenEstimator(inner), threshold=0.1, response_method="decision_function").fit(rows, y),
+        FixedThresholdClassifier(FrozenEstimator(inner), threshold=0.1, response_method="decision_function").fit(
+            rows, y
+        ),
         Pipeline([("a", Pipeline([("b", TfidfVectorizer())])), ("c", LinearSVC())]).fit(rows, y),
         make_pipeline(CountVectorizer(), OneVsRestClassifier(LinearSVC())).fit(rows, y),
     ):

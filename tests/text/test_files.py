@@ -23,6 +23,7 @@ from text.pipelines import BETWEEN, CLASSIFIERS, pipeline, texts
 
 import wald
 from wald.persistence import FileFormatError, from_bytes, to_bytes
+from wald.plan import CostModel
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Your stop_words:UserWarning", "ignore:divide by zero", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -99,14 +100,12 @@ def test_plans_with_stages_come_back() -> None:
     y = rng.integers(2, size=2000)
     rows = [" ".join(f"w{int(v)}" for v in 50 * rng.random(12) ** (1 + 2 * label)) for label in y]
     model = make_pipeline(TfidfVectorizer(), LogisticRegression(C=10)).fit(rows[:500], y[:500])
-    costs, planner = np.ones(model[-1].n_features_in_), wald.Planner(cost="units")
-    fast = wald.EarlyExitClassifier(model, risk=0.2, feature_costs=costs, planner=planner, random_state=0)
+    planner = wald.Planner(cost=CostModel.of_units(float(model[-1].n_features_in_)))
+    fast = wald.EarlyExitClassifier(model, risk=0.2, planner=planner, random_state=0)
     fast.fit(rows[500:1500])
     assert not fast.plan_.evaluate_all
     loaded = from_bytes(to_bytes(fast))
-    for ours, theirs in zip(
-        loaded.predict(rows, return_cost=True), fast.predict(rows, return_cost=True), strict=True
-    ):
+    for ours, theirs in zip(loaded.predict(rows, return_cost=True), fast.predict(rows, return_cost=True), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

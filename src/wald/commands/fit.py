@@ -153,8 +153,8 @@ def _fit_without_rows(fast: wald.EarlyExitClassifier) -> None:
     model = decompose(fast.estimator.estimator)
     if not model.serves_full:
         raise UserError(
-            f"DATA is missing: for a {model.terms.description}, --risk 0 plans exits on rows. Only tree ensembles, and linear "
-            "models of texts, do without."
+            f"DATA is missing: for a {model.terms.description}, --risk 0 plans exits on rows. Only tree ensembles, and "
+            "linear models of texts, do without."
         )
     fast.fit()
 

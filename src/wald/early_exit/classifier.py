@@ -315,8 +315,9 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         Returns
         -------
         ndarray of shape (n_classes,)
-            For tree ensembles and linear models of texts, the row of `predict_proba`, bit for bit. Other models evaluate this row alone, and their
-            matrix products may round differently than for many rows.
+            For tree ensembles, and linear models of texts whose rows stay sparse, the row of `predict_proba`, bit for
+            bit. Other models evaluate this row alone, and their matrix products may round differently than for many
+            rows.
 
         Raises
         ------

@@ -84,7 +84,7 @@ class TextScores:
             extra, exact = extra + further, exact and further == 0
         if terms.n_terms != vectorizer.n_features:
             return None
-        own = (*steps, leaf) if exact and not vectorizer.single else ()
+        own = (*steps, leaf) if exact else ()
         return cls(vectorizer, terms, max(0, extra), own)
 
     @cached_property
@@ -95,19 +95,18 @@ class TextScores:
         how SciPy was compiled, so it is tried on some texts.
         """
         terms = self.terms
-        described = self.vectorizer.described() | {
-            "coef": np.ascontiguousarray(terms.coef),
-            "intercept": np.ascontiguousarray(terms.intercept),
-            "coef_bound": None,
-        }
+        described = self.vectorizer.described()
         if self._own:
-            core = _core.Text(described)
+            coef, intercept = (np.asarray(own).dtype for own in (self._own[-1].coef_, self._own[-1].intercept_))
+            kept = {"coef": _native(terms.coef, coef), "intercept": _native(terms.intercept, intercept)}
+            core = _core.Text(described | kept | {"coef_bound": None})
             if core.same_bits and self._has_bits(core):
                 return core, True
-        return _core.Text(described | {"coef_bound": np.ascontiguousarray(terms.coef_bound)}), False
+        names = ("coef", "intercept", "coef_bound")
+        return _core.Text(described | {name: np.ascontiguousarray(getattr(terms, name)) for name in names}), False
 
     @property
-    def _core(self) -> _core.Text:
+    def _scorer(self) -> _core.Text:
         return self._read[0]
 
     @property
@@ -163,12 +162,12 @@ class TextScores:
         scores : float64 ndarray of shape (n_texts, n_outputs)
         errors : float64 ndarray of shape (n_texts,)
         """
-        scores, errors = self._core.scores(texts, 1 if len(texts) < FEW_TEXTS else n_threads)
+        scores, errors = self._scorer.scores(texts, 1 if len(texts) < FEW_TEXTS else n_threads)
         return scores, errors if self.replays else errors * (1.0 + self._extra) + self._bias_error
 
     def exact(self, texts: list[Any], n_threads: int = 1) -> Floats | None:
         """Scores with the bits of the wrapped model's own, NaN for what is no text; None if they are not known."""
-        return np.asarray(self._core.exact_scores(texts, n_threads)) if self.replays else None
+        return np.asarray(self._scorer.exact_scores(texts, n_threads)) if self.replays else None
 
     def codes(
         self, texts: list[Any], decision: Output, tie_margin: float, n_threads: int
@@ -197,16 +196,24 @@ class TextScores:
         scores = self.exact(texts, n_threads)
         if scores is None or not np.isfinite(scores).all() or not own.__module__.startswith("sklearn."):
             return None
+        leaf = self._own[-1]
+        rows = np.float32 if self.vectorizer.single else np.float64
+        scores = scores.astype(np.result_type(rows, leaf.coef_, leaf.intercept_), copy=False)
         if scores.shape[1] == 1:
             scores = scores.ravel()
         if method == "decision_function":
             return scores
-        asked = copy.copy(self._own[-1])
+        asked = copy.copy(leaf)
         asked.decision_function = lambda X: scores  # all that such a method asks of rows
         try:
             return np.asarray(getattr(asked, method)(texts))
         except (AttributeError, TypeError, ValueError):  # it asks for more in this version of scikit-learn
             return None
+
+
+def _native(values: Floats, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Values in the dtype of a model, in which its sums are, or in float64."""
+    return np.ascontiguousarray(values, dtype=np.float32 if dtype == np.float32 else np.float64)
 
 
 def _scores_by_product(leaf: Any) -> bool:

@@ -22,7 +22,7 @@ def texts_of(source: Source) -> list[Any] | None:
     source : Source
         Texts as they were given.
     """
-    rows = source.rows if isinstance(source, RawSource) and source.n_columns is None else None
+    rows: Any = source.rows if isinstance(source, RawSource) and source.n_columns is None else None
     if isinstance(rows, list | tuple):
         return list(rows)
     if isinstance(rows, np.ndarray) or nw.dependencies.is_pandas_like_series(rows):
