@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/common.hpp"
+#include "core/large_array.hpp"
 
 namespace wald {
 
@@ -57,7 +57,7 @@ private:
     }
 
     std::int64_t added_ = 0;
-    Aligned<std::int32_t> counts_;
+    LargeArray<std::int32_t> counts_;
     Aligned<std::uint64_t> met_, blocks_;
 };
 

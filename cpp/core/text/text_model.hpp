@@ -324,8 +324,8 @@ private:
     TextSpec spec_;
     TextReader reader_;
     std::int64_t stride_;
-    Aligned<double> records_;  // [column][idf, weights of the outputs], and a panel
-    double length_ = 0;        // of the longest row of bounds
+    LargeArray<double> records_;  // [column][idf, weights of the outputs], and a panel
+    double length_ = 0;           // of the longest row of bounds
 };
 
 }  // namespace wald

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "core/common.hpp"
+#include "core/large_array.hpp"
 
 namespace wald {
 
@@ -131,7 +131,7 @@ private:
         return std::memcmp(long_.data() + e.b, key.bytes(), key.size) == 0;
     }
 
-    Aligned<Slot> slots_;
+    LargeArray<Slot> slots_;
     std::size_t mask_, n_ = 0;
     std::string long_;
     std::vector<std::uint8_t> padded_;
@@ -146,7 +146,9 @@ public:
     };
 
     explicit Continuations(std::size_t capacity = 0)
-        : slots_(std::bit_ceil(2 * capacity + 2)), mask_(slots_.size() - 1) {}
+        : slots_(std::bit_ceil(2 * capacity + 2)), mask_(slots_.size() - 1) {
+        for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i] = Entry{};
+    }
 
     static std::uint64_t key(std::int32_t node, std::int32_t word) {
         return std::uint64_t{static_cast<std::uint32_t>(node)} << 32 | static_cast<std::uint32_t>(word);
@@ -170,7 +172,7 @@ public:
 
 private:
     static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
-    LineVector<Entry> slots_;
+    LargeArray<Entry> slots_;
     std::size_t mask_, n_ = 0;
 };
 
