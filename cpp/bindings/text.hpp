@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <numeric>
 #include <tuple>
 
 #include "bindings/fields.hpp"
@@ -157,14 +158,12 @@ private:
         spec.n_outputs = static_cast<std::int64_t>(coef.shape(0));
         spec.n_columns = static_cast<std::int64_t>(coef.shape(1));
         require(intercept.shape(0) == coef.shape(0), "intercept must have a value for each row of coef");
+        require(!f.read_optional("idf", spec.idf) || std::ssize(spec.idf) == spec.n_columns,
+                "idf must be None, or have a value for each column of coef");
         read_vocabulary(f, spec);
         spec.values.binary = f.get<bool>("binary");
         spec.values.single = f.get<bool>("single");
         if (f.get<bool>("sublinear_tf")) spec.values.logarithms = logarithms(spec.values.single);
-        std::span<const double> idf;
-        require(!f.read_optional("idf", idf) || std::ssize(idf) == spec.n_columns,
-                "idf must be None, or have a value for each column of coef");
-        spec.values.idf.assign(idf.begin(), idf.end());
         const auto norm = f.get<std::optional<std::string>>("norm");
         require(!norm || *norm == "l1" || *norm == "l2", "norm must be None, 'l1' or 'l2'");
         if (norm) spec.values.norm = *norm == "l1" ? Norm::l1 : Norm::l2;
@@ -207,14 +206,25 @@ private:
         require(given && ids, "either vocabulary and ids must be given, or hashing");
         const Strings strings(*given, "vocabulary");
         require(given->size() == ids->size(), "ids must have a value for each string of vocabulary");
+        for (std::size_t i = 0; i < ids->size(); ++i)
+            require(ids->data()[i] >= 0 && ids->data()[i] < spec.n_columns, "ids must be numbers of columns of coef");
+        std::vector<std::size_t> order(strings.found.size());  // what has the least idf is the most frequent
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto column = [&](std::size_t i) { return ids->data()[strings.places[i]]; };
+        if (!spec.idf.empty())
+            std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+                return spec.idf[static_cast<std::size_t>(column(i))] < spec.idf[static_cast<std::size_t>(column(j))];
+            });
+        std::vector<std::string_view> words;
         std::vector<std::int64_t> columns;
-        for (const std::size_t i : strings.places) columns.push_back(ids->data()[i]);
-        for (const std::int64_t c : columns)
-            require(c >= 0 && c < spec.n_columns, "ids must be numbers of columns of coef");
-        std::vector<std::string_view> sorted = strings.found;
+        for (const std::size_t i : order) {
+            words.push_back(strings.found[i]);
+            columns.push_back(column(i));
+        }
+        std::vector<std::string_view> sorted = words;
         std::sort(sorted.begin(), sorted.end());
         require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a string of vocabulary is repeated");
-        terms.terms = strings.found;
+        terms.terms = words;
         terms.columns = columns;
         spec.vocabulary =
             Vocabulary(terms, spec.rules.least, spec.rules.analyzer == Analyzer::word ? spec.rules.most : 1);

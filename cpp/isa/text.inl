@@ -39,6 +39,19 @@ inline bool scan_tokens(const std::uint8_t* text, std::size_t n, bool lower, std
         }
         std::uint64_t tokens = 0, highs = 0;
         for (int s = 0; s < kSteps; ++s) {
+#if defined(__AVX512F__)
+            const __m512i x = _mm512_loadu_si512(from);
+            const auto below = [](__m512i v, char first, char n) {
+                return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8(first)), _mm512_set1_epi8(n));
+            };
+            const __mmask64 upper = lower ? below(x, 'A', 26) : 0;
+            _mm512_storeu_si512(out + i, _mm512_mask_add_epi8(x, upper, x, _mm512_set1_epi8(0x20)));
+            highs = _mm512_movepi8_mask(x);
+            if constexpr (token == wald::Token::word)
+                tokens = below(_mm512_or_si512(x, _mm512_set1_epi8(0x20)), 'a', 26) | below(x, '0', 10) |
+                         _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('_'));
+            else tokens = ~(below(x, 9, 5) | below(x, 28, 5) | highs);
+#else
             const auto x = (Characters) * reinterpret_cast<const UnalignedCharacters*>(from + s * WALD_REGISTER_BYTES);
             const Characters upper = (Characters)(x - u8('A') < u8(26));
             Characters inside;
@@ -50,6 +63,7 @@ inline bool scan_tokens(const std::uint8_t* text, std::size_t n, bool lower, std
             *reinterpret_cast<UnalignedCharacters*>(out + i + s * WALD_REGISTER_BYTES) = x + (upper & to_lower);
             tokens |= highest_bits(inside) << s * WALD_REGISTER_BYTES % 64;
             highs |= highest_bits(x) << s * WALD_REGISTER_BYTES % 64;
+#endif
         }
         if (token == wald::Token::not_space && n - i < 64) tokens &= (std::uint64_t{1} << (n - i)) - 1;
         in_token[i / 64] = tokens;

@@ -14,16 +14,15 @@ struct CountValues {
     bool binary = false;
     bool single = false;             // float32
     std::vector<double> logarithms;  // 1 + log(count), by count; empty: the count itself counts
-    std::vector<double> idf;         // by column, or empty
     Norm norm = Norm::none;
 
     // Before the norm. NaN for a count without a logarithm.
-    double value(std::int32_t column, std::int32_t count) const {
+    double value(std::int32_t count, double idf) const {
         double x = binary ? 1 : count;
         if (!logarithms.empty())
             x = x >= 1 && x < static_cast<double>(logarithms.size()) ? logarithms[static_cast<std::size_t>(x)] : NAN;
         if (single) x = static_cast<float>(x);
-        if (!idf.empty()) x *= idf[static_cast<std::size_t>(column)];
+        x *= idf;
         return single ? static_cast<float>(x) : x;
     }
 };
@@ -35,6 +34,8 @@ struct CountAll {
     void add(std::int32_t column, std::int32_t by) { counts.add(column, by); }
 };
 
+// A record is the idf of a column, and then its weight for each output.
+//
 // Counts as well, and stores the scores of the tokens that end in the first 1/n, 2/n, ... of a text of so many bytes. A
 // token changes the sums by what it changes the value of its column.
 class CountByStage {
@@ -54,10 +55,10 @@ public:
     void add(std::int32_t column, std::int32_t by) {
         const bool met = counts_.met(column);
         const std::int32_t count = counts_.add(column, by);
-        const double before = met ? rules_.value(column, count) : 0, now = rules_.value(column, count + by);
+        const double* record = records_ + column * (1 + std::ssize(intercept_));
+        const double before = met ? rules_.value(count, record[0]) : 0, now = rules_.value(count + by, record[0]);
         size_ += rules_.norm == Norm::l1 ? std::abs(now) - std::abs(before) : now * now - before * before;
-        const double* record = records_ + column * std::ssize(intercept_);
-        for (std::size_t k = 0; k < sums_.size(); ++k) sums_[k] += (now - before) * record[k];
+        for (std::size_t k = 0; k < sums_.size(); ++k) sums_[k] += (now - before) * record[1 + k];
     }
     // Ends a stage.
     void end_stage() {

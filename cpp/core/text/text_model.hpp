@@ -17,6 +17,7 @@ struct TextSpec {
     std::int64_t n_columns = 0, n_outputs = 0;
     bool hashing = false, alternate_sign = true;
     CountValues values;
+    std::span<const double> idf;    // by column, or empty
     bool single_sums = false;       // products and their sums are float32
     bool single_intercept = false;  // and so is the intercept
     std::span<const double> coef;   // [output][column]
@@ -34,7 +35,15 @@ struct TextScratch {
     explicit TextScratch(const TextSpec& spec)
         : counts(spec.n_columns), nodes(spec.vocabulary.longest()), sums(static_cast<std::size_t>(spec.n_outputs)) {}
 
-    std::size_t memory() const { return reading.memory() + joined.size() + 24 * words.size(); }
+    std::size_t memory() const { return reading.memory() + joined.size() + 24 * words.size() + 12 * met.size(); }
+
+    // Room for the values of all columns that may have been met.
+    void make_room() {
+        const auto n = static_cast<std::size_t>(counts.most_met());
+        if (values.size() >= n) return;
+        values.resize(n);
+        met.resize(n);
+    }
 
     // Of an n-gram of words: a piece of `joined`, and where its last word ends in the text.
     struct Joined {
@@ -57,20 +66,21 @@ struct TextScratch {
 class TextModel {
 public:
     explicit TextModel(TextSpec spec)
-        : spec_(std::move(spec)), reader_(spec_.rules), stride_(spec_.n_outputs),
+        : spec_(std::move(spec)), reader_(spec_.rules), stride_(1 + spec_.n_outputs),
           records_(static_cast<std::size_t>(spec_.n_columns * stride_) + kPanelBytes) {
         const auto n = static_cast<std::size_t>(spec_.n_columns), n_outputs = static_cast<std::size_t>(spec_.n_outputs);
         for (std::size_t k = 0; k < n_outputs; ++k) {
             double squares = 0;
             for (std::size_t c = 0; c < n; ++c) {
                 const double w = spec_.coef[k * n + c];
-                records_[c * n_outputs + k] = w;
+                records_[c * (1 + n_outputs) + 1 + k] = w;
                 const double b = spec_.bound.empty() ? std::abs(w) : spec_.bound[k * n + c];
                 squares += b * b;
             }
             length_ = std::max(length_, std::sqrt(squares));
         }
-        spec_.coef = spec_.bound = {};
+        for (std::size_t c = 0; c < n; ++c) records_[c * (1 + n_outputs)] = spec_.idf.empty() ? 1 : spec_.idf[c];
+        spec_.coef = spec_.bound = spec_.idf = {};
     }
 
     const TextSpec& spec() const { return spec_; }
@@ -119,9 +129,9 @@ public:
         } else {
             const auto add = [&](const std::uint8_t* bytes, std::size_t n, std::size_t end) {
                 end_stages(end, s, sink);
-                const Key key(bytes, n);
+                Key& key = s.keys[s.n_keys];
+                key.set(bytes, n);
                 spec_.vocabulary.table().prefetch(key);
-                s.keys[s.n_keys] = key;
                 if (++s.n_keys == TextScratch::kBatch) end_batch(s, sink);
             };
             if (words) reader_.each_word(s.reading, from_text(add));
@@ -151,8 +161,8 @@ private:
         s.counts.prefetch(column);
         const auto* record = reinterpret_cast<const char*>(records_.data() + column * stride_);
         const std::int64_t bytes = std::min<std::int64_t>(stride_ * 8, 256);
-        for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(record + i);
-        if (!spec_.values.idf.empty()) __builtin_prefetch(spec_.values.idf.data() + column);
+        __builtin_prefetch(record);
+        for (std::int64_t i = 64; i < bytes + 56; i += 64) __builtin_prefetch(record + std::min(i, bytes - 8));
     }
     template <class Sink>
     void end_batch(TextScratch& s, Sink& sink) const {
@@ -230,7 +240,9 @@ private:
         reader_.each_word(s.reading, [&](Piece p) {
             const std::uint8_t* bytes = s.reading.bytes() + p.begin;
             if (spec_.vocabulary.stop_words()) {
-                const TextTable::Entry* e = spec_.vocabulary.table().find(Key(bytes, p.size));
+                Key key;
+                key.set(bytes, p.size);
+                const TextTable::Entry* e = spec_.vocabulary.table().find(key);
                 if (e != nullptr && e->column == kStopWord) return;
             }
             std::copy_n(bytes, p.size, s.joined.data() + end);
@@ -253,16 +265,23 @@ private:
 
     // Scores from the counts, which it clears.
     void finish(TextScratch& s, double* out, double* error) const {
-        s.values.clear();
-        s.met.clear();
+        const CountValues& rules = spec_.values;
+        const bool counts_count = !rules.binary && !rules.single && rules.logarithms.empty();
+        const double* const records = records_.data();
+        s.make_room();
+        double *values = s.values.data(), squares = 0;
+        std::int32_t* met = s.met.data();
         s.counts.drain([&](std::int32_t column, std::int32_t count) {
-            s.values.push_back(spec_.values.value(column, count));
-            s.met.push_back(column);
+            const double idf = records[column * stride_];
+            const double x = counts_count ? count * idf : rules.value(count, idf);
+            *values++ = x;
+            *met++ = column;
+            squares += rules.single ? static_cast<float>(x * x) : x * x;
         });
-        const double size = normalize(s);
-        const auto n = static_cast<std::int64_t>(s.values.size());
-        if (spec_.single_sums) single_dots(s, out);
-        else text_kernels().dots(s.values.data(), s.met.data(), n, records_.data(), stride_, spec_.n_outputs, out);
+        const std::int64_t n = met - s.met.data();
+        const double size = normalize(std::span(s.values.data(), values), squares);
+        if (spec_.single_sums) single_dots(n, s, out);
+        else text_kernels().dots(s.values.data(), s.met.data(), n, records + 1, stride_, spec_.n_outputs, out);
         bool finite = true;
         for (std::size_t k = 0; k < spec_.intercept.size(); ++k) {
             out[k] += spec_.intercept[k];
@@ -272,29 +291,25 @@ private:
         *error = !finite ? std::numeric_limits<double>::infinity() : spec_.same_bits ? 0 : bound(size, n);
     }
     // Divides the values by their norm, as scikit-learn does. Returns a bound of their size as a vector.
-    double normalize(TextScratch& s) const {
+    double normalize(std::span<double> values, double squares) const {
         const CountValues& rules = spec_.values;
-        double squares = 0, sum = 0;
+        double norm = 0;
         if (rules.norm == Norm::l1)
-            for (const double x : s.values) sum += std::abs(x);
-        else if (rules.single)
-            for (const double x : s.values) squares += static_cast<float>(x * x);
-        else
-            for (const double x : s.values) squares += x * x;
-        const double norm = rules.norm == Norm::l1 ? sum : std::sqrt(squares);
+            for (const double x : values) norm += std::abs(x);
+        else norm = std::sqrt(squares);
         if (rules.norm == Norm::none || norm == 0) return norm;
         if (rules.single)
-            for (double& x : s.values) x = static_cast<float>(x / norm);
+            for (double& x : values) x = static_cast<float>(x / norm);
         else
-            for (double& x : s.values) x /= norm;
+            for (double& x : values) x /= norm;
         return 1;
     }
-    void single_dots(TextScratch& s, double* out) const {
+    void single_dots(std::int64_t n, TextScratch& s, double* out) const {
         std::fill(s.sums.begin(), s.sums.end(), 0.0f);
-        for (std::size_t i = 0; i < s.values.size(); ++i) {
-            const double* record = records_.data() + s.met[i] * stride_;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+            const double* weights = records_.data() + s.met[i] * stride_ + 1;
             const auto x = static_cast<float>(s.values[i]);
-            for (std::size_t k = 0; k < s.sums.size(); ++k) s.sums[k] += x * static_cast<float>(record[k]);
+            for (std::size_t k = 0; k < s.sums.size(); ++k) s.sums[k] += x * static_cast<float>(weights[k]);
         }
         std::copy(s.sums.begin(), s.sums.end(), out);
     }
@@ -309,8 +324,8 @@ private:
     TextSpec spec_;
     TextReader reader_;
     std::int64_t stride_;
-    Aligned<double> records_;  // [column][output], and a panel
-    double length_ = 0;        // of the longest row of bounds
+    LargeArray<double> records_;  // [column][idf, weights of the outputs], and a panel
+    double length_ = 0;           // of the longest row of bounds
 };
 
 }  // namespace wald

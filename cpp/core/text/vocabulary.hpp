@@ -2,9 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
-#include "core/common.hpp"
+#include "core/large_array.hpp"
 
 namespace wald {
 
@@ -33,15 +34,32 @@ struct Key {
     std::uint32_t size;
 
     Key() = default;
-    Key(const std::uint8_t* bytes, std::size_t n) : size(static_cast<std::uint32_t>(n)) {
-        if (n <= kInline) {
-            std::memcpy(&a, bytes, 8);
-            std::memcpy(&b, bytes + 8, 8);
-            a &= n >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * n) - 1;
-            b &= n >= 16 ? ~std::uint64_t{0} : n > 8 ? (std::uint64_t{1} << 8 * (n - 8)) - 1 : 0;
-            hash = mixed(a, b);
-            return;
+    // Stored part by part: a copy of a key just made would wait for the stores of its parts.
+    [[gnu::always_inline]] void set(const std::uint8_t* bytes, std::size_t n) {
+        size = static_cast<std::uint32_t>(n);
+        if (n > kInline) [[unlikely]]
+            return set_long(bytes, n);
+        std::uint64_t first, last;
+        std::memcpy(&first, bytes, 8);
+        std::memcpy(&last, bytes + 8, 8);
+        a = first & kMasks[n][0];
+        b = last & kMasks[n][1];
+        hash = mixed(first & kMasks[n][0], last & kMasks[n][1]);
+    }
+    const char* bytes() const { return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(b)); }
+
+private:
+    // Of the first and the last eight bytes of a piece of n bytes, those that belong to it.
+    static constexpr auto kMasks = [] {
+        std::array<std::array<std::uint64_t, 2>, kInline + 1> masks{};
+        for (std::size_t n = 1; n <= kInline; ++n) {
+            masks[n][0] = n >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * n) - 1;
+            masks[n][1] = n >= 16 ? ~std::uint64_t{0} : n > 8 ? (std::uint64_t{1} << 8 * (n - 8)) - 1 : 0;
         }
+        return masks;
+    }();
+
+    [[gnu::noinline]] void set_long(const std::uint8_t* bytes, std::size_t n) {
         a = n;
         std::size_t i = 0;
         for (; i + 16 <= n; i += 16) {
@@ -50,11 +68,11 @@ struct Key {
             std::memcpy(&y, bytes + i + 8, 8);
             a = mixed(a ^ x, y);
         }
-        const Key rest(bytes + i, n - i);
+        Key rest;
+        rest.set(bytes + i, n - i);
         hash = a = mixed(a ^ rest.a, rest.b);
         b = reinterpret_cast<std::uintptr_t>(bytes);
     }
-    const char* bytes() const { return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(b)); }
 };
 
 // An open table from words or slices to columns. A word that is part of a pair, triple, ... has a number as well.
@@ -83,7 +101,8 @@ public:
     Entry& at(std::string_view text) {
         padded_.assign(text.begin(), text.end());
         padded_.resize(text.size() + Key::kSpare);
-        const Key key(padded_.data(), text.size());
+        Key key;
+        key.set(padded_.data(), text.size());
         for (std::size_t i = key.hash & mask_;; i = (i + 1) & mask_) {
             Entry& e = slots_[i].entry;
             if (e.size == key.size && same(e, key)) return e;
@@ -112,7 +131,7 @@ private:
         return std::memcmp(long_.data() + e.b, key.bytes(), key.size) == 0;
     }
 
-    Aligned<Slot> slots_;
+    LargeArray<Slot> slots_;
     std::size_t mask_, n_ = 0;
     std::string long_;
     std::vector<std::uint8_t> padded_;
@@ -127,7 +146,9 @@ public:
     };
 
     explicit Continuations(std::size_t capacity = 0)
-        : slots_(std::bit_ceil(2 * capacity + 2)), mask_(slots_.size() - 1) {}
+        : slots_(std::bit_ceil(2 * capacity + 2)), mask_(slots_.size() - 1) {
+        for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i] = Entry{};
+    }
 
     static std::uint64_t key(std::int32_t node, std::int32_t word) {
         return std::uint64_t{static_cast<std::uint32_t>(node)} << 32 | static_cast<std::uint32_t>(word);
@@ -151,11 +172,12 @@ public:
 
 private:
     static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
-    LineVector<Entry> slots_;
+    LargeArray<Entry> slots_;
     std::size_t mask_, n_ = 0;
 };
 
-// The vocabulary of words and n-grams of words, or of slices.
+// The vocabulary of words and n-grams of words, or of slices. What is frequent is best given first: it is found at
+// once.
 class Vocabulary {
 public:
     struct Terms {
