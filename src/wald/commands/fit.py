@@ -150,11 +150,10 @@ def _require_no_rows(risk: float | dict[str, float], about: Mapping[str, Any]) -
 def _fit_without_rows(fast: wald.EarlyExitClassifier) -> None:
     from ..models import decompose
 
-    model = decompose(fast.estimator.estimator)
-    if not model.serves_full:
+    terms = decompose(fast.estimator.estimator).terms
+    if not terms.planning.rest.serves_full:
         raise UserError(
-            f"DATA is missing: for a {model.terms.description}, --risk 0 plans exits on rows. Only tree ensembles, and "
-            "linear models of texts, do without."
+            f"DATA is missing: for a {terms.description}, --risk 0 plans exits on rows. Only tree ensembles do without."
         )
     fast.fit()
 

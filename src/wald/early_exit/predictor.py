@@ -103,6 +103,7 @@ class Predictor:
         self.label_one: Callable[[Any, bool], Any] = _nothing
         self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
         if self._texts is not None and self._reach(None)[0] == 0:
+            self._texts.prepare()
             self.label_one = partial(self._texts.label_one, plan.full_cost)
         if model.preprocessing is None and ranges is None:
             working = list(self._precision.values())

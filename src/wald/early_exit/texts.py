@@ -33,6 +33,10 @@ class Texts:
         self._model, self._full, self._scores = model, full, model.texts
         self._labels = tuple(model.classes)
 
+    def prepare(self) -> None:
+        """Build the table of words now, which the first prediction would build else."""
+        self._scores.prepare()
+
     def decided(self, source: Source, n_threads: int) -> tuple[Codes, Statuses] | None:
         """Codes and status of all rows; None if they are no column of texts.
 

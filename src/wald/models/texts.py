@@ -105,6 +105,10 @@ class TextScores:
         names = ("coef", "intercept", "coef_bound")
         return _core.Text(described | {name: np.ascontiguousarray(getattr(terms, name)) for name in names}), False
 
+    def prepare(self) -> None:
+        """Build what the extension needs, which the first scores would build else."""
+        self._read  # noqa: B018  # a cached property
+
     @property
     def _scorer(self) -> _core.Text:
         return self._read[0]

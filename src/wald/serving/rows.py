@@ -109,7 +109,7 @@ class Rows:
         return self._predict(table_of_numbers(rows, self._n_features), budget)
 
     def _are_texts(self, rows: list[Any]) -> bool:
-        """Whether all rows are texts that the engine reads together; others are answered one by one, with their errors."""
+        """Whether all rows are texts that the engine reads together; others are answered one by one."""
         return self._compiled.model.texts is not None and all(type(row) is str for row in rows)
 
     def _predict(self, rows: Any, budget: float | None) -> Answers:
