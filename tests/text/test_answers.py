@@ -25,6 +25,7 @@ from text.pipelines import BETWEEN, CLASSIFIERS, pipeline, steps, texts
 from wald import EarlyExitClassifier, Planner, _core
 from wald.early_exit import Status
 from wald.models import decompose
+from wald.steps.vectorizers import Vectorizer
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore:Your stop_words:UserWarning", "ignore:divide by zero"
@@ -207,6 +208,18 @@ def test_a_pipeline_is_trained_on_texts() -> None:
     fast.fit(rows, y)
     np.testing.assert_array_equal(fast.predict(rows), fast.estimator_.predict(rows))
     assert fast.compiled_plan_.model.texts is not None
+
+
+def test_a_misread_vectorizer_is_an_error_of_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, y = texts(300)
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression(C=100)).fit(rows, y)
+    assert str(EarlyExitClassifier(model, risk=0).fit().compiled_plan_.agreement).startswith("checked")
+    own = Vectorizer.described
+    for wrong in ({"lowercase": False}, {"norm": "l1"}, {"idf": None}, {"stop_words": ["word0", "word1"]}):
+        monkeypatch.setattr(Vectorizer, "described", lambda self, wrong=wrong: own(self) | wrong)
+        for given in (None, rows):
+            with pytest.raises(ValueError, match="wald misreads this LogisticRegression"):
+                EarlyExitClassifier(model, risk=0).fit(given)
 
 
 # ---- changes ---------------------------------------------------------------------------------------------------------

@@ -107,7 +107,8 @@ class RowReader:
             return (source.values[0] if isinstance(source, ArraySource) else None), source
         if self._takes_raw:
             source = RawSource([x])
-            return (None if isinstance(x, str | bytes | list | tuple) else x), source
+            unread = model.texts is not None or isinstance(x, str | bytes | list | tuple)
+            return (None if unread else x), source
         values = values_of_row(x, int(model.schema.n_columns or 0))
         if model.preprocessing is not None and model.feature_names_in is not None and values is not x:
             # an array of strings and numbers would hold strings only

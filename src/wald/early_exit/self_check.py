@@ -40,6 +40,10 @@ class Agreement:
     n_rows: int = 0
     scores: bool = False
 
+    def and_others(self, other: Agreement) -> Agreement:
+        """Add what was found on other rows."""
+        return Agreement(self.n_rows + other.n_rows, self.scores or other.scores)
+
     def __str__(self) -> str:
         same = "labels and scores" if self.scores else "labels"
         return f"checked against the wrapped model on {self.n_rows} rows: {same} agree"
@@ -78,18 +82,16 @@ def require_own_answers(predictor: Predictor, source: Source | None = None) -> A
         warnings.resetwarnings()  # scikit-learn sets every filter again for each tree of a forest
         warnings.simplefilter("ignore")  # about names that arrays lack
         compare = _compare if Delegating.of(model.terms) is None else _compare_vote
-        made = 0 if model.texts is None else _compare_texts(predictor, source)
+        made = Agreement() if model.texts is None else _compare_texts(predictor, source)
         if source is None or source.n_rows == 0:
-            found = compare(predictor, None, None, np.empty(0, dtype=np.intp))
-            return Agreement(found.n_rows + made, found.scores)
+            return made.and_others(compare(predictor, None, None, np.empty(0, dtype=np.intp)))
         n = source.n_rows
         chosen = np.unique(np.linspace(0, n - 1, min(n, GIVEN_ROWS)).astype(np.intp))
         given = source.take(chosen)
         Z = preprocessed(model, given)
         predictor.require_rows_alone(given, Z)
         few = slice(affordable(predictor, Z) if compare is _compare else n)
-        found = compare(predictor, given.take(few), Z.take(few), chosen[few])
-        return Agreement(found.n_rows + made, found.scores)
+        return made.and_others(compare(predictor, given.take(few), Z.take(few), chosen[few]))
 
 
 def _compare(predictor: Predictor, given: Source | None, Z: Source | None, chosen: NDArray[np.intp]) -> Agreement:
@@ -122,8 +124,8 @@ def _compare(predictor: Predictor, given: Source | None, Z: Source | None, chose
     return Agreement(n_given, scores)
 
 
-def _compare_texts(predictor: Predictor, source: Source | None) -> int:
-    """Compare what the engine and the wrapped object make of given texts and of made ones; returns their number."""
+def _compare_texts(predictor: Predictor, source: Source | None) -> Agreement:
+    """Compare what the engine and the wrapped object make of given texts and of made ones."""
     model = predictor.model
     assert model.texts is not None
     given = None if source is None else texts_of(source.take(slice(GIVEN_ROWS)))
@@ -134,8 +136,8 @@ def _compare_texts(predictor: Predictor, source: Source | None) -> int:
     def name(rows: Source, i: int) -> str:
         return f"the text {texts[i][:80]!r}"
 
-    whole.judge(rows, rows, whole.ask(rows), name, (codes, sure, *model.texts.scores(texts)))
-    return len(texts)
+    scores = whole.judge(rows, rows, whole.ask(rows), name, (codes, sure, *model.texts.scores(texts)))
+    return Agreement(len(texts), scores)
 
 
 def _compare_vote(predictor: Predictor, given: Source | None, Z: Source | None, chosen: NDArray[np.intp]) -> Agreement:
