@@ -20,6 +20,7 @@
 #include "bindings/parser_session.hpp"
 #include "bindings/policies.hpp"
 #include "bindings/record.hpp"
+#include "bindings/text.hpp"
 #include "bindings/trees.hpp"
 #include "isa/dispatch.hpp"
 
@@ -87,4 +88,5 @@ NB_MODULE(_core, m) {
     bind_policies(m);
     bind_online(m);
     bind_boosting(m);
+    bind_text(m);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "chain/murmur.hpp"
+#include "core/murmur.hpp"
 
 namespace wald::chain {
 

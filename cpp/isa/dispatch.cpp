@@ -95,6 +95,7 @@ const BinKernels<double>& bin_kernels<double>() {
 const TreeKernels& tree_kernels() { return chosen().tables->trees; }
 const EstimateKernels& estimate_kernels() { return chosen().tables->estimates; }
 const ChainKernels& chain_kernels() { return chosen().tables->chain; }
+const TextKernels& text_kernels() { return chosen().tables->text; }
 namespace parser {
 const ParserKernels& parser_kernels() { return chosen().tables->parser; }
 }  // namespace parser

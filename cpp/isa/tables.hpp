@@ -4,6 +4,7 @@
 #include "chain/kernels.hpp"
 #include "core/cascade/kernels.hpp"
 #include "core/models/column_kernels.hpp"
+#include "core/text/kernels.hpp"
 #include "core/trees/kernels.hpp"
 #include "online/kernels.hpp"
 #include "parser/kernels.hpp"
@@ -25,6 +26,7 @@ struct KernelTables {
     EstimateKernels estimates;
     ChainKernels chain;
     parser::ParserKernels parser;
+    TextKernels text;
 };
 
 extern const KernelTables baseline_tables;

@@ -24,6 +24,7 @@
 #include "isa/online.inl"
 #include "isa/chain.inl"
 #include "isa/parser.inl"
+#include "isa/text.inl"
 // clang-format on
 
 namespace WALD_ISA {
@@ -76,6 +77,7 @@ inline constexpr wald::KernelTables tables{
     .estimates = estimate_table,
     .chain = chain_table,
     .parser = parser_table,
+    .text = text_table,
 };
 
 }  // namespace WALD_ISA

@@ -6,7 +6,7 @@
 
 #include "parser/arcs.hpp"
 #include "parser/atoms.hpp"
-#include "parser/large_array.hpp"
+#include "core/large_array.hpp"
 
 namespace wald::parser {
 

@@ -1162,3 +1162,75 @@ def shuffled(n: int, seed: int) -> NDArray[numpy.int64]:
     """
     Return the order in which an epoch that is shuffled by the seed takes n rows.
     """
+
+class Text:
+    """
+    A linear model behind a vectorizer of texts, from strings to scores. Threads may share it.
+
+    Parameters
+    ----------
+    described : dict
+        analyzer : {"word", "char", "char_wb"}
+        lowercase : bool
+        strip_accents : {None, "ascii", "unicode"}
+        token : tuple
+            ``("word", k)``: the longest runs of letters, digits and underscores, of at least k characters; or
+            ``("space", 1)``: what is between white space. For words only.
+        stop_words : list of str
+        ngram_range : tuple of two ints
+        vocabulary : list of str, or None
+        ids : int64 array, or None
+            The column of each string of ``vocabulary``.
+        hashing : dict, or None
+            ``n_features`` and ``alternate_sign``, in place of a vocabulary.
+        binary, sublinear_tf : bool
+        idf : float64 array of shape (n_features,), or None
+        norm : {None, "l1", "l2"}
+        single : bool
+            Whether the vectorizer's dtype is float32.
+        coef : float64 or float32 array of shape (n_outputs, n_features)
+        intercept : float64 or float32 array of shape (n_outputs,)
+            In the dtypes of the model, which its sums have as well.
+        coef_bound : float64 array of the shape of coef, or None
+            Bounds of the summands where ``coef`` is not what the model itself multiplies with: scores are then near its
+            own, not the same.
+    """
+
+    def __init__(self, described: dict) -> None: ...
+    def scores(self, texts: list[Any], n_threads: int = 1) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Return scores of shape (n_texts, n_outputs), and bounds of their distance to scikit-learn's, (n_texts,).
+
+        A score is NaN, and its bound infinite, where scikit-learn must be asked: for what is no str, a str with lone
+        surrogates, or a text of 2 GB.
+        """
+
+    def exact_scores(self, texts: list[Any], n_threads: int = 1) -> NDArray[numpy.float64]:
+        """
+        Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.
+        """
+
+    def prefixes(self, texts: list[Any], n_stages: int, n_threads: int = 1) -> NDArray[numpy.float64]:
+        """
+        Return the scores of what was read at each stage, of shape (n_texts, n_stages, n_outputs).
+
+        Stage t of n scores the tokens that end in the first t / n of the bytes of the text, as it is in lower case, without
+        accents, and, for slices of characters, with one blank for several. The last stage's scores are those of `scores`,
+        NaN where those are.
+        """
+
+    @property
+    def same_bits(self) -> bool:
+        """
+        Whether the scores are scikit-learn's to the last bit, so that all bounds are 0.
+        """
+
+    def counts(self, text: str) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
+        """
+        Return the columns that a text has, ascending, and how often (hashing: the sum of the signs).
+        """
+
+    def tokens(self, text: str) -> list[str]:
+        """
+        Return the tokens of a text as ``vectorizer.build_analyzer()`` does, in its order.
+        """

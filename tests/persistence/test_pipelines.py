@@ -144,8 +144,8 @@ def test_a_whole_pipeline_comes_back(name: str, tmp_path: Path) -> None:
 
 
 def test_it_is_put_into_files_on_request_only(tmp_path: Path) -> None:
-    fast, _ = made("texts")
-    with pytest.raises(ValueError, match=r"'tfidfvectorizer' \(TfidfVectorizer\).*pipeline='skops'"):
+    fast, _ = made("texts in three steps")
+    with pytest.raises(ValueError, match=r"'tfidftransformer' \(TfidfTransformer\).*pipeline='skops'"):
         wald.save(fast, tmp_path / "fast.wald")
     with pytest.raises(ValueError, match=r"pipeline must be 'skops' or None\. Got 'pickle'"):
         wald.save(fast, tmp_path / "fast.wald", pipeline="pickle")

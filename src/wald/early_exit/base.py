@@ -47,7 +47,8 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features), or texts
+            Texts, for a pipeline that reads them, are a list or a column: an array, a Series, an Arrow array.
         budget : float, default=None
             Largest cost of a row, in the unit of the costs. Rows that are still undecided get the label of the last
             stage within the budget. The certificate does not cover such calls. A row with values so large that an early
@@ -93,7 +94,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or dict from feature name to value
+        x : array-like of shape (n_features,), dict from feature name to value, or text
             A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is an error
             only where it is read, or compared with ``Lossless(low=, high=)``. Other numbers are converted to float64.
             If the wrapped model or the rows of ``fit`` have feature names, a dict, a named tuple or a Series with these

@@ -165,7 +165,7 @@ def certified(
 
 def in_full(model: AdditiveModel) -> str:
     """Reason of a certificate with the risk 0 without early exits: who evaluates every row in full."""
-    return "every row is evaluated in full" + " by wald's engine" * model.terms.planning.rest.serves_full
+    return "every row is evaluated in full" + " by wald's engine" * model.serves_full
 
 
 def evaluating_everything(

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_random_state
 from ..engine.threads import effective_threads
 from ..models import decompose, fitted_for_good
 from ..sources import Source
+from ..sources.texts import refuse_no_texts
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.risks import Risk, largest
 from ..stopping.core.row_groups import group_numbers
@@ -142,8 +143,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             With a fitted estimator: unlabelled rows from the distribution that `predict` will serve, without training
-            rows. With ``y``, half of them train the estimator. None, for fitted tree ensembles with ``risk=0``: wald
-            evaluates every row in full, so that there is nothing to plan.
+            rows. With ``y``, half of them train the estimator. None, for fitted tree ensembles and linear models of
+            texts with ``risk=0``: wald evaluates every row in full, so that there is nothing to plan.
         y : array-like of shape (n_rows,), default=None
             Labels that train the estimator. A `FrozenEstimator` or a booster is not trained, and does not use them.
         groups : array-like of shape (n_rows,), default=None
@@ -190,6 +191,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         groups = None if groups is None else group_numbers(groups, source.n_rows)
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         model = decompose(inner)
+        if model.texts is not None:
+            refuse_no_texts(source)
         if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = decompose(inner, fold=False)
         model = replace(model, schema=model.schema.seen(source))
@@ -302,7 +305,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
 
     @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Any) -> NDArray[Any]:
-        """Probabilities of one row, in full; of tree ensembles in microseconds.
+        """Probabilities of one row, in full; of tree ensembles and texts in microseconds.
 
         Parameters
         ----------
@@ -312,8 +315,9 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         Returns
         -------
         ndarray of shape (n_classes,)
-            For tree ensembles, the row of `predict_proba`, bit for bit. Other models evaluate this row alone, and their
-            matrix products may round differently than for many rows.
+            For tree ensembles, and linear models of texts whose rows stay sparse, the row of `predict_proba`, bit for
+            bit. Other models evaluate this row alone, and their matrix products may round differently than for many
+            rows.
 
         Raises
         ------

@@ -282,7 +282,9 @@ class CompiledPlan:
 
     def _in_full(self, method: str, source: Source, n_threads: int, word: str = "row") -> NDArray[Any]:
         with located(source, self.model, word):
-            found = self._by_engine(method, source, n_threads)
+            found = self._predictor.numbers(method, source, n_threads)
+            if found is None:
+                found = self._by_engine(method, source, n_threads)
             return self._by_estimator(method, source) if found is None else found
 
     def _by_engine(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:

@@ -21,6 +21,7 @@ from ..models.protocols import Columnwise, Summed
 from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
 from ..sources import Source, source_of
+from ..sources.texts import texts_of
 from ..steps import Branch, Chain
 from ..stopping import Walk
 from .full_model import predict_wrapped
@@ -171,6 +172,9 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     The engine runs for `at_least` seconds or longer.
     """
     seconds_of_model = predict_time(model, source, n_threads)
+    if model.texts is not None and (texts := texts_of(source)) is not None:
+        scores, repeats = model.texts.scores, model.terms.planning.timed_repeats
+        return min(seconds_of_model, seconds(lambda: scores(texts, n_threads), repeats, at_least))
     if not model.terms.planning.rest.serves_full:
         return seconds_of_model
     whole = without_exits(model, pack(model.terms), NO_STAGES)

@@ -156,6 +156,8 @@ def full_codes(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int)
 def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool:
     """Whether no plan would be faster than the model itself, because the rows are sparse.
 
+    Nor is any for texts, which the engine answers in less time than their sparse rows take.
+
     A plan must search the non-zeros of a row for the features of each stage, whereas a linear model multiplies each
     non-zero once. A plan saves units but takes many times as long, so it is made only for features with costs.
 
@@ -165,6 +167,8 @@ def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool
     rows : Rows
     request : Request
     """
+    if model.texts is not None and (request.cost == "time" or request.rule.needs.lossless):
+        return True
     if model.terms.planning.sparse_rows or not sparse.issparse(rows.preprocessed) or request.rule.needs.lossless:
         return False
     if request.feature_costs is not None or request.feature_groups is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .full_model import FullModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
 from .rows import check_finite, preprocessed, refuse_half_precision
+from .texts import Texts
 
 #: Up to this number of rows the engine does full evaluation, because an estimator's input checks would dominate.
 FEW_ROWS = 128
@@ -87,6 +89,7 @@ class Predictor:
         self._packed = packed
         self._cascade = self._packed.cascade(model, plan.early, *plan.thresholds(), plan.stage_costs)
         self._full = FullModel(model, self._cascade)
+        self._texts = None if model.texts is None else Texts(model, self._full)
         branches = () if model.preprocessing is None else model.preprocessing.branches
         self._late = LateSteps.of(model, self._cascade, self._terms_by_stage()) if branches else None
         self._rest = model.terms.planning.rest
@@ -98,6 +101,9 @@ class Predictor:
         self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
         self.label_one: Callable[[Any, bool], Any] = _nothing
         self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
+        if self._texts is not None and self._reach(None)[0] == 0:
+            self._texts.prepare()
+            self.label_one = partial(self._texts.label_one, plan.full_cost)
         one = self._one_row() if model.preprocessing is None else None
         if one is not None:
             self.label_one, self._decided_row = one.label, one.decided
@@ -144,6 +150,10 @@ class Predictor:
             if answer is not None:
                 return Decisions.of_one(*answer)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
+        if n_stages == 0 and self._texts is not None:
+            found = self._texts.decided(source, n_threads)
+            if found is not None:
+                return self._in_full(*found)
         if n_stages == 0 or (source.is_sparse and self.model.centres):
             everything = self._everything(source, n_threads)
             if everything is not None:
@@ -210,6 +220,10 @@ class Predictor:
             rows = [preprocessed(self.model, part) for part in source.parts(step.rows_at_once)]
         parts = [self._packed.scores(Z, lambda dtype: 0.0, n_threads, needed=read)[0] for Z in rows]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def numbers(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
+        """What a method of the wrapped model returns for texts; None if the engine does not know its bits."""
+        return None if self._texts is None else self._texts.numbers(method, source, n_threads)
 
     def full_scores(self, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Full scores of preprocessed rows, and bounds of their distance to the wrapped model's own."""

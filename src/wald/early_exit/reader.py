@@ -16,6 +16,7 @@ from ..sources import ArraySource, FrameSource, RawSource, RecordSource, Source,
 from ..sources.building import frame_of, library_at_hand
 from ..sources.given import numbers_of_row, values_of_row
 from ..sources.records import as_record
+from ..sources.texts import refuse_no_texts
 from ..sources.values import NATIVE, is_missing
 from ..steps.categories import CategoryCodes
 from ..steps.columns import needed, text_columns
@@ -56,6 +57,8 @@ class RowReader:
     def source(self, X: Any) -> Source:
         """Read rows, check names and number of columns, and give columns in the model's order."""
         schema = self.model.schema
+        if self.model.texts is not None:
+            refuse_no_texts(X)
         source = source_of(X, schema)
         if isinstance(source, RecordSource):
             return self._of_records(source)
@@ -104,7 +107,8 @@ class RowReader:
             return (source.values[0] if isinstance(source, ArraySource) else None), source
         if self._takes_raw:
             source = RawSource([x])
-            return (None if isinstance(x, str | bytes | list | tuple) else x), source
+            unread = model.texts is not None or isinstance(x, str | bytes | list | tuple)
+            return (None if unread else x), source
         values = values_of_row(x, int(model.schema.n_columns or 0))
         if model.preprocessing is not None and model.feature_names_in is not None and values is not x:
             # an array of strings and numbers would hold strings only

@@ -19,7 +19,8 @@ from scipy import sparse
 
 from ..models import TreeClassifier
 from ..models.protocols import Delegating
-from ..sources import ArraySource, Source, SparseSource, source_of
+from ..sources import ArraySource, RawSource, Source, SparseSource, source_of
+from ..sources.texts import texts_of
 from .made_rows import affordable, made_rows, stacked, with_and_without_nan
 from .own_answers import Reference, plain, shown
 from .predictor import Predictor
@@ -38,6 +39,10 @@ class Agreement:
 
     n_rows: int = 0
     scores: bool = False
+
+    def and_others(self, other: Agreement) -> Agreement:
+        """Add what was found on other rows."""
+        return Agreement(self.n_rows + other.n_rows, self.scores or other.scores)
 
     def __str__(self) -> str:
         same = "labels and scores" if self.scores else "labels"
@@ -77,15 +82,16 @@ def require_own_answers(predictor: Predictor, source: Source | None = None) -> A
         warnings.resetwarnings()  # scikit-learn sets every filter again for each tree of a forest
         warnings.simplefilter("ignore")  # about names that arrays lack
         compare = _compare if Delegating.of(model.terms) is None else _compare_vote
+        made = Agreement() if model.texts is None else _compare_texts(predictor, source)
         if source is None or source.n_rows == 0:
-            return compare(predictor, None, None, np.empty(0, dtype=np.intp))
+            return made.and_others(compare(predictor, None, None, np.empty(0, dtype=np.intp)))
         n = source.n_rows
         chosen = np.unique(np.linspace(0, n - 1, min(n, GIVEN_ROWS)).astype(np.intp))
         given = source.take(chosen)
         Z = preprocessed(model, given)
         predictor.require_rows_alone(given, Z)
         few = slice(affordable(predictor, Z) if compare is _compare else n)
-        return compare(predictor, given.take(few), Z.take(few), chosen[few])
+        return made.and_others(compare(predictor, given.take(few), Z.take(few), chosen[few]))
 
 
 def _compare(predictor: Predictor, given: Source | None, Z: Source | None, chosen: NDArray[np.intp]) -> Agreement:
@@ -116,6 +122,22 @@ def _compare(predictor: Predictor, given: Source | None, Z: Source | None, chose
     if given is not None and Z is not None and together:
         scores = whole.judge(given, Z, whole.ask(given), name)
     return Agreement(n_given, scores)
+
+
+def _compare_texts(predictor: Predictor, source: Source | None) -> Agreement:
+    """Compare what the engine and the wrapped object make of given texts and of made ones."""
+    model = predictor.model
+    assert model.texts is not None
+    given = None if source is None else texts_of(source.take(slice(GIVEN_ROWS)))
+    texts = [text for text in given or () if isinstance(text, str)] + model.texts.made_texts()
+    codes, sure = model.texts.codes(texts, model.decision, model.tie_margin, 1)
+    rows, whole = RawSource(texts), Reference(predictor, True)
+
+    def name(rows: Source, i: int) -> str:
+        return f"the text {texts[i][:80]!r}"
+
+    scores = whole.judge(rows, rows, whole.ask(rows), name, (codes, sure, *model.texts.scores(texts)))
+    return Agreement(len(texts), scores)
 
 
 def _compare_vote(predictor: Predictor, given: Source | None, Z: Source | None, chosen: NDArray[np.intp]) -> Agreement:

@@ -52,10 +52,11 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
             "Without rows there is risk=0 alone."
         )
     model = decompose(inner)
-    if not model.terms.planning.rest.serves_full:
+    if not model.serves_full:
         raise ValueError(
             f"fit needs rows X: wald's own scores of a {model.terms.description} may differ from the model's in the "
-            "last bits, so that exits are planned on rows. Tree ensembles alone are fitted without."
+            "last bits, so that exits are planned on rows. Tree ensembles, and linear models of texts, are fitted "
+            "without."
         )
     plan = plan_without_stages(model)
     certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence)

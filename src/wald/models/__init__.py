@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
+from ..steps.vectorizers import vectorizer_attributes
 from .boosters import fitted_for_good
 from .checks import check_terms
 from .column_terms import ColumnTerms
@@ -30,6 +31,7 @@ from .reading import Family, Reading
 from .refusals import refusal
 from .schema_of import schema_of
 from .terms import Terms, families
+from .texts import TextScores
 from .tree_arrays import Trees
 from .tree_classifier import TreeClassifier
 from .trees import TreeTerms
@@ -50,6 +52,7 @@ __all__ = [
     "Reading",
     "Surrogates",
     "Terms",
+    "TextScores",
     "TreeClassifier",
     "TreeTerms",
     "Trees",
@@ -151,6 +154,10 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     schema = schema_of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
     if preprocessing is not None and _matches_names(preprocessing.first):
         schema = replace(schema, library="pipeline")
+    kept = [step for _, step in steps[:n_kept]]
+    texts = TextScores.of(kept, terms, leaf, folded=folded is not None) if decision.compiled else None
+    further = (attribute for step in kept for attribute in vectorizer_attributes(step))
+    step_attributes += [attribute for attribute in further if attribute not in step_attributes]
     return AdditiveModel(
         estimator=estimator,
         terms=terms_for(decision, terms),
@@ -167,6 +174,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         row_by_row=reading.row_by_row,
         by_product=by_product,
         dense_only=reading.dense_only,
+        texts=texts,
         links=NO_LINKS if peeled.rules else reading.links.only(lambda method: _inherits(leaf, family, method)),
         watch=Watch(
             [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],

@@ -14,6 +14,7 @@ from ..steps import Chain, Codes, Folded
 from .encoding import facts
 from .links import NO_LINKS, Links
 from .terms import Terms
+from .texts import TextScores
 from .watch import Watch, digest
 
 # Dtypes that scikit-learn's scalers and imputers preserve; they convert others to float64. float16 rows are converted
@@ -60,6 +61,8 @@ class AdditiveModel:
         Whether the innermost model's scores are ``X @ coef_.T + intercept_``.
     dense_only : bool, default=False
         Whether the innermost model refuses sparse rows, which the terms accept.
+    texts : TextScores or None, default=None
+        For rows that are texts: their full scores, without `preprocessing`. None if only `preprocessing` can read them.
     links : Links, default=NO_LINKS
         What the estimator's methods return for full scores that are exact.
     watch : Watch, default=Watch(())
@@ -81,6 +84,7 @@ class AdditiveModel:
     row_by_row: Literal["always", "sparse", "never"] = "never"
     by_product: bool = False
     dense_only: bool = False
+    texts: TextScores | None = None
     links: Links = NO_LINKS
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
 
@@ -107,6 +111,11 @@ class AdditiveModel:
         computed = np.result_type(rows, self.dtype)
         used.append(computed if computed.kind == "f" else np.dtype(np.float64))
         return max(2.0**-53, *(float(np.finfo(each).eps) / 2 for each in used))
+
+    @property
+    def serves_full(self) -> bool:
+        """Whether wald's engine serves the full model, for raw rows."""
+        return self.texts is not None or self.terms.planning.rest.serves_full
 
     @property
     def n_features_in(self) -> int | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from sklearn.base import BaseEstimator
 
 SMALL = 1 << 14  # arrays of at most so many bytes are compared in full
 SAMPLE = 1 << 11  # largest prefix of larger arrays that is compared, in bytes
+ENTRIES = 2  # of larger dicts and lists, so many are compared at each end, and the length
+FEW = 64  # dicts and lists of at most so many entries are compared in full
 MISSING = object()
 
 
@@ -38,8 +41,8 @@ class Watch:
     Parameters
     ----------
     attributes : iterable of (object, str)
-        Owners and names of attributes. Arrays, also inside CSR matrices, are watched by identity and content,
-        numbers, strings and the steps of pipelines by value, everything else by identity. If an attribute
+        Owners and names of attributes. Arrays, also inside CSR matrices, dicts and lists are watched by identity and
+        content, numbers, strings and the steps of pipelines by value, everything else by identity. If an attribute
         does not exist, its later appearance is a change.
     inside : iterable of Watch, default=()
         Watches whose attributes are included.
@@ -96,7 +99,9 @@ def _snapshots(owner: object, name: str) -> list[Snapshot]:
 
 
 def _reader(value: Any) -> Callable[[], bytes] | None:
-    """Return a function that reads the compared bytes of an array; None for objects without such bytes."""
+    """Return a function that reads the compared bytes of an array, dict or list; None for objects without such."""
+    if type(value) is dict or (type(value) is list and all(type(item) is str for item in value)):
+        return lambda: _ends(value.items() if isinstance(value, dict) else value)
     if not isinstance(value, np.ndarray) or value.dtype.hasobject or not value.nbytes:
         return None
     part: NDArray[Any] = value
@@ -104,6 +109,14 @@ def _reader(value: Any) -> Callable[[], bytes] | None:
         while part.nbytes > SAMPLE:
             part = part[: len(part) // 2] if len(part) > 1 else part[0]
     return part.tobytes
+
+
+def _ends(entries: Collection[Any]) -> bytes:
+    """The number of entries, and those at both ends; all of few."""
+    if len(entries) <= FEW:
+        return repr([*entries]).encode(errors="surrogatepass")
+    ends = [*islice(entries, ENTRIES), *islice(reversed(entries), ENTRIES)]  # type: ignore[call-overload]  # both have it
+    return f"{len(entries)} {ends!r}".encode(errors="surrogatepass")
 
 
 def digest(*parts: Any) -> str:

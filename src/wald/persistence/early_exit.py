@@ -51,7 +51,7 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     served = owner.compiled_plan_
     served.require_unchanged()
     model, certificate, validation = served.model, owner.certificate_, served.validation
-    own_steps = pipeline is None and _codes(model)
+    own_steps = pipeline is None and _described(model)
     if pipeline is None and not own_steps:
         require_no_preprocessing(model)
     checked_rule(owner)  # raises for parameters that a file cannot hold
@@ -115,11 +115,14 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
         return None
     own: Arrays = {}
     try:
-        node = Writer(model, owner.n_features_in_, own).node(owner.estimator_)
+        n_columns = getattr(owner, "n_features_in_", None)
+        node = Writer(model, n_columns, own).node(owner.estimator_)
         section = Section(node, "header.estimator", dict(own))
-        if not _equal(decompose(Reader(model, owner.n_features_in_).rebuilt(section)), model):
+        if not _equal(decompose(Reader(model, n_columns).rebuilt(section)), model):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
+        if model.preprocessing is not None:
+            raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {error}.") from None
         without = (
             "It promises the labels of the estimator (risk=0), and is loaded by wald.load(path, estimator=...) alone."
             if owner.compiled_plan_.by_proof
@@ -166,6 +169,11 @@ def _codes(model: AdditiveModel) -> bool:
     return isinstance(model.preprocessing, Codes)
 
 
+def _described(model: AdditiveModel) -> bool:
+    """Whether a file describes all that comes before the terms."""
+    return _codes(model) or model.texts is not None
+
+
 def _needs_archive(model: AdditiveModel) -> bool:
     """Whether a file must hold the whole estimator, because numbers do not describe it."""
     return model.preprocessing is not None or needs_estimator(model.terms)
@@ -181,8 +189,14 @@ def require_no_preprocessing(model: AdditiveModel) -> None:
         )
     if model.preprocessing is None:
         return
+    raise ValueError(_no_steps(model))
+
+
+def _no_steps(model: AdditiveModel) -> str:
+    """What to say of transformers that a file cannot hold."""
+    assert model.preprocessing is not None
     steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in model.preprocessing.steps)
-    raise ValueError(
+    return (
         f"The pipeline's steps {steps} cannot be saved: a file holds numbers, and no transformers that are not folded "
         "into the model. wald.save(model, path, pipeline='skops') puts the whole pipeline beside them, by skops. Or "
         "wrap the steps behind them and transform rows before predict, or keep this model with pickle or joblib."
@@ -213,14 +227,16 @@ class Parts:
         self.archive, n_columns = self._archive(described)
         whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
         self.model, n_features = decode_model(header.section("model"), preprocessing=whole)
-        self.n_features = n_columns if whole else n_features
+        self.of_texts = self.model.schema.n_columns is None and not whole
+        self.n_features = n_columns if whole else None if self.of_texts else n_features
         require(whole or not needs_estimator(self.model.terms), "the file lacks the estimator that its terms belong to")
         self.plan = decode_plan(header.section("plan"), self.model)
         self.certificate: Certificate = header.get("certificate", Certificate)
         self.model, self.names_seen = self._with_schema(header.section("schema"))
         self.stage_scores = decode_stage_scores(header.section("stage_scores"), self.model, self.plan)
         self.estimator = None if whole or described is None else self._rebuilt(described)
-        agree = self.estimator is None or _codes(self.estimator) == self.own_steps
+        agree = self.estimator is None or _described(self.estimator) == self.own_steps
+        require(not self.of_texts or self.estimator is not None, "the file lacks the vectorizer of its texts")
         require(agree, "header.own_steps does not fit the estimator")
         self.monitor = None if header.lacks("monitor") else decode_monitor(header.section("monitor"))
         self.one_per_group: NDArray[np.intp] | None = None
@@ -272,9 +288,9 @@ class Parts:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
         if described.says("class", CLASS):
             return _read(decode_trees(described, self.model))
-        assert self.n_features is not None
         read = _read(Reader(self.model, self.n_features).rebuilt(described))
-        same = read.preprocessing is None and _equal(read, self.model)
+        same = (read.texts is not None) == self.of_texts and (read.preprocessing is None or self.of_texts)
+        same = same and _equal(read, self.model)
         require(same, "the estimator that the file describes has other terms than the file")
         # the terms of the file, whose support vectors the estimator shares
         return replace(read, terms=self.model.terms)
@@ -338,7 +354,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
     model = decompose(estimator)
-    same = _codes(model) == parts.own_steps and (model.preprocessing is None or parts.own_steps)
+    same = _described(model) == parts.own_steps and (model.preprocessing is None or parts.own_steps)
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint
     if not same or not _equal(model, parts.model):

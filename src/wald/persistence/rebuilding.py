@@ -7,6 +7,7 @@ holds, and if it answers. What libsvm trusts is checked before.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
 from typing import Any
@@ -17,7 +18,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration
+from sklearn.decomposition import TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.isotonic import IsotonicRegression
@@ -30,13 +34,15 @@ from sklearn.preprocessing import LabelBinarizer, MaxAbsScaler, MinMaxScaler, Ro
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from ..codec.header import MOST, FileFormatError
-from ..codec.reading import Section, require
+from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.writing import CSR_PARTS, Arrays, encode, encode_fields, put
 from ..models import AdditiveModel
 from ..models.protocols import training_rows
 from ..models.readers.linear import LINEAR_MODELS
 from ..models.wrappers import positive_code, response_method
+from ..steps.vectorizers import READ_BY_VECTORIZERS, read_vectorizer, selected
 from .models import LABELS
+from .vocabularies import WORDS, decode_vocabulary, encode_vocabulary
 
 #: Attributes that must be those of the whole model.
 SCHEMA = ("n_features_in_", "feature_names_in_")
@@ -48,6 +54,12 @@ _MACHINE = (
     *("_sparse", "_gamma", "class_weight_", "support_", "support_vectors_", "_n_support"),
     *("dual_coef_", "intercept_", "_probA", "_probB", *FITTED),
 )
+#: Parameters by which vectorizers read texts, and weigh words.
+_READING = (
+    *("input", "encoding", "decode_error", "strip_accents", "lowercase", "stop_words", "token_pattern"),
+    *("ngram_range", "analyzer", "binary", "dtype"),
+)
+_WEIGHTS = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
 #: Parameters on which the answers of linear models depend, and the labels of ridge classifiers.
 _OWN = {
     "LogisticRegression": ("solver", "multi_class"),
@@ -76,6 +88,12 @@ TABLE: dict[type, tuple[str, ...]] = {
     SimpleImputer: (
         *("strategy", "keep_empty_features", "statistics_", "_fit_dtype", "_fill_dtype", "indicator_", *SCHEMA),
     ),
+    CountVectorizer: (*_READING, "vocabulary_", "fixed_vocabulary_"),
+    TfidfVectorizer: (*_READING, *_WEIGHTS, "vocabulary_", "fixed_vocabulary_", "_tfidf"),
+    HashingVectorizer: (*_READING, "norm", "n_features", "alternate_sign"),
+    TfidfTransformer: (*_WEIGHTS, "idf_", *SCHEMA),
+    VarianceThreshold: ("threshold", "variances_", *SCHEMA),
+    TruncatedSVD: ("components_", *SCHEMA),
     FrozenEstimator: ("estimator",),
     Pipeline: ("steps",),
     FixedThresholdClassifier: ("estimator_", "threshold", "pos_label", "response_method", *SCHEMA),
@@ -99,13 +117,13 @@ class NotRebuildableError(Exception):
 class _Shared:
     """What an estimator has in common with the model that the file holds, by the names of attributes."""
 
-    def __init__(self, model: AdditiveModel, n_features: int) -> None:
+    def __init__(self, model: AdditiveModel, n_features: int | None) -> None:
         self.held: dict[str, Any] = {
             **dict.fromkeys(("classes_", "classes"), model.classes),
-            "n_features_in_": n_features,
-            "feature_names_in_": model.feature_names_in,
             "support_vectors_": training_rows(model.terms),
         }
+        if n_features is not None:  # the steps behind a vectorizer have different numbers of columns
+            self.held |= {"n_features_in_": n_features, "feature_names_in_": model.feature_names_in}
 
     def must_share(self, name: str) -> bool:
         """Whether an attribute must be that of the model."""
@@ -121,13 +139,13 @@ class Writer(_Shared):
     Parameters
     ----------
     model : AdditiveModel
-    n_features : int
-        Number of columns of the whole.
+    n_features : int or None
+        Number of columns of the whole; None where rows are texts.
     arrays : dict from name to ndarray
         Receives the arrays.
     """
 
-    def __init__(self, model: AdditiveModel, n_features: int, arrays: Arrays) -> None:
+    def __init__(self, model: AdditiveModel, n_features: int | None, arrays: Arrays) -> None:
         super().__init__(model, n_features)
         self._arrays = arrays
 
@@ -137,6 +155,7 @@ class Writer(_Shared):
             part = part.best_estimator_
         if type(part) in (FixedThresholdClassifier, TunedThresholdClassifierCV):
             part = _fixed(part, self.held["classes_"])
+        part = _plain(part)
         kind = type(part)
         if hasattr(part, "_sklearn_output_config"):
             raise NotRebuildableError(f"the {kind.__name__} has a set_output of its own")
@@ -152,6 +171,11 @@ class Writer(_Shared):
                 raise NotRebuildableError(f"the {kind.__name__} has {own} of its own")
             elif isinstance(value, np.ndarray | np.generic) and not isinstance(value, str):
                 self._put(np.asarray(value), place, what)
+            elif name == "vocabulary_":
+                try:
+                    node[name] = encode_vocabulary(value, self._arrays, place)
+                except UnicodeEncodeError:
+                    raise NotRebuildableError(f"{what} has a word that is no Unicode") from None
             elif sparse.issparse(value):
                 node[name] = encode_fields({"csr": value.shape, "rows": sparse.csr_array(value)}, self._arrays, place)
             else:
@@ -168,6 +192,8 @@ class Writer(_Shared):
         put(array, self._arrays, place)
 
     def _value(self, value: Any, place: str, what: str) -> Any:
+        if isinstance(value, set | frozenset):
+            value = sorted(value, key=str)
         if isinstance(value, list | tuple):
             return [self._value(item, f"{place}.{i}", what) for i, item in enumerate(value)]
         if isinstance(value, BaseEstimator | _CalibratedClassifier):
@@ -190,6 +216,20 @@ def _fixed(outer: Any, classes: NDArray[Any]) -> FixedThresholdClassifier:
     fixed = FixedThresholdClassifier(inner, threshold=found, pos_label=label, response_method=method)
     fixed.__dict__ |= {"estimator_": inner} | {name: vars(outer)[name] for name in SCHEMA if name in vars(outer)}
     return fixed
+
+
+def _plain(part: Any) -> Any:
+    """A selector that keeps the same columns, whatever they were chosen by, and components as one block of memory."""
+    kept = selected(part)
+    if kept is not None:
+        made = VarianceThreshold()
+        made.__dict__ |= {"variances_": kept.astype(np.float64), "n_features_in_": len(kept)}
+        return made
+    if type(part) is TruncatedSVD:
+        made = copy.copy(part)
+        made.components_ = np.ascontiguousarray(part.components_)  # sparse rows are summed in the same order
+        return made
+    return part
 
 
 def _is_real(value: Any) -> bool:
@@ -215,18 +255,21 @@ class Reader(_Shared):
     Parameters
     ----------
     model : AdditiveModel
-    n_features : int
-        Number of columns of the whole.
+    n_features : int or None
+        Number of columns of the whole; None where rows are texts.
     """
 
     def rebuilt(self, section: Section) -> Any:
-        """Rebuild what `Writer.node` described; it must answer for a row of zeros."""
-        thin, n = sparse.issparse(self.held["support_vectors_"]), self.held["n_features_in_"]
+        """Rebuild what `Writer.node` described; it must answer for a row of zeros, or for texts."""
+        thin, n = sparse.issparse(self.held["support_vectors_"]), self.held.get("n_features_in_")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 made = self.node(section)
-                made.predict(sparse.csr_matrix((1, n)) if thin else np.zeros((1, n)))
+                if n is None:
+                    made.predict(["", "a text"])
+                else:
+                    made.predict(sparse.csr_matrix((1, n)) if thin else np.zeros((1, n)))
         except FileFormatError:
             raise
         except Exception as error:  # attributes of a forged estimator may be anything
@@ -257,11 +300,29 @@ class Reader(_Shared):
             state["estimator"] = state["calibrated_classifiers_"][0].estimator
         elif kind in (SVC, NuSVC):
             self._complete(state)
+        if "ngram_range" in state:
+            state["ngram_range"] = tuple(state["ngram_range"])
         if isinstance(made, BaseEstimator):
             made.__setstate__(state | {"_sklearn_version": sklearn.__version__})
         else:
             made.__dict__ |= state
+        if kind in READ_BY_VECTORIZERS:
+            self._require_vectorizer(made)
         return made
+
+    @staticmethod
+    def _require_vectorizer(made: Any) -> None:
+        """Refuse a vectorizer that opens files, or finds words by a pattern that may take for ever, before it runs."""
+        steps = [made]
+        if isinstance(made, TfidfTransformer):
+            idf = getattr(made, "idf_", None)
+            n = 1 if idf is None else idf.size
+            steps.insert(0, HashingVectorizer(norm=None, alternate_sign=False, n_features=n))
+        try:
+            good = read_vectorizer(steps) is not None
+        except BAD_VALUES:
+            good = False
+        require(good, f"the {type(made).__name__} that the file describes is none that wald reads")
 
     def _attribute(self, section: Section, name: str) -> Any:
         if self.must_share(name) or section.says(name, SHARED):
@@ -283,6 +344,8 @@ class Reader(_Shared):
         inner = section.inside(raw, name)
         if "class" in raw:
             return self.node(inner)
+        if WORDS in raw:
+            return decode_vocabulary(inner)
         if "dtype" in raw:
             found: Any = np.dtype(inner.choice("dtype", NUMBERS))
         else:

@@ -54,9 +54,9 @@ class Rows:
 
     def many(self, rows: list[Any]) -> list[tuple[Any, float, int]]:
         """Labels, costs and stages of rows from `read`."""
-        if self._raw:
+        if self._raw and not self._are_texts(rows):
             return [self.one(row) for row in rows]
-        labels, costs, stages = self._predict(np.stack(rows), None)
+        labels, costs, stages = self._predict(rows if self._raw else np.stack(rows), None)
         return list(zip(labels, costs.tolist(), stages.tolist(), strict=True))
 
     def answer(self, body: Body, budget: float | None, proba: bool) -> tuple[Any, ...]:
@@ -80,9 +80,9 @@ class Rows:
             return np.asarray(model.predict_proba_records(rows))
         if body.kind == "table":
             rows = self._read_table(rows)
-        elif self._raw:
+        elif self._raw and not self._are_texts(rows):
             return np.array([model.predict_proba_one(row) for row in rows])
-        else:
+        elif not self._raw:
             rows = table_of_numbers(rows, self._n_features)
         if isinstance(rows, np.ndarray) and self._schema.names is not None:
             rows = self._compiled.reader.named(rows, list(self._schema.names))
@@ -102,9 +102,15 @@ class Rows:
             return found.labels, found.costs, found.stages
         if body.kind == "table":
             return self._predict(self._read_table(rows), budget)
-        if self._raw:
+        if self._raw and not self._are_texts(rows):
             return self._in_turn(rows, budget)
+        if self._raw:
+            return self._predict(rows, budget)
         return self._predict(table_of_numbers(rows, self._n_features), budget)
+
+    def _are_texts(self, rows: list[Any]) -> bool:
+        """Whether all rows are texts that the engine reads together; others are answered one by one."""
+        return self._compiled.model.texts is not None and all(type(row) is str for row in rows)
 
     def _predict(self, rows: Any, budget: float | None) -> Answers:
         if not len(rows):

@@ -1,4 +1,4 @@
-// Zeroed memory for random access, on huge pages where the system provides them.
+// Zeroed memory for random access, on huge pages where the system provides them and the array is not small.
 #pragma once
 
 #include "core/common.hpp"
@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace wald::parser {
+namespace wald {
 
 template <class T>
 class LargeArray {
@@ -14,10 +14,11 @@ public:
     LargeArray() = default;
     explicit LargeArray(std::size_t n) : size_(n) {
         if (n > (PTRDIFF_MAX - kPage) / sizeof(T)) throw std::bad_alloc();
-        const std::size_t bytes = (n * sizeof(T) + kPage) / kPage * kPage;
-        data_.reset(static_cast<T*>(::operator new(bytes, std::align_val_t{kPage})));
+        const std::size_t wanted = n * sizeof(T), page = wanted < kSmall ? kPanelBytes : kPage;
+        const std::size_t bytes = (wanted + page) / page * page;
+        data_ = {static_cast<T*>(::operator new(bytes, std::align_val_t{page})), Delete{page}};
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        (void)madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint, which may fail
+        if (page == kPage) (void)madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint, which may fail
 #endif
         std::memset(static_cast<void*>(data_.get()), 0, bytes);
     }
@@ -28,12 +29,13 @@ public:
     const T& operator[](std::size_t i) const { return data_[i]; }
 
 private:
-    static constexpr std::size_t kPage = std::size_t{1} << 21;
+    static constexpr std::size_t kPage = std::size_t{1} << 21, kSmall = std::size_t{1} << 18;
     struct Delete {
-        void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{kPage}); }
+        std::size_t page = kPanelBytes;
+        void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{page}); }
     };
     std::unique_ptr<T[], Delete> data_;
     std::size_t size_ = 0;
 };
 
-}  // namespace wald::parser
+}  // namespace wald

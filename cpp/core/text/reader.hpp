@@ -1,0 +1,299 @@
+// Reads texts as scikit-learn's vectorizers do: lower case, accents, then words or slices of characters.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "core/interruption.hpp"
+#include "core/text/characters.hpp"
+#include "core/text/kernels.hpp"
+
+namespace wald {
+
+enum class Analyzer : std::uint8_t { word, character, character_in_words };
+enum class Accents : std::uint8_t { kept, to_ascii, stripped };
+
+struct ReadingRules {
+    Analyzer analyzer = Analyzer::word;
+    bool lower = true;
+    Accents accents = Accents::kept;
+    Token token = Token::word;
+    int shortest = 2;         // token, in characters
+    int least = 1, most = 1;  // lengths of n-grams
+};
+
+// A text in UTF-8 that Python has checked. Its memory belongs to somebody else.
+struct TextView {
+    const std::uint8_t* bytes = nullptr;
+    std::size_t size = 0;
+    Case given = Case::as_given;
+};
+
+// Read; or a page is missing; or the text must be lowered by Python first; or it is too long.
+enum class ReadStatus : std::uint8_t { read, needs_pages, needs_lowering, refused };
+
+// The order of slices and n-grams: scikit-learn's, which is by length, or by where they end.
+enum class Order : std::uint8_t { of_lengths, of_ends };
+
+// A piece of the bytes that were read.
+struct Piece {
+    std::size_t begin, size;
+};
+
+// The text that was read last, and the memory for it, which is used again.
+class Reading {
+public:
+    static constexpr std::size_t kSpare = 64;  // bytes that may be read after the end
+
+    const std::uint8_t* bytes() const { return bytes_.data(); }
+    std::size_t size() const { return size_; }
+    std::vector<MissingPage>& missing() { return missing_; }
+    std::size_t memory() const { return bytes_.size() + mapped_.size() + 16 * in_token_.size() + 4 * starts_.size(); }
+
+private:
+    friend class TextReader;
+
+    template <class T>
+    static void grow(std::vector<T>& v, std::size_t n) {
+        if (v.size() < n) v.resize(std::max(n, v.size() + v.size() / 2));
+    }
+
+    std::vector<std::uint8_t> bytes_, mapped_;
+    std::vector<std::uint64_t> in_token_, high_;
+    std::vector<std::uint32_t> starts_;  // of the characters of a piece; not for ASCII
+    std::size_t size_ = 0;
+    std::size_t mapped_end_ = 0;
+    bool ascii_ = true, incomplete_ = false;
+    std::vector<MissingPage> missing_;
+};
+
+class TextReader {
+public:
+    explicit TextReader(const ReadingRules& rules) : rules_(rules) {
+        if (rules.analyzer != Analyzer::word) rules_.token = Token::not_space;
+    }
+
+    const ReadingRules& rules() const { return rules_; }
+    CharacterPages& pages() { return pages_; }
+    // What a map does to a character whose case is as given.
+    bool maps(Case given) const { return rules_.accents != Accents::kept || (rules_.lower && given == Case::as_given); }
+
+    // Reads a text: its characters as they are in tokens, and which of them are.
+    ReadStatus read(const TextView& text, Reading& r) const {
+        constexpr std::size_t kLargest = std::size_t{1} << 31;
+        if (text.size >= kLargest) return ReadStatus::refused;
+        scan(text.bytes, text.size, rules_.lower && text.given == Case::as_given, r);
+        if (r.ascii_) return ReadStatus::read;
+        r.incomplete_ = false;
+        if (maps(text.given)) {
+            const ReadStatus status = map(text.given, r);
+            if (status != ReadStatus::read) return status;
+            if (r.mapped_end_ >= kLargest) return ReadStatus::refused;
+            scan(r.mapped_.data(), r.mapped_end_, false, r);
+        }
+        if (!r.ascii_) mark_beyond_ascii(r);
+        return r.incomplete_ ? ReadStatus::needs_pages : ReadStatus::read;
+    }
+
+    // Calls f(piece) for each word, in order.
+    template <class F>
+    void each_word(const Reading& r, const F& f) const {
+        const auto shortest = static_cast<std::size_t>(rules_.shortest);
+        each_run(r, [&](std::size_t begin, std::size_t end) {
+            if (end - begin < shortest) return;
+            if (!r.ascii_ && shortest > 1 && characters(r, begin, end) < shortest) return;
+            f(Piece{begin, end - begin});
+        });
+    }
+    // Calls f(piece) for each slice of characters. They are pieces of what `bytes` returns from then on.
+    template <Order order, class F>
+    void each_slice(Reading& r, const F& f) const {
+        if (rules_.analyzer == Analyzer::character) slices_of_text<order>(r, f);
+        else slices_of_words<order>(r, f);
+    }
+
+private:
+    static constexpr std::size_t kChunk = std::size_t{1} << 20;
+
+    void scan(const std::uint8_t* text, std::size_t n, bool lower, Reading& r) const {
+        Reading::grow(r.bytes_, n + 2 * Reading::kSpare);
+        Reading::grow(r.in_token_, n / 64 + 1);
+        Reading::grow(r.high_, n / 64 + 1);
+        const TextKernels& kernels = text_kernels();
+        bool beyond = false;
+        for (std::size_t i = 0; i < n; i += kChunk) {
+            beyond |= kernels.scan(text + i, std::min(kChunk, n - i), lower, rules_.token, r.bytes_.data() + i,
+                                   r.in_token_.data() + i / 64, r.high_.data() + i / 64);
+            if (n > kChunk) give_way();
+        }
+        r.size_ = n;
+        r.ascii_ = !beyond;
+    }
+
+    // Calls f(position) of the first byte of each character beyond ASCII.
+    template <class F>
+    static bool each_beyond_ascii(const Reading& r, const F& f) {
+        const std::size_t blocks = (r.size_ + 63) / 64;
+        for (std::size_t block = 0; block < blocks; ++block) {
+            for (std::uint64_t bits = r.high_[block]; bits != 0; bits &= bits - 1) {
+                const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+                if (begins(r.bytes_[at]) && !f(at)) return false;
+            }
+            if (block % 4096 == 4095) give_way();
+        }
+        return true;
+    }
+
+    // Replaces the characters beyond ASCII. Goes on behind a missing page, to find all that are missing.
+    ReadStatus map(Case given, Reading& r) const {
+        constexpr std::uint32_t kSigma = 0x3a3;
+        std::size_t end = 0, copied = 0;
+        const auto append = [&](const std::uint8_t* from, std::size_t n) {
+            Reading::grow(r.mapped_, end + n + Reading::kSpare);
+            std::copy_n(from, n, r.mapped_.data() + end);
+            end += n;
+        };
+        const bool done = each_beyond_ascii(r, [&](std::size_t at) {
+            const CodePoint c = code_point(r.bytes_.data() + at);
+            if (c.code == kSigma && rules_.lower && given == Case::as_given) return false;
+            const MapPage* page = pages_.map(given, c.code);
+            if (page == nullptr) {
+                note(r, map_of(given), c.code);
+                return true;
+            }
+            append(r.bytes_.data() + copied, at - copied);
+            copied = at + static_cast<std::size_t>(c.size);
+            const std::uint32_t begin = page->begin[c.code & 255];
+            append(page->bytes.data() + begin, page->begin[(c.code & 255) + 1] - begin);
+            return true;
+        });
+        if (!done) return ReadStatus::needs_lowering;
+        if (r.incomplete_) return ReadStatus::needs_pages;
+        append(r.bytes_.data() + copied, r.size_ - copied);
+        r.mapped_end_ = end;
+        return ReadStatus::read;
+    }
+    static void note(Reading& r, MissingPage::Of of, std::uint32_t code) {
+        r.incomplete_ = true;
+        const MissingPage missing{of, code >> 8};
+        if (std::find(r.missing_.begin(), r.missing_.end(), missing) == r.missing_.end()) r.missing_.push_back(missing);
+    }
+
+    // Says which of the characters beyond ASCII belong to tokens.
+    void mark_beyond_ascii(Reading& r) const {
+        each_beyond_ascii(r, [&](std::size_t at) {
+            const CodePoint c = code_point(r.bytes_.data() + at);
+            const TokenPage* page = pages_.tokens(c.code);
+            if (page == nullptr) note(r, MissingPage::Of::tokens, c.code);
+            else if ((*page)[c.code])
+                for (std::size_t i = at; i < at + static_cast<std::size_t>(c.size); ++i)
+                    r.in_token_[i / 64] |= std::uint64_t{1} << i % 64;
+            return true;
+        });
+    }
+
+    // Calls f(begin, end) for each run of characters of tokens.
+    template <class F>
+    static void each_run(const Reading& r, const F& f) {
+        const std::size_t blocks = (r.size_ + 63) / 64;
+        std::uint64_t carried = 0;  // whether the last block ended inside a run
+        std::size_t begin = 0;
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const std::uint64_t inside = r.in_token_[block];
+            for (std::uint64_t edges = inside ^ (inside << 1 | carried); edges != 0; edges &= edges - 1) {
+                const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(edges));
+                if (inside >> at % 64 & 1) begin = at;
+                else f(begin, at);
+            }
+            carried = inside >> 63;
+        }
+        if (carried) f(begin, r.size_);
+    }
+    static std::size_t characters(const Reading& r, std::size_t begin, std::size_t end) {
+        return static_cast<std::size_t>(std::count_if(r.bytes_.data() + begin, r.bytes_.data() + end, &begins));
+    }
+
+    // A run of white space of at least two characters becomes one blank, and one character stays as it is.
+    template <Order order, class F>
+    void slices_of_text(Reading& r, const F& f) const {
+        Reading::grow(r.mapped_, r.size_ + 2 * Reading::kSpare);
+        std::uint8_t* const to = r.mapped_.data();
+        std::size_t end = 0, last = 0;
+        const auto append = [&](std::size_t from, std::size_t until) {
+            std::copy(r.bytes_.data() + from, r.bytes_.data() + until, to + end);
+            end += until - from;
+        };
+        const auto add_space = [&](std::size_t until) {
+            if (until == last) return;
+            if (characters(r, last, until) == 1) append(last, until);
+            else to[end++] = ' ';
+        };
+        each_run(r, [&](std::size_t begin, std::size_t run_end) {
+            add_space(begin);
+            append(begin, run_end);
+            last = run_end;
+        });
+        add_space(r.size_);
+        take_mapped(r, end);
+        slices<order>(r, 0, find_starts(r, 0, end), false, f);
+    }
+    // Each word between blanks. Of a word that is not longer than a slice there is one slice, the word itself.
+    template <Order order, class F>
+    void slices_of_words(Reading& r, const F& f) const {
+        std::vector<std::uint8_t>& to = r.mapped_;
+        Reading::grow(to, r.size_ + 2 * Reading::kSpare);
+        std::size_t end = 0;
+        to[end++] = ' ';
+        each_run(r, [&](std::size_t begin, std::size_t run_end) {
+            std::copy(r.bytes_.data() + begin, r.bytes_.data() + run_end, to.data() + end);
+            end += run_end - begin;
+            to[end++] = ' ';
+        });
+        take_mapped(r, end);
+        for (std::size_t begin = 0; begin + 1 < end;) {
+            const auto* blank = std::find(r.bytes_.data() + begin + 1, r.bytes_.data() + end, ' ');
+            const std::size_t word_end = static_cast<std::size_t>(blank - r.bytes_.data()) + 1;
+            slices<order>(r, begin, find_starts(r, begin, word_end), true, f);
+            begin = word_end - 1;
+        }
+    }
+    static void take_mapped(Reading& r, std::size_t end) {
+        std::swap(r.bytes_, r.mapped_);
+        r.size_ = end;
+    }
+    // Returns the number of characters of a piece, and stores where they begin unless all of them are ASCII.
+    static std::size_t find_starts(Reading& r, std::size_t begin, std::size_t end) {
+        if (r.ascii_) return end - begin;
+        Reading::grow(r.starts_, end - begin + 1);
+        std::size_t n = 0;
+        for (std::size_t i = begin; i < end; ++i)
+            if (begins(r.bytes_[i])) r.starts_[n++] = static_cast<std::uint32_t>(i);
+        r.starts_[n] = static_cast<std::uint32_t>(end);
+        return n;
+    }
+    // The slices of n characters from `begin` on. With `whole`, all of them once if they are no more than the longest
+    // slices have.
+    template <Order order, class F>
+    void slices(const Reading& r, std::size_t begin, std::size_t n, bool whole, const F& f) const {
+        if (r.ascii_) cut<order>(n, whole, f, [begin](std::size_t i) { return begin + i; });
+        else cut<order>(n, whole, f, [&r](std::size_t i) { return std::size_t{r.starts_[i]}; });
+    }
+    template <Order order, class F, class At>
+    void cut(std::size_t n, bool whole, const F& f, const At& at) const {
+        const auto least = static_cast<std::size_t>(rules_.least);
+        const std::size_t most = std::min(static_cast<std::size_t>(rules_.most), whole ? n - 1 : n);
+        const auto slice = [&](std::size_t i, std::size_t size) { f(Piece{at(i), at(i + size) - at(i)}); };
+        if constexpr (order == Order::of_lengths)
+            for (std::size_t size = least; size <= most; ++size)
+                for (std::size_t i = 0; i + size <= n; ++i) slice(i, size);
+        else
+            for (std::size_t end = least; end <= n; ++end)
+                for (std::size_t size = least; size <= std::min(end, most); ++size) slice(end - size, size);
+        if (whole && n <= static_cast<std::size_t>(rules_.most)) slice(0, n);
+    }
+
+    ReadingRules rules_;
+    CharacterPages pages_;
+};
+
+}  // namespace wald
