@@ -282,6 +282,22 @@ def test_the_whole_way(risk: float, model: Any) -> None:
     assert fast.predict_one(dict(one)) == fast.predict(frame(500, 2))[7]
 
 
+def test_rows_that_no_table_answers_go_to_the_model_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects that are neither texts nor missing: only the encoder knows what it makes of them."""
+    pipeline = fitted(
+        front(CATEGORIES["one-hot"], "passthrough", sparse_threshold=0), SimpleImputer(), model=LogisticRegression()
+    )
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(frame())
+    F = frame(seed=1)
+    F["carrier"] = F["carrier"].astype(object)
+    F.loc[[3, 77, 200], "carrier"] = 7
+    expected, calls = pipeline.predict(F), []
+    own = OneHotEncoder.transform
+    monkeypatch.setattr(OneHotEncoder, "transform", lambda self, X: calls.append(len(X)) or own(self, X))
+    np.testing.assert_array_equal(fast.predict(F), expected)
+    assert set(calls) == {3}
+
+
 def test_the_transformers_are_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
     fast = EarlyExitClassifier(fitted(front(CATEGORIES["one-hot"], "passthrough")), risk=0).fit(frame())
     expected = fast.predict(frame(seed=1))

@@ -17,7 +17,7 @@ from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
-from ..steps import ByColumn
+from ..steps import ByColumn, RawColumns
 from .full_model import FullModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
@@ -306,11 +306,12 @@ class Predictor:
                 check_finite(self.model, rows)
                 codes[pending], status[pending] = self._full.evaluated(rows, rows, n_threads)
         else:
-            odd = np.flatnonzero(status == Status.NOT_FINITE)
-            if len(odd):  # the wrapped model raises its own error, or knows better what to make of such rows
-                codes[odd], status[odd] = self._full.predict(source.take(odd)), Status.HANDED_OVER
             bad = np.flatnonzero(~decided.ledger.settled)
-            bad = bad[~np.isin(bad, odd)]
+            if len(bad) and isinstance(self.model.preprocessing, RawColumns):
+                odd = bad[self.model.preprocessing.unanswered(source.take(bad))]
+                if len(odd):  # the wrapped model raises its own error, or knows better what to make of such rows
+                    codes[odd], status[odd] = self._full.predict(source.take(odd)), Status.HANDED_OVER
+                    bad = np.setdiff1d(bad, odd)
         if len(bad):
             codes[bad], status[bad] = self._full.at_ties(source.take(bad)), Status.HANDED_OVER
 

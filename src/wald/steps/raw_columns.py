@@ -91,6 +91,15 @@ class RawColumns(ByColumn):
         nothing: NDArray[np.float64] = np.full(source.n_rows, np.nan)
         return SomeColumns(source.n_rows, [nothing] * self.width, np.dtype(np.float64))
 
+    def unanswered(self, source: Source) -> NDArray[np.bool_]:
+        """Which rows have a value that no table answers."""
+        found: NDArray[np.bool_] = np.zeros(source.n_rows, dtype=bool)
+        written = self.transform(source)
+        for function, values in zip(self.functions, written.columns, strict=True):
+            if isinstance(function, ByState):
+                found |= ~(values < len(function.values))  # NaN is not smaller
+        return found
+
     def of_records(self, library: str) -> list[dict[str, Any]] | None:
         """What `_core.Record` needs to know; None if records must become a frame."""
         if self._names is None:
