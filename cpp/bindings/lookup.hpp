@@ -100,7 +100,7 @@ public:
     }
     // The values of all rows, and the first refused row or -1.
     nb::tuple result() const {
-        require(at_ == n_rows_, "the chunks must have as many cells as there are rows");
+        require(done_ == n_rows_, "the chunks must have as many cells as there are rows");
         return nb::make_tuple(answer_, first_refused_);
     }
 
@@ -206,23 +206,22 @@ private:
                 const std::int64_t m = std::min(kBlock, n - begin);
                 within = cells.states(keys_.keys(), begin, m, states);
                 if (!within) break;
-                if (itemsize_ == 1) gather<std::uint8_t>(states, start + begin, m);
-                else if (itemsize_ == 4) gather<std::uint32_t>(states, start + begin, m);
-                else gather<std::uint64_t>(states, start + begin, m);
+                if (itemsize_ == 1) gather<1>(states, start + begin, m);
+                else if (itemsize_ == 4) gather<4>(states, start + begin, m);
+                else gather<8>(states, start + begin, m);
             }
         }
-        if (within) return;
-        at_.fetch_add(n_rows_ + 1);  // there is no result any more
-        refuse("an offset or a code of the column points outside its data or dictionary");
+        require(within, "an offset or a code of the column points outside its data or dictionary");
+        done_.fetch_add(n);
     }
-    template <class Bits>
+    template <std::size_t kSize>
     void gather(const std::int32_t* states, std::int64_t row, std::int64_t n) {
-        const Bits* const values = reinterpret_cast<const Bits*>(values_.data());
-        Bits* const out = reinterpret_cast<Bits*>(out_) + row;
+        std::byte* const out = out_ + static_cast<std::size_t>(row) * kSize;
         std::uint8_t refused = 0;
         for (std::int64_t i = 0; i < n; ++i) {
-            out[i] = values[states[i]];
-            refused |= refused_[static_cast<std::size_t>(states[i])];
+            const auto state = static_cast<std::size_t>(states[i]);
+            std::memcpy(out + static_cast<std::size_t>(i) * kSize, values_.data() + state * kSize, kSize);
+            refused |= refused_[state];
         }
         if (refused == 0 || first_refused_ >= 0) return;
         for (first_refused_ = row; refused_[static_cast<std::size_t>(*states)] == 0; ++first_refused_) ++states;
@@ -230,7 +229,7 @@ private:
 
     const BoundKeys& keys_;
     std::int64_t n_rows_, first_refused_ = -1;
-    std::atomic<std::int64_t> at_ = 0;  // number of cells so far
+    std::atomic<std::int64_t> at_ = 0, done_ = 0;  // number of cells that were begun, and that have their values
     std::size_t itemsize_;
     std::vector<std::byte> values_;
     std::vector<std::uint8_t> refused_;

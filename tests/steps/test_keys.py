@@ -230,6 +230,27 @@ def test_threads_share_keys():
         assert list(pool.map(lambda i: states(keys, cells[i % 2]), range(16))) == [expected] * 16
 
 
+def test_keys_own_what_they_know():
+    known = ["a", "b"]
+    keys = Keys(known)
+    known[1] = "c"
+    assert keys.known == ["a", "b"]
+    assert pickle.loads(pickle.dumps(keys)).state_of("b") == keys.state_of("b") == 1
+
+
+def test_an_object_that_raises_leaves_no_result():
+    class Raises:
+        @property
+        def __class__(self):
+            raise RuntimeError("no class")
+
+    lookup = _core.Lookup(Keys(["a"]).core, np.zeros(6), np.zeros(6, bool), 2)
+    with pytest.raises(RuntimeError, match="no class"):
+        lookup.objects(np.array(["a", Raises()], object))
+    with pytest.raises(ValueError, match="as many cells"):
+        lookup.result()
+
+
 def test_pickles():
     for known in (["a", "\ud800"], np.array([1.5, 2])):
         keys = pickle.loads(pickle.dumps(Keys(known)))

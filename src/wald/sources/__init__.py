@@ -2,7 +2,8 @@
 
 Here, and nowhere else, rows are converted, columns are found by name, and columns are read one by one. What comes in is
 anything a user has; what goes out is a `Source`, from which the engine reads blocks of numbers, and the wrapped model
-its own container. Nothing is known here of models, stages or thresholds.
+its own container. A single column can also be had as it lies, without conversion, in the forms of `cells`: texts,
+codes of categories, numbers or objects. Nothing is known here of models, stages or thresholds.
 
 The features of ``wald.structured`` are no source: an extractor gives as many columns as it likes, which are known once
 it has run, its time is the cost of each call, and the engine of chains keeps what it gave per part, so that nothing is

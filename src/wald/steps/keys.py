@@ -67,7 +67,7 @@ class Keys:
     state_of: Callable[[Any], int]
 
     def __init__(self, known: list[str] | NDArray[Any]) -> None:
-        self.known = known
+        self.known = known.copy() if hasattr(known, "copy") else known
         self.n_known, self.n_states = len(known), len(known) + 5
         self.core = _core.Keys(known, _plain)
         self.state_of = self.core.state_of
