@@ -62,6 +62,7 @@ private:
             }
         }
         made.begin[256] = static_cast<std::uint32_t>(made.bytes.size());
+        made.bytes.resize(made.bytes.size() + 16);
         return made;
     }
 

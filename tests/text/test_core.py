@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -187,6 +189,26 @@ def test_threads_give_the_same_scores() -> None:
     for t in threads:
         t.join()
     assert wrong == [False] * 20
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals that are sent to a thread")
+def test_a_long_text_is_interrupted() -> None:
+    vectorizer = HashingVectorizer(n_features=64, ngram_range=(1, 3))
+    text, coef, intercept = core(vectorizer)
+    document = "the go home " * 2_000_000
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.perf_counter())
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    timer = threading.Timer(0.1, send)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            text.scores([document])
+    assert time.perf_counter() - sent[0] < 0.5
+    assert_array_equal(text.scores(["go home"])[0], vectorizer.transform(["go home"]) @ coef.T + intercept)
 
 
 @pytest.mark.parametrize("form", ["tf-idf", "sublinear, l1", "no norm", "hashing", "binary hashes", "float32"])

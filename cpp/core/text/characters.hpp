@@ -17,7 +17,7 @@ struct TokenPage {
     bool operator[](std::uint32_t code) const { return bits[code >> 6 & 3] >> (code & 63) & 1; }
 };
 
-// Of each code point the characters that it becomes, in UTF-8.
+// Of each code point the characters that it becomes, in UTF-8. Sixteen bytes follow, which may be read.
 struct MapPage {
     std::uint32_t begin[257] = {};
     std::vector<std::uint8_t> bytes;

@@ -15,7 +15,10 @@ public:
     explicit Counts(std::int64_t n_columns = 0)
         : counts_(static_cast<std::size_t>(n_columns)), met_(words(n_columns)), blocks_(words(n_columns >> 6)) {}
 
-    void prefetch(std::int32_t column) const { __builtin_prefetch(counts_.data() + column, 1); }
+    void prefetch(std::int32_t column) const {
+        __builtin_prefetch(counts_.data() + column, 1);
+        __builtin_prefetch(met_.data() + (column >> 6), 1);
+    }
     // Returns the count before. A count may come back to 0: the column was met all the same.
     std::int32_t add(std::int32_t column, std::int32_t by) {
         const auto c = static_cast<std::size_t>(column);

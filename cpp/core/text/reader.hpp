@@ -117,7 +117,7 @@ private:
 
     void scan(const std::uint8_t* text, std::size_t n, bool lower, Reading& r) const {
         Reading::grow(r.bytes_, n + 2 * Reading::kSpare);
-        Reading::grow(r.in_token_, n / 64 + 1);
+        Reading::grow(r.in_token_, n / 64 + 2);
         Reading::grow(r.high_, n / 64 + 1);
         const TextKernels& kernels = text_kernels();
         bool beyond = false;
@@ -130,14 +130,21 @@ private:
         r.ascii_ = !beyond;
     }
 
-    // Calls f(position) of the first byte of each character beyond ASCII.
+    // Calls f(position, character) of each character beyond ASCII.
     template <class F>
     static bool each_beyond_ascii(const Reading& r, const F& f) {
         const std::size_t blocks = (r.size_ + 63) / 64;
         for (std::size_t block = 0; block < blocks; ++block) {
-            for (std::uint64_t bits = r.high_[block]; bits != 0; bits &= bits - 1) {
-                const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-                if (begins(r.bytes_[at]) && !f(at)) return false;
+            for (std::uint64_t bits = r.high_[block]; bits != 0;) {
+                const int in_block = std::countr_zero(bits);
+                const std::size_t at = block * 64 + static_cast<std::size_t>(in_block);
+                if (!begins(r.bytes_[at])) {  // of a character that began in the block before
+                    bits &= bits - 1;
+                    continue;
+                }
+                const CodePoint c = code_point(r.bytes_.data() + at);
+                bits &= ~(((std::uint64_t{1} << c.size) - 1) << in_block);
+                if (!f(at, c)) return false;
             }
             if (block % 4096 == 4095) give_way();
         }
@@ -150,18 +157,18 @@ private:
         std::size_t end = 0, copied = 0;
         const auto append = [&](const std::uint8_t* from, std::size_t n) {
             Reading::grow(r.mapped_, end + n + Reading::kSpare);
-            std::copy_n(from, n, r.mapped_.data() + end);
+            if (n <= 16) std::memcpy(r.mapped_.data() + end, from, 16);  // whose size the compiler knows
+            else std::copy_n(from, n, r.mapped_.data() + end);
             end += n;
         };
-        const bool done = each_beyond_ascii(r, [&](std::size_t at) {
-            const CodePoint c = code_point(r.bytes_.data() + at);
+        const bool done = each_beyond_ascii(r, [&](std::size_t at, const CodePoint& c) {
             if (c.code == kSigma && rules_.lower && given == Case::as_given) return false;
             const MapPage* page = pages_.map(given, c.code);
             if (page == nullptr) {
                 note(r, map_of(given), c.code);
                 return true;
             }
-            append(r.bytes_.data() + copied, at - copied);
+            if (at > copied) append(r.bytes_.data() + copied, at - copied);
             copied = at + static_cast<std::size_t>(c.size);
             const std::uint32_t begin = page->begin[c.code & 255];
             append(page->bytes.data() + begin, page->begin[(c.code & 255) + 1] - begin);
@@ -181,13 +188,15 @@ private:
 
     // Says which of the characters beyond ASCII belong to tokens.
     void mark_beyond_ascii(Reading& r) const {
-        each_beyond_ascii(r, [&](std::size_t at) {
-            const CodePoint c = code_point(r.bytes_.data() + at);
+        each_beyond_ascii(r, [&](std::size_t at, const CodePoint& c) {
             const TokenPage* page = pages_.tokens(c.code);
-            if (page == nullptr) note(r, MissingPage::Of::tokens, c.code);
-            else if ((*page)[c.code])
-                for (std::size_t i = at; i < at + static_cast<std::size_t>(c.size); ++i)
-                    r.in_token_[i / 64] |= std::uint64_t{1} << i % 64;
+            if (page == nullptr) {
+                note(r, MissingPage::Of::tokens, c.code);
+            } else if ((*page)[c.code]) {
+                const std::uint64_t bytes = (std::uint64_t{1} << c.size) - 1;
+                r.in_token_[at / 64] |= bytes << at % 64;
+                if (at % 64 > 60) r.in_token_[at / 64 + 1] |= bytes >> (64 - at % 64);
+            }
             return true;
         });
     }
@@ -206,6 +215,7 @@ private:
                 else f(begin, at);
             }
             carried = inside >> 63;
+            if (block % 4096 == 4095) give_way();
         }
         if (carried) f(begin, r.size_);
     }

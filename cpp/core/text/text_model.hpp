@@ -124,7 +124,8 @@ public:
                 hash(bytes, n, s);
                 if (++s.n_keys == TextScratch::kBatch) end_batch(s, sink);
             };
-            if (words) each_ngram<Order::of_ends>(s, add);
+            if (words && spec_.rules.most == 1) each_word_kept(s, from_text(add));
+            else if (words) each_ngram<Order::of_ends>(s, add);
             else reader_.each_slice<Order::of_ends>(s.reading, from_text(add));
         } else {
             const auto add = [&](const std::uint8_t* bytes, std::size_t n, std::size_t end) {
@@ -228,6 +229,20 @@ private:
         s.signs[s.n_keys] = spec_.alternate_sign && negative ? -1 : 1;
         prefetch(column, s);
     }
+    // Calls f(piece) for each word that is no stop word.
+    template <class F>
+    void each_word_kept(const TextScratch& s, const F& f) const {
+        const bool stop_words = spec_.vocabulary.stop_words();
+        reader_.each_word(s.reading, [&](Piece p) {
+            if (stop_words) {
+                Key key;
+                key.set(s.reading.bytes() + p.begin, p.size);
+                const TextTable::Entry* e = spec_.vocabulary.table().find(key);
+                if (e != nullptr && e->column == kStopWord) return;
+            }
+            f(p);
+        });
+    }
     // Calls f(bytes, size, end) for each n-gram of words; `end` is where it ends in the text.
     template <Order order, class F>
     void each_ngram(TextScratch& s, const F& f) const {
@@ -237,14 +252,8 @@ private:
         if (s.joined.size() < room) s.joined.resize(room);
         s.words.clear();
         std::size_t end = 0;
-        reader_.each_word(s.reading, [&](Piece p) {
+        each_word_kept(s, [&](Piece p) {
             const std::uint8_t* bytes = s.reading.bytes() + p.begin;
-            if (spec_.vocabulary.stop_words()) {
-                Key key;
-                key.set(bytes, p.size);
-                const TextTable::Entry* e = spec_.vocabulary.table().find(key);
-                if (e != nullptr && e->column == kStopWord) return;
-            }
             std::copy_n(bytes, p.size, s.joined.data() + end);
             s.words.push_back({end, p.size, p.begin + p.size});
             end += p.size;
