@@ -347,7 +347,8 @@ described : dict
     coef_bound : float64 array of the shape of coef, or None
         Bounds of the summands where ``coef`` is not what the model itself multiplies with: scores are then near its
         own, not the same.)doc")
-        .def(nb::init<nb::dict>(), "described"_a)
+        .def(nb::init<nb::dict>(), "described"_a,
+             nb::sig("def __init__(self, described: dict[str, typing.Any]) -> None"))
         .def(
             "scores", &BoundText::scores, "texts"_a, "n_threads"_a = 1,
             nb::sig("def scores(self, texts: list[typing.Any], n_threads: int = 1) -> "

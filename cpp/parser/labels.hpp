@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "core/large_array.hpp"
 #include "parser/arcs.hpp"
 #include "parser/atoms.hpp"
-#include "core/large_array.hpp"
 
 namespace wald::parser {
 

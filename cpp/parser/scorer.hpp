@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "core/large_array.hpp"
 #include "parser/arcs.hpp"
 #include "parser/atoms.hpp"
-#include "core/large_array.hpp"
 
 namespace wald::parser {
 

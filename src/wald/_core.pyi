@@ -1066,7 +1066,7 @@ class Text:
             own, not the same.
     """
 
-    def __init__(self, described: dict) -> None: ...
+    def __init__(self, described: dict[str, Any]) -> None: ...
     def scores(self, texts: list[Any], n_threads: int = 1) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
         """
         Return scores of shape (n_texts, n_outputs), and bounds of their distance to scikit-learn's, (n_texts,).
