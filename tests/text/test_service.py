@@ -47,3 +47,4 @@ def test_what_is_no_text_is_said() -> None:
     for body in ({"row": 7}, {"row": None}, {"rows": [rows[0], 7]}, {"rows": [None]}, {"rows": "alpha"}):
         answer = ask(app, "/predict", body)
         assert answer.status_code == 400, answer.text
+        assert "text" in answer.text or "list" in answer.text

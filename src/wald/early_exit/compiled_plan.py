@@ -218,7 +218,7 @@ class CompiledPlan:
         self.require_unchanged()
         row, source = self.reader.row(x)
         with located(source, self.model):
-            if failed is not None and row is x:  # it was not converted, so it would fail again
+            if failed is not None and row is x is not None:  # it was not converted, so it would fail again
                 raise failed
             if row is not None:
                 return audited_one(self._predictor, self.monitor, row, budget, group, source)

@@ -38,6 +38,9 @@ class Rows:
         self._compiled = compiled = model.compiled_plan_
         self._threads = effective_threads(model.n_jobs)
         self._raw = compiled.model.preprocessing is not None  # whether rows may hold more than numbers
+        # a vectorizer asks each row for methods of texts
+        asks = compiled.model.texts is not None
+        self._refusals = (ValueError, TypeError, AttributeError) if asks else (ValueError, TypeError)
         self._n_features = getattr(model, "n_features_in_", None)
         self._schema = compiled.schema
         self.classes: list[Any] = model.classes_.tolist()
@@ -123,7 +126,7 @@ class Rows:
         """Answer one row; errors of `predict_one` get the request's own name for it, or ``otherwise`` before them."""
         try:
             return self._compiled.predict_one(row, budget=budget)
-        except (ValueError, TypeError) as error:
+        except self._refusals as error:
             words = str(error)
             raise RequestError(
                 400, "rows", _X.sub(name, words, count=1) if _X.match(words) else otherwise + words
