@@ -6,11 +6,13 @@ import re
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from text.material import ANALYZERS, FORMS, WORDS, core, described, fitted, model, texts
 
@@ -317,3 +319,9 @@ def test_wrong_types() -> None:
             _core.Text({**right, **wrong})
     with pytest.raises(ValueError, match="n_stages"):
         _core.Text(right).prefixes(["go"], 0)
+
+
+def test_real_posts(wald_data: Path) -> None:
+    posts = fetch_20newsgroups(data_home=wald_data / "sklearn", subset="test", download_if_missing=False).data[:150]
+    for analyzer in ("pairs", "char_wb"):
+        same_scores(fitted("tf-idf", analyzer, posts[:80]), posts, 20)
