@@ -37,7 +37,7 @@ demo: $(VENV)/.installed-demo ## set up, build, and show what wald does
 	$(BIN)/wald demo $(ARGS)
 
 test: $(VENV)/.installed-test ## the fast tests; ARGS="-k mnist" narrows them
-	$(PYTEST) $(ARGS)
+	$(PYTEST) -m "not long and not slow" $(ARGS)
 
 test-long: $(VENV)/.installed-test ## the slow statistical tests as well
 	$(PYTEST) -m "long or not long" $(ARGS)
@@ -89,7 +89,7 @@ docs: $(VENV)/.installed-docs ## the documentation site, in build/site
 
 .PHONY: test-full
 test-full: $(VENV)/.installed-dev
-	$(PYTEST) --ignore tests/test_docs.py --ignore tests/test_site.py
+	$(PYTEST) -m "not long" --ignore tests/test_docs.py --ignore tests/test_site.py
 
 # The tests of the engine at every SIMD level below this machine's best, at which `test-full` runs. Validation and
 # messages do not depend on the level.

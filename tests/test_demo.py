@@ -70,6 +70,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
     return run("demo", "--output", str(folder), "--seed", "0"), folder
 
 
+@pytest.mark.slow
 def test_the_demo_prints_a_table_and_certificates(shown: tuple[Any, Path]) -> None:
     result, folder = shown
     assert result.exit_code == 0, result.output

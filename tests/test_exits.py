@@ -40,6 +40,7 @@ def _endings(call: str, ending: str, n: int) -> list[int]:
     return [*map(int, done.stdout.split()), done.returncode]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 def test_daemon_threads_at_work(call):
     n = 6 if call == "kernel" else 2
@@ -52,6 +53,7 @@ def test_daemon_threads_at_work_again_and_again(call):
     assert _endings(call, "return", 20) == [0] * 21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ending", ["sys.exit", "os._exit", "exception", "atexit", "pool", "SIGTERM", "SIGTERM handled", "parent busy"]
 )
@@ -59,12 +61,14 @@ def test_every_ending(ending):
     assert _endings("kernel", ending, 3) == [EXPECTED.get(ending, 0)] * 3 + [0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["SIGTERM handled", "parent busy"])
 @pytest.mark.parametrize("call", ["chain", "parser"])
 def test_other_calls_end_too(call, ending):
     assert _endings(call, ending, 2) == [0] * 3
 
 
+@pytest.mark.slow
 def test_no_forks():
     """The process that imported wald ends, without a fork."""
     program = (
@@ -102,6 +106,7 @@ def test_multiprocessing():
         child.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
 def test_joblib(backend):
     X = np.random.default_rng(0).standard_normal((8000, 20))

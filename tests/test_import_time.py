@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 #: Limits in seconds, with room for a machine that is busy with other tests.
 IMPORT, VERSION = 0.06 * 3, 0.3 * 3
 REPEATS = 3
@@ -21,6 +23,7 @@ def _seconds(*arguments: str) -> float:
     return min(times)
 
 
+@pytest.mark.slow
 def test_import_wald_takes_little_longer_than_import_sklearn():
     assert _seconds("-c", "import sklearn, wald") < _seconds("-c", "import sklearn") + IMPORT
 

@@ -66,6 +66,7 @@ def machine():
     return EarlyExitClassifier(SVC(), risk=0.02, random_state=0).fit(X[1000:], y[1000:]), X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_predict(machine, n_jobs):
     fast, X = machine
@@ -80,6 +81,7 @@ def test_predict(machine, n_jobs):
     assert time.process_time() - before < 0.1  # no worker went on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n"), [("linear", 400), ("online", 20_000), ("boosting", 20_000), ("chain_fit", 20), ("parser_fit", 2000)]
 )
@@ -199,6 +201,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="needs a safe fork")
 def test_a_handler_may_fork():
     assert run_program(FORKING) == (0, "7\n", "")

@@ -58,6 +58,7 @@ def run(patience, terminal, *more):
     return out, shown.decode()
 
 
+@pytest.mark.slow
 def test_a_long_fit_names_its_step_and_a_short_one_shows_nothing():
     long, shown = run(0.01, True)
     assert "split 1 of 2" in shown

@@ -62,6 +62,7 @@ class TestEffectiveThreads:
         assert in_worker(3) == [3, 3]
         assert effective_threads(3) == 3  # not in a worker
 
+    @pytest.mark.slow
     def test_inner_max_num_threads(self):
         with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
             assert joblib.Parallel()(joblib.delayed(effective_threads)(n) for n in (None, 3)) == [1, 1]

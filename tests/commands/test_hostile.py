@@ -165,6 +165,7 @@ def framed(version: tuple[int, int], text: str) -> bytes:
     return b"\x93NUMPY" + bytes(version) + length + body + bytes(64 * 8)
 
 
+@pytest.mark.slow
 def test_headers_of_npy_files(files: Path, tmp_path: Path) -> None:
     path = tmp_path / "rows.npy"
     codes = set()
@@ -240,6 +241,7 @@ def fuzz(kind: str, files: Path, folder: Path, times: int, seed: int) -> dict[in
     return codes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_files(kind: str, files: Path, tmp_path: Path) -> None:
     codes = fuzz(kind, files, tmp_path, 40, seed=7)

@@ -111,6 +111,7 @@ def test_bad_files_are_skipped_with_exit_code_3(file, model, frame, tmp_path):
     assert len(list((tmp_path / "out").glob("part-*"))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_job_that_is_ended_says_what_is_done(model, frame, tmp_path, number):

@@ -148,6 +148,7 @@ def test_a_full_device(files: Path, tmp_path: Path, times: int) -> None:
     assert FULL.is_char_device()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="limits are others elsewhere")
 @pytest.mark.parametrize("suffix", [".csv", ".npy", ".csv.gz", ".parquet"])
 def test_a_disk_that_fills_up(files: Path, tmp_path: Path, suffix: str) -> None:
@@ -181,6 +182,7 @@ def test_a_disk_that_fills_up(files: Path, tmp_path: Path, suffix: str) -> None:
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.slow
 @needs_full
 @pytest.mark.parametrize("words", ["--help", "--version", "inspect --help", "inspect", "inspect --json", "predict"])
 def test_a_stdout_that_is_full(files: Path, words: str) -> None:

@@ -39,6 +39,7 @@ def test_help_names_every_command_and_code() -> None:
         assert word in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals elsewhere")
 def test_progress_is_shown_on_terminals_only(files: Path, tmp_path: Path) -> None:
     words = ["predict", files / "svc.wald", files / "test.npy", "-o", tmp_path / "labels.csv"]
@@ -72,6 +73,7 @@ def test_figures_are_not_cut_on_a_narrow_terminal(files: Path) -> None:
     assert "rows that get here" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="pipes break otherwise elsewhere")
 @pytest.mark.parametrize("command", ["inspect", "predict"])
 def test_a_reader_that_goes_away(files: Path, tmp_path: Path, command: str) -> None:
@@ -90,6 +92,7 @@ def test_a_reader_that_goes_away(files: Path, tmp_path: Path, command: str) -> N
     assert said == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent otherwise elsewhere")
 def test_ctrl_c_is_quiet_and_leaves_nothing(files: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "many.npy", np.tile(np.load(files / "test.npy"), (2000, 1)))
@@ -109,6 +112,7 @@ def test_ctrl_c_is_quiet_and_leaves_nothing(files: Path, tmp_path: Path) -> None
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_extra_is_enough_for_csv_and_parquet(files: Path, tmp_path: Path) -> None:
     """All kinds of tables are read and written with the packages of the extra, without pandas and pyarrow."""
     import tomllib

@@ -46,6 +46,7 @@ def test_nothing_heavy_is_loaded(words: str) -> None:
     assert result.stderr == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_version_comes_soon() -> None:
     """The time is compared with that of importing NumPy and scikit-learn, because machines differ."""
 
@@ -107,6 +108,7 @@ def catches(process: int, number: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize(
     ("name", "after"),
@@ -138,6 +140,7 @@ def test_a_signal_at_any_moment(files: Path, many: Path, tmp_path: Path, name: s
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_copy_of_stdin_is_not_left(files: Path, many: Path, tmp_path: Path, number: signal.Signals) -> None:

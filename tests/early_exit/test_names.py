@@ -130,6 +130,7 @@ def records(fast: EarlyExitClassifier) -> dict[str, Callable[[Any], Any]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize(("library", "kind", "wrapped"), CASES)
 def test_every_door_answers_by_names_or_refuses(library: str, kind: str, wrapped: str, tmp_path: Path) -> None:

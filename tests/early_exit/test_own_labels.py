@@ -116,6 +116,7 @@ def test_bytes_on_weights_of_float32_are_bounded_in_float32(classes, risk):
     np.testing.assert_array_equal(labels, in_large_calls(model, X))
 
 
+@pytest.mark.slow
 @EXACT
 @pytest.mark.parametrize("scaler", [MaxAbsScaler(), StandardScaler(with_mean=False)], ids=repr)
 def test_sparse_rows_behind_a_scale_of_float32_have_the_models_labels(scaler, risk):
@@ -296,6 +297,7 @@ def test_the_last_column_of_stage_scores_depends_on_the_row_alone(model, classes
 SIZES = [1e-310, 1e-300, 1e-200, 1e-150, 1e-42, 1e-38, 1e30, 1e38, 1e150, 1e300]
 
 
+@pytest.mark.slow
 @EXACT
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("size", SIZES)

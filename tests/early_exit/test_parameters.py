@@ -127,6 +127,7 @@ def test_groups_stay_together_and_certify_one_row_each():
         fast.fit(X[1000:5000], groups=groups[:10])
 
 
+@pytest.mark.slow
 def test_a_cost_model_can_be_passed_in_and_full_evaluation_wins_where_it_is_cheaper():
     model, X = MODELS["rbf"]
     costly = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)

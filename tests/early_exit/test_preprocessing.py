@@ -98,6 +98,7 @@ def test_everything_is_evaluated_and_steps_run_once(kind: str, monkeypatch: pyte
         assert calls == ([] if kind == "texts" else [n])  # wald reads texts itself
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("missing", [None, float("nan")], ids=["None", "NaN"])
 @pytest.mark.parametrize(

@@ -186,6 +186,7 @@ def test_the_race_itself(costs, monkeypatch, slower, kept):
     assert timed().plan_.evaluate_all is not kept
 
 
+@pytest.mark.slow
 def test_whether_a_plan_pays_does_not_hang_on_its_certificate():
     """Else plans would be kept for the certificates that are too bold by chance."""
     rng = np.random.default_rng(0)

@@ -161,6 +161,7 @@ MISREAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("risk", [0.05, 0])
 @pytest.mark.parametrize("name", MISREAD)
 def test_a_misread_model_is_an_error_that_shows_the_row_and_both_answers(name, risk):
@@ -367,6 +368,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_it_takes_a_small_part_of_fit(name):
     n, spent = cost_of_agreeing(copy.deepcopy(KINDS[name]).fit(X3[:800], y3[:800]), X3[800:])

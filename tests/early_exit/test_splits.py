@@ -121,6 +121,7 @@ def test_splits_without_a_count_are_refused(risk):
         wrap(model, X[1000:1500], n_splits=2, risk=risk)
 
 
+@pytest.mark.long
 def test_a_cost_model_given_decides_what_is_cheapest(planned):
     model, X = MODELS["logistic"]
     looks_are_dear = CostModel(row=0.0, unit=1.0, readout=0.2, stage=3.0, full=40.0)

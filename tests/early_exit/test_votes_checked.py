@@ -106,6 +106,7 @@ MISREAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("risk", [0.05, 0])
 @pytest.mark.parametrize("name", MISREAD)
 def test_a_misread_vote_is_an_error_that_shows_both_answers(name, risk):

@@ -133,6 +133,7 @@ def test_the_loop_keeps_what_it_finds(tmp_path: Path, monkeypatch: pytest.Monkey
         kept.read_bytes().decode("ascii")
 
 
+@pytest.mark.slow
 def test_the_program() -> None:
     """A second of one fuzzer, as ``make check-deep`` runs it."""
     pytest.importorskip("polars")

@@ -87,6 +87,7 @@ def check_under_load(name: str, n_rows: int) -> None:
     assert min(done) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_rows_under_load(name: str) -> None:
     check_under_load(name, 40_000)

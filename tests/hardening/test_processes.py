@@ -81,6 +81,7 @@ def busy(call: Callable[[], object], n: int = 2) -> Iterator[None]:
             thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_child_answers_as_its_parent(method: str) -> None:
     context = multiprocessing.get_context(method)
@@ -104,6 +105,7 @@ def test_a_fork_of_a_busy_parent(name: str) -> None:
     assert answers(fast) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="this system has no forkserver")
 def test_a_forkserver_that_has_used_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WALD_TEST_PRELOAD", "kernel")

@@ -208,6 +208,7 @@ def test_large_log_likelihoods_that_cancel_stay_within_the_bound(model):
         assert limits[i] > 20 * read.terms.depth * 2.0**-53 * (abs(read.terms.coef[0]) @ X[i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_rows_far_from_the_origin_round_within_the_bound_of_the_centroids(scale):
     rng = np.random.default_rng(0)

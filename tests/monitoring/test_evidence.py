@@ -44,6 +44,7 @@ def test_impossible_events_are_proof() -> None:
     assert log_rate_evidence(0, 100, 0.0, 1e-9) <= 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.001, 0.02, 0.3])
 def test_rate_intervals_hold_at_all_times(rate: float) -> None:
     rng, missed, n_streams = np.random.default_rng(0), 0, 200
@@ -95,6 +96,7 @@ def test_a_mean_interval_is_that_of_the_probabilities_that_are_kept() -> None:
     assert mean_interval(counts, values.tolist(), LEVEL) == pytest.approx((means.min(), means.max()), abs=0.05)
 
 
+@pytest.mark.slow
 def test_mean_intervals_hold_at_all_times() -> None:
     rng, shares, values = np.random.default_rng(1), [0.9, 0.09, 0.01], [1.0, 10.0, 500.0]
     mean, missed = float(np.dot(shares, values)), 0

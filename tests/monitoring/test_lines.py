@@ -55,6 +55,7 @@ def false_alarms(promise: str, n_streams: int, n_rows: int, n_parts: int = 1) ->
     return alarms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promise", KEPT)
 def test_kept_promises_are_rarely_called_broken(promise: str) -> None:
     assert false_alarms(promise, 100, 50_000) <= 5  # 2 % are promised

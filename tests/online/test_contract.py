@@ -66,6 +66,7 @@ def explained(estimator):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore::FutureWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=explained)

@@ -58,6 +58,7 @@ def test_averages_of_streams_count_all_their_examples():
     np.testing.assert_array_equal(chunks.coef_, whole.coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", DENSE_AND_CSR)
 @pytest.mark.parametrize(
     "model",

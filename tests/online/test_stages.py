@@ -30,6 +30,7 @@ def depth(state, side, x, y, at, scale):
     return len(x), closest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("model", [AttentivePerceptron(), AttentivePegasos(alpha=0.01)])
 def test_rows_are_left_where_the_regression_says(model, dtype):

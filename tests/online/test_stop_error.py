@@ -48,6 +48,7 @@ def test_intervals_cover_the_truth(model):
     assert covered >= 0.93 * runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [0.01, 0.05])
 def test_feedback_holds_the_stop_error(target):
     errors = np.zeros(4)

@@ -72,6 +72,7 @@ def test_seeds(model):
     assert (other.coef_ != clone(model).fit(X, Y).coef_).any()
 
 
+@pytest.mark.long
 def test_what_was_freed_before_makes_no_difference():
     def offset(before):
         code = f"import numpy as np; {before}; from wald.online.attention import line_offset; print(line_offset())"

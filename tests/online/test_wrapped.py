@@ -30,6 +30,7 @@ def rows(n_classes, dtype):
     return X.astype(dtype), np.array(["a", "b", "c", "d"])[y]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("average", [True, False])
@@ -64,6 +65,7 @@ def test_a_learner_behind_a_scaler_leaves_early_within_its_risk(learner):
     assert (labels != model.predict(X[2400:])).mean() <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The file holds the terms")
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -114,6 +116,7 @@ def voters(X, y, n=12):
     return [FrozenEstimator(each) for each in [*fitted, LogisticRegression().fit(X, y[::-1])]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("risk", [0, 0.05])

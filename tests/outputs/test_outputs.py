@@ -90,6 +90,7 @@ def served():
     return model, fast.fit(X[1000:6000]), X[6000:]
 
 
+@pytest.mark.slow
 def test_a_band_is_planned_certified_and_predicted(served):
     model, fast, X = served
     labels, cost = fast.predict(X, return_cost=True)

@@ -91,6 +91,7 @@ def attributes(model: Any) -> dict[str, Any]:
     return {name: getattr(model, name) for name in names} | model.get_params(deep=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_what_was_saved_comes_back(name, tmp_path):
     model, rows = made(name)
@@ -110,6 +111,7 @@ def test_what_was_saved_comes_back(name, tmp_path):
     assert answers(from_bytes(path.read_bytes()), rows) == answers(model, rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONLINE)
 def test_online_learners_go_on_as_if_nothing_had_happened(name):
     model, rows = made(name)
@@ -340,6 +342,7 @@ def test_truncated_and_altered_bytes_are_refused(name):
             from_bytes(bytes(altered))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["parser", "chain of images", "perceptron", "perceptron on CSR", "passive-aggressive"])
 def test_mutated_files_are_refused_or_answer(name):
     model, rows = made(name)

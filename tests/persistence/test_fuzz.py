@@ -95,6 +95,7 @@ def mutated(raw, parts, rng):
     return put_together(fields, arrays)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The file holds the terms")  # of trees
 def test_ten_thousand_mutated_files(tmp_path):
     """No mutation crashes, hangs or takes much memory: the file is refused, or the model answers."""

@@ -219,6 +219,7 @@ def peaks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, int,
     }
 
 
+@pytest.mark.slow
 @ON_LINUX
 @pytest.mark.parametrize("name", FILES)
 def test_memory_is_bounded_by_the_size_of_a_file(name: str, peaks: dict[str, tuple[str, int, int]]) -> None:
@@ -229,6 +230,7 @@ def test_memory_is_bounded_by_the_size_of_a_file(name: str, peaks: dict[str, tup
     assert rise <= max(room.LEAST, times * size) + 8 * size + SLACK
 
 
+@pytest.mark.slow
 @ON_LINUX
 @pytest.mark.parametrize("name", [name for name, (_, message) in FILES.items() if message is None])
 def test_what_is_counted_is_no_less_than_what_is_taken(name: str, peaks: dict[str, tuple[str, int, int]]) -> None:

@@ -129,6 +129,7 @@ def same(one: Any, other: Any) -> None:
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("name", CARDS)
 def test_a_rebuilt_estimator_answers_bit_for_bit(name):

@@ -266,6 +266,7 @@ def test_one_bit_makes_another_estimator(path):
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_another_process_answers_alike_and_needs_no_pickle(path, tmp_path):
     fast, X = made("one-vs-one")
     wald.save(fast, path)

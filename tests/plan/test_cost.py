@@ -85,6 +85,7 @@ def test_the_end_costs_a_line_no_less_than_its_rows(stages):
         assert dear.expected(TERMS, UNITS, reached, 1) >= 1e6 * reached[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"block": 4}, {"rows_per_line": 8}, {"finish": 9.0}])
 @given(stages=leaving, others=leaving)
 def test_rows_that_leave_later_cost_no_less(options, stages, others):

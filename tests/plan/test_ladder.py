@@ -18,6 +18,7 @@ from wald.stopping import Boundary, Ladder, StageScores, q_grid
 from wald.stopping.core.risks import Promised, promised
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_certificate", [10_000, 10**7])
 @pytest.mark.parametrize("about", ["positive", "negative", "each", "all"])
 def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_will_want(about, n_certificate):
@@ -80,6 +81,7 @@ def chosen_cost(plan):
     return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, plan.reached, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("stage", [0.05, 0.5, 3.0])
 def test_the_plan_is_the_cheapest_of_its_candidates_and_near_the_best_of_all_ladders(stage, own):

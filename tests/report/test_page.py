@@ -124,6 +124,7 @@ def test_markup_that_was_made_here_is_kept() -> None:
     assert clean(breakable("<SomeName>")) == "&lt;Some<wbr>Name&gt;"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 10])
 @pytest.mark.parametrize("name", NAMES)
 def test_few_rows(cases: dict[str, Case], name: str, n: int) -> None:

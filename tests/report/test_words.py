@@ -99,6 +99,7 @@ def test_other_promises_say_how_to_watch_them(cases: dict[str, Case]) -> None:
     assert "fast.recertify(X_recent)" in words
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "name", ["kernel", "trees", "multiclass", "lossless", "measured", "classes", "few", "proved", "without_rows"]

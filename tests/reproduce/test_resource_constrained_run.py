@@ -74,6 +74,7 @@ def written(tmp_path_factory) -> tuple[Path, str]:
         return run_quick("resource-constrained", tmp_path_factory)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_parse(written, name):
     lines = records_of(written[0], name)

@@ -36,6 +36,7 @@ def written(rbf, linear, tmp_path_factory) -> tuple[Path, str]:
         return run_quick("focus-of-attention", tmp_path_factory)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_parse(written, name):
     lines = records_of(written[0], name)

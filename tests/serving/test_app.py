@@ -130,6 +130,7 @@ def test_messages_call_the_row_what_the_request_calls_it(named, body, words, que
     assert answer.json()["error"].startswith(words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "words"),
     [

@@ -91,6 +91,7 @@ def under_load(served, fast, X, act, n_clients, seconds, pause=0.0):
     return sum(right for right, _ in results), [words for _, wrong in results for words in wrong]
 
 
+@pytest.mark.slow
 def test_a_stop_under_load_loses_no_accepted_request(fast, saved, rows):
     with Served(saved) as served:
         stop = lambda: served.process.send_signal(signal.SIGTERM)  # noqa: E731
@@ -100,6 +101,7 @@ def test_a_stop_under_load_loses_no_accepted_request(fast, saved, rows):
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_reload_at_a_hundred_requests_a_second(fast, saved, rows, tmp_path):
     path, other = tmp_path / "model.wald", fast.recertify(rows[0][1000:5000], risk=0.04)
     shutil.copy(saved, path)
@@ -129,6 +131,7 @@ def test_reload_at_a_hundred_requests_a_second(fast, saved, rows, tmp_path):
     assert any("could not be loaded anew" in line for line in served.log)
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_and_a_file_that_is_none_are_said(saved, tmp_path):
     with Served(saved) as served:
         port = served.url.rpartition(":")[2]
@@ -143,6 +146,7 @@ def test_a_port_that_is_taken_and_a_file_that_is_none_are_said(saved, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_file_that_needs_the_wrapped_model_is_served_with_it(rows, tmp_path):
     io = pytest.importorskip("skops.io")
     X, y = rows

@@ -71,6 +71,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units elsewhere")
 @pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
 @pytest.mark.parametrize("call", ["predict", "fit"])

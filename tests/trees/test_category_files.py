@@ -64,6 +64,7 @@ def own_order(frame: Any) -> Any:
     return with_columns(reordered(frame), city=cities)
 
 
+@pytest.mark.slow
 @by_library
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("risk", [0, 0.05])
@@ -130,6 +131,7 @@ def test_a_loaded_model_reads_polars_and_arrow(library: str, kind: str) -> None:
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(rows))
 
 
+@pytest.mark.slow
 @by_library
 def test_the_library_need_not_be_installed(library: str, tmp_path: Path) -> None:
     model, fast, rows = made(library, seed=5)
@@ -223,6 +225,7 @@ VALUES = "estimator.categories.values"
 OTHER: list[Any] = [None, True, -1, 2**53, 10**25, 0.5, np.nan, np.inf, "", "Ulm", "\0", "\ud800", [], {}, [1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", FITTED)
 def test_hostile_tables_of_categories(library: str) -> None:
     """Every category is changed in turn: the file is refused, or loads as a model that predicts."""

@@ -135,6 +135,7 @@ def test_a_plan_must_be_faster_than_the_engine_itself(fitted) -> None:
     np.testing.assert_array_equal(fast.predict(X[3000:]), model.predict(X[3000:]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_sparse_rows_have_the_plan_of_dense_ones(n_classes: int) -> None:
     X, y = data(n_classes)

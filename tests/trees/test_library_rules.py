@@ -213,6 +213,7 @@ ONE_CLASS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ONE_CLASS.values(), ids=ONE_CLASS)
 @pytest.mark.parametrize("risk", [0.0, 0.05])
 def test_models_of_one_class(model: Any, risk: float) -> None:

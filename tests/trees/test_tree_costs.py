@@ -78,6 +78,7 @@ def paid(model: Any, units_read: np.ndarray, groups: dict[str, list[int]] | None
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("groups", "prices"),
     [(None, PRICES), (GROUPS, PRICES), (GROUPS, {"blood": 25.0, "scan": 100.0})],
@@ -103,6 +104,7 @@ def test_a_row_pays_once_for_what_it_reads(fitted, groups, prices) -> None:
     )
 
 
+@pytest.mark.slow
 def test_plans_save_prices(fitted) -> None:
     """The rows pay less than under the plan that counts trees."""
     model, X = fitted

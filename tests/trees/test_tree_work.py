@@ -101,6 +101,7 @@ def test_families_whose_terms_share_nothing_have_no_such_prices() -> None:
     assert Sharing.of(terms) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "orders"),
     [
