@@ -92,16 +92,16 @@ private:
     bool read(nb::handle x, LineVector<double>& row) const {
         const nb::ft_object_guard guard(x);  // free-threaded: what is borrowed below stays there
         if (PyDict_Size(x.ptr()) != static_cast<Py_ssize_t>(names_.size())) return false;
-        std::vector<PyObject*> found(names_.size());
+        std::vector<nb::object> found(names_.size());  // references: what is called below may change the dict
         for (std::size_t i = 0; i < found.size(); ++i) {
-            found[i] = PyDict_GetItemWithError(x.ptr(), nb::handle(names_[i]).ptr());
-            if (found[i] == nullptr) {
+            found[i] = nb::borrow(PyDict_GetItemWithError(x.ptr(), nb::handle(names_[i]).ptr()));
+            if (!found[i].is_valid()) {
                 if (PyErr_Occurred() != nullptr) throw nb::python_error();
                 return false;
             }
         }
         for (const Part& p : parts_) {
-            PyObject* const value = found[p.name];
+            PyObject* const value = found[p.name].ptr();
             if (p.keys == nullptr) {
                 double number;
                 if (!number_of(value, number)) return false;
@@ -120,7 +120,7 @@ private:
     static bool number_of(PyObject* value, double& number) {
         if (PyFloat_Check(value)) {
             number = PyFloat_AsDouble(value);
-            return true;
+            return !std::isinf(number);  // transformers refuse it, and models in their own words
         }
         if (value == Py_None) {
             number = std::numeric_limits<double>::quiet_NaN();

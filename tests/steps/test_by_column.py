@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import Any
 
@@ -308,3 +309,108 @@ def test_the_transformers_are_not_called(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_it_is_a_step() -> None:
     step = by_column(fitted(front(CATEGORIES["one-hot"], "passthrough")))
     check_step(step, source_of(frame(20, 1)))
+
+
+# ---- what a reviewer found -------------------------------------------------------------------------------------------
+
+
+def behind(encoder: Any, X: Any, y: Any, *, model: Any = None) -> tuple[EarlyExitClassifier, Any]:
+    pipeline = make_pipeline(encoder, DecisionTreeClassifier() if model is None else model).fit(X, y)
+    return EarlyExitClassifier(pipeline, risk=0).fit(X), pipeline
+
+
+@pytest.mark.parametrize("model", [None, LogisticRegression()], ids=["tree", "linear"])
+def test_an_unknown_letter_in_a_narrow_array_is_unknown(model: Any) -> None:
+    X = np.array(["a", "b", "c"] * 20, dtype="U1")[:, None]
+    fast, pipeline = behind(OneHotEncoder(handle_unknown="ignore"), X, np.arange(60) % 3 > 0, model=model)
+    Z = np.array([["z"], ["a"], ["c"]], dtype="U1")
+    np.testing.assert_array_equal(fast.predict(Z), pipeline.predict(Z))
+
+
+@pytest.mark.parametrize(
+    ("known", "value", "dtype"),
+    [([1.0, 2.0, 1e17], 5.0, float), ([1, 2, 2**24], 7, np.float32), ([2**53 + 1, 2, 3], 2**53, np.int64)],
+)
+@pytest.mark.parametrize("model", [None, LogisticRegression()], ids=["tree", "linear"])
+def test_an_unknown_number_is_unknown(known: list[Any], value: Any, dtype: Any, model: Any) -> None:
+    X = np.array(known * 20, dtype=np.int64 if isinstance(known[0], int) else float)[:, None]
+    fast, pipeline = behind(OneHotEncoder(handle_unknown="ignore"), X, np.arange(60) % 3 > 1, model=model)
+    Z = np.array([[value], [known[0]], [known[2]]], dtype=dtype)
+    np.testing.assert_array_equal(fast.predict(Z), pipeline.predict(Z))
+
+
+def test_a_value_that_an_imputer_replaces_is_replaced() -> None:
+    F = pd.DataFrame({"a": pd.Series(["a", "b", "?"] * 30, dtype=object)})
+    encoder = make_pipeline(
+        SimpleImputer(missing_values="?", strategy="constant", fill_value="b"), OneHotEncoder(handle_unknown="ignore")
+    )
+    fast, pipeline = behind(encoder, F, F["a"] == "a")
+    np.testing.assert_array_equal(fast.predict(F), pipeline.predict(F))
+
+
+def test_a_tree_that_reads_none_of_its_columns_still_refuses_an_unknown_category() -> None:
+    F = frame()
+    parts = [("a", OneHotEncoder(), ["carrier"]), ("b", "passthrough", ["weight"])]
+    pipeline = make_pipeline(ColumnTransformer(parts), DecisionTreeClassifier(max_depth=1)).fit(F, F["weight"] > 500)
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(F)
+    with pytest.raises(ValueError, match="unknown categories"):
+        fast.predict(F.assign(carrier="never seen"))
+    with pytest.raises(ValueError, match="unknown categories"):
+        fast.predict_one({**dict(F.iloc[0]), "carrier": "never seen"})
+
+
+def test_arrays_are_refused_where_columns_are_selected_by_name() -> None:
+    pipeline = fitted(front(CATEGORIES["ordinal"], "passthrough"))
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(frame())
+    with pytest.raises(ValueError, match="only supported for dataframes"):
+        fast.predict(frame().to_numpy())
+
+
+@pytest.mark.parametrize("change", [{"delay": object}, {"weight": "Float64"}, {"speed": np.float16}], ids=str)
+def test_linear_models_are_fitted_on_rows_that_tables_do_not_answer(change: dict[str, Any]) -> None:
+    pipeline = fitted(front(CATEGORIES["one-hot"], NUMBERS["min-max"]), model=LogisticRegression())
+    F = frame(seed=1).astype(change)
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(F)
+    np.testing.assert_array_equal(fast.predict(F), pipeline.predict(F))
+
+
+def test_a_dict_with_infinity_is_refused() -> None:
+    pipeline = fitted(front(CATEGORIES["ordinal"], NUMBERS["min-max"]), model=LogisticRegression())
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(frame())
+    with pytest.raises(ValueError, match="infinity"):
+        fast.predict_one({**dict(frame().iloc[0]), "delay": np.inf})
+
+
+class Emptying(str):
+    """A text that empties a dict while it is compared."""
+
+    __slots__ = ()
+
+
+def test_a_dict_that_changes_while_it_is_read() -> None:
+    pipeline = fitted(front(CATEGORIES["ordinal"], "passthrough"))
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(frame())
+
+    class Kind(type(Emptying)):  # type: ignore[misc]  # the type of a class
+        @property
+        def __eq__(cls) -> Any:
+            row.clear()
+            return str.__eq__
+
+        __hash__ = type.__hash__
+
+    class Text(str, metaclass=Kind):
+        __slots__ = ()
+
+    row = dict(frame().iloc[0])
+    row = {"carrier": Text("AA"), **{name: value for name, value in row.items() if name != "carrier"}}
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        fast.predict_one(row)
+
+
+def test_methods_set_on_an_encoder_stay() -> None:
+    encoder = OrdinalEncoder()
+    F = frame()[["carrier"]]
+    pipeline = make_pipeline(encoder, DecisionTreeClassifier()).fit(F, F["carrier"] == "AA")
+    encoder.transform = lambda X: np.zeros((len(X), 1))  # type: ignore[method-assign]
+    assert type(decompose(pipeline).preprocessing) is Chain

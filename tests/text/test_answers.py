@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
@@ -133,6 +134,9 @@ class Own(TfidfVectorizer):
         [CountVectorizer(dtype=np.uint8)],
         [TfidfVectorizer(), Normalizer()],
         [HashingVectorizer(n_features=32), TfidfTransformer()],
+        [TfidfVectorizer(norm=None), TfidfTransformer()],
+        [TfidfVectorizer(norm=None), TfidfTransformer(use_idf=False)],
+        [CountVectorizer(token_pattern=r"\w{\u0661,}|\w+")],
     ],
     ids=lambda front: str(front[0])[:40],
 )
@@ -249,6 +253,33 @@ def test_an_edited_model_is_noticed(edit: Any) -> None:
     for answers in (fast.predict, fast.predict_proba, fast.decision_function):
         with pytest.raises(ValueError, match="Call fit again"):
             answers(rows)
+
+
+@pytest.mark.parametrize("name", ["decode", "build_tokenizer", "transform"])
+def test_methods_that_were_set_on_a_vectorizer_stay(name: str) -> None:
+    rows, y = texts(300)
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(rows, y)
+    setattr(model[0], name, getattr(model[0], name))
+    assert decompose(model).texts is None
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda step: step.estimator_.coef_.__setitem__(slice(None), 1.0),
+        lambda step: setattr(step.estimator_, "coef_", np.zeros_like(step.estimator_.coef_)),
+        lambda step: step.set_params(importance_getter=lambda model: -abs(model.coef_)),
+        lambda step: step.set_params(threshold=1e9),
+    ],
+)
+def test_an_edited_selector_is_noticed(edit: Any) -> None:
+    rows, y = texts(300)
+    selector = SelectFromModel(LinearSVC(), threshold="mean")
+    model = make_pipeline(CountVectorizer(), selector, LogisticRegression()).fit(rows, y)
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    edit(model[1])
+    with pytest.raises(ValueError, match="Call fit again"):
+        fast.predict(rows)
 
 
 def test_a_model_of_another_vocabulary_is_not_read() -> None:

@@ -19,6 +19,7 @@ from ..engine.threads import effective_threads
 from ..models import decompose, fitted_for_good
 from ..sources import Source
 from ..sources.texts import refuse_no_texts
+from ..steps import RawColumns
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.risks import Risk, largest
 from ..stopping.core.row_groups import group_numbers
@@ -195,6 +196,8 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
             refuse_no_texts(source)
         if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = decompose(inner, fold=False)
+        if isinstance(model.preprocessing, RawColumns) and model.preprocessing.unanswered(source).any():
+            model = decompose(inner, raw_columns=False)  # the transformers know better what to make of these rows
         model = replace(model, schema=model.schema.seen(source))
         matched = model.schema.matched(source)
         if matched is not source:  # its columns were found by name

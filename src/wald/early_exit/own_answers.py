@@ -24,7 +24,7 @@ from .predictor import Predictor
 #: Differences of numbers that are added in the same order, in units of the last place of the largest.
 ULPS = 64
 #: Tolerated differences relative to the largest number, where the order of additions is not the same.
-RELATIVE = {4: 1e-4, 8: 1e-9}
+RELATIVE = {1: 1e-2, 2: 1e-2, 4: 1e-4, 8: 1e-9}
 
 Floats = NDArray[np.float64]
 #: Codes, whether the engine settles each, scores and their errors.

@@ -113,6 +113,8 @@ class Predictor:
         if self._ranges is not None:
             return None
         working = list(self._precision.values())
+        if isinstance(self.model.preprocessing, RawColumns) and self.model.preprocessing.is_single:
+            working = [max(working)] * len(working)
         return self._cascade.one_row(*self._reach(None), working, tuple(self.model.classes))
 
     def label_record(self, library: str) -> Callable[[Any, bool], Any] | None:

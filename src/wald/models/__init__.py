@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 
-def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
+def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) -> AdditiveModel:
     """Read a fitted classifier as a sum of terms and a decision.
 
     Parameters
@@ -80,6 +80,8 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         classifier.
     fold : bool, default=True
         Whether scalers and imputers become part of the terms. If not, all steps remain preprocessing.
+    raw_columns : bool, default=True
+        Whether a linear model behind encoders becomes a sum over raw columns, where that is possible.
 
     Returns
     -------
@@ -143,7 +145,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         preprocessing = Codes(preprocessing.first, single=terms.accepts.conversion.integers.type is np.float32)
     by_product = reading.by_product
     if isinstance(preprocessing, Chain):
-        linear = terms if type(terms) is LinearTerms else None
+        linear = terms if type(terms) is LinearTerms and raw_columns else None
         raw = None if linear is None else RawColumns.of_sum(preprocessing)
         if linear is not None and raw is not None:
             terms = ColumnTerms.of(linear, raw.functions, raw.n_steps)

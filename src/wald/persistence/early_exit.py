@@ -208,7 +208,8 @@ def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
     if isinstance(owner.estimator_, SavedModel):
         return owner.estimator_.fingerprint
     fingerprint = model.fingerprint()
-    if decompose(owner.estimator_).fingerprint() != fingerprint:
+    read = (decompose(owner.estimator_, raw_columns=raw) for raw in (True, False))
+    if all(model.fingerprint() != fingerprint for model in read):
         raise ValueError("The wrapped model has changed since fit: what would be saved is not what it is. Fit again.")
     return fingerprint
 

@@ -7,6 +7,7 @@ holds, and if it answers. What libsvm trusts is checked before.
 
 from __future__ import annotations
 
+import codecs
 import copy
 import inspect
 import warnings
@@ -322,6 +323,12 @@ class Reader(_Shared):
             good = read_vectorizer(steps) is not None
         except BAD_VALUES:
             good = False
+        for name, known in (("encoding", codecs.lookup), ("decode_error", codecs.lookup_error)):
+            value = getattr(made, name, None)
+            try:
+                good = good and (not hasattr(made, name) or (isinstance(value, str) and bool(known(value))))
+            except LookupError:
+                good = False
         require(good, f"the {type(made).__name__} that the file describes is none that wald reads")
 
     def _attribute(self, section: Section, name: str) -> Any:

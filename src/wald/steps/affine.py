@@ -198,6 +198,11 @@ def gives_frames(step: Any) -> bool:
     return any(kind not in (None, "default") for kind in getattr(step, "_sklearn_output_config", {}).values())
 
 
+def overrides(step: Any) -> bool:
+    """Whether methods of a transformer were set on the object itself."""
+    return any(callable(getattr(type(step), name, None)) for name in vars(step)) or "_white_spaces" in vars(step)
+
+
 def _read_imputer(imputer: SimpleImputer) -> ColumnMap | None:
     replaces_nan = isinstance(imputer.missing_values, float) and np.isnan(imputer.missing_values)
     if not replaces_nan or imputer.add_indicator:

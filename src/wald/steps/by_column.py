@@ -60,6 +60,7 @@ class ByColumn(Chain):
         self.parts, self._width, self.absent_is_missing, self.integers = list(parts), width, absent_is_missing, integers
         self.needed = np.arange(width) if needed is None else needed
         self._names = getattr(self.first, "feature_names_in_", None)
+        self._selects_by_name = any(_are_names(columns) for _, _, columns in getattr(self.first, "transformers_", ()))
 
     @classmethod
     def of(
@@ -170,8 +171,6 @@ class ByColumn(Chain):
         columns: dict[int, NDArray[Any]] = {}
         for table, lookup, place in zip(part.tables, lookups, places, strict=True):
             read = [k for k, c in enumerate(table.written.tolist()) if wanted[c]]
-            if not read:
-                continue
             cells = source.cells(place)
             if len(table.written) == 1:
                 values, refused = table.keys.take(cells, _in_place(table.values[lookup.rows, 0]), lookup.refused)
@@ -190,11 +189,18 @@ class ByColumn(Chain):
         """The place of each raw column in given rows; None if the columns are not those of fit."""
         n = self.first.n_features_in_
         if self._names is None or not source.is_named:
-            return range(n) if source.n_columns == n else None
+            return range(n) if source.n_columns == n and not self._selects_by_name else None
         given = {name: c for c, name in enumerate(source.names or ())}
         if len(given) != source.n_columns:
             return None
         return [given.get(name, -1) for name in self._names]
+
+
+def _are_names(columns: Any) -> bool:
+    """Whether a ColumnTransformer selects these columns by name, which it can in data frames alone."""
+    if isinstance(columns, slice):
+        return isinstance(columns.start or columns.stop, str)
+    return isinstance(columns, str) or (np.ndim(columns) == 1 and any(isinstance(c, str) for c in columns))
 
 
 def _parts(chain: Chain) -> tuple[list[Tables | Numbers], int, bool] | None:

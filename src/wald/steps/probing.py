@@ -25,6 +25,8 @@ def kinds_of(source: Source, columns: Sequence[int]) -> tuple[Kind, ...] | None:
         return None
     if source.library == "pandas":
         dtypes = source.rows.dtypes.array
+        if any(str(dtypes[c]).startswith("Sparse") for c in columns):
+            return None
         return tuple(("pandas", "category" if str(dtypes[c]) == "category" else dtypes[c]) for c in columns)
     if source.library == "polars":
         dtypes = source.rows.dtypes
@@ -49,6 +51,8 @@ def made_column(kind: Kind, values: Sequence[Any]) -> Any:
         return pandas.Series(list(values), dtype=dtype)
     if library == "polars":
         polars = nw.dependencies.get_polars()
+        if str(dtype).startswith(("Int", "UInt")):  # polars takes no floats there, though encoders keep whole ones
+            values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
         return polars.Series(list(values), dtype=dtype, strict=True)
     if library == "pyarrow":
         import pyarrow
@@ -83,6 +87,8 @@ def holds(kind: Kind, value: Any) -> bool:
         held = made_column(kind, [value])
     except Exception:  # whatever a library raises for a value that its dtype lacks
         return False
-    if not isinstance(value, int | float) or value != value:
+    if not isinstance(value, int | float | str) or value != value:
         return True
-    return bool((held[0].as_py() if kind[0] == "pyarrow" else held[0]) == value)
+    first = held[0].as_py() if kind[0] == "pyarrow" else held[0]
+    plain = first.item() if isinstance(first, np.generic) else first
+    return type(plain) is not bool and bool(plain == value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
@@ -65,6 +66,12 @@ class RawColumns(ByColumn):
         return len(self.functions)
 
     @property
+    def is_single(self) -> bool:
+        """Whether an encoder writes float32, in which the model may compute then."""
+        tables = (table for part in self.parts if isinstance(part, Tables) for table in part.tables)
+        return any(table.values.dtype == np.float32 for table in tables)
+
+    @property
     def rows_at_once(self) -> int:
         """Many: most columns are read where they lie."""
         return MOST_AT_ONCE
@@ -118,11 +125,11 @@ class RawColumns(ByColumn):
         return found
 
     def _written(self, source: Source) -> SomeColumns | None:
-        places = self._places(source)
+        places = self._places(source) if sklearn.get_config()["transform_output"] == "default" else None
         if places is None:
             return None
         columns: list[NDArray[Any]] = []
-        single = False
+        single = self.is_single
         for part in self.parts:
             at = [places[c] for c in part.columns]
             if min(at, default=0) < 0:

@@ -30,6 +30,7 @@ from sklearn.preprocessing import (
 )
 
 from ..sources.values import is_missing
+from .affine import gives_frames, overrides
 from .keys import NA, NAN, NONE, Keys
 from .probing import Kind, holds, made_table
 
@@ -41,6 +42,11 @@ COLUMNWISE: tuple[type, ...] = (*ENCODERS, SimpleImputer, StandardScaler, MinMax
 MOST_VALUES = 1 << 22
 #: Rows of random values on which the tables are compared with the encoder.
 COMPARED = 64
+
+#: Texts of which one is known to no encoder, some of them short, for columns of a fixed width.
+TEXTS = ("a value that no encoder knows", *"~^|#@`$%&!?", *map(chr, range(0x2460, 0x2474)))
+#: Whole numbers from this one on are not told apart by all of scikit-learn's conversions.
+INEXACT = 2**53
 
 Floats = NDArray[np.floating[Any]]
 
@@ -229,11 +235,12 @@ class Tables:
             import pandas
 
             missing.append(pandas.NA)
-        unknown: Any = _unknown(values, text)
-        every = dict(enumerate([*values, unknown, *missing]))
+        every = dict(enumerate(values))
         certain = text and (kind[1] in (np.dtype(object), "category") or "str" in str(kind[1]).lower())
-        n = len(values) if certain else 0
-        return {s: value for s, value in every.items() if s < n or holds(kind, value)}
+        found = every if certain else {s: value for s, value in every.items() if holds(kind, value)}
+        unknown = _unknown(values, kind, text)
+        others = enumerate([*unknown, *missing], len(values) + 1 - len(unknown))
+        return found | {s: value for s, value in others if holds(kind, value)}
 
     def _asked_of(
         self, kinds: tuple[Kind, ...], usual: list[Any], j: int, states: dict[int, Any]
@@ -350,7 +357,7 @@ def _polars_float() -> Any:
 def _known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[Any]] | None:
     """Values that a transformer knows in each of its columns: texts or numbers; None if it is no encoder of these."""
     steps = flat(transformer)
-    if any(type(step) not in COLUMNWISE or _gives_frames(step) for step in steps):
+    if any(type(step) not in COLUMNWISE or gives_frames(step) or overrides(step) for step in steps):
         return None
     encoders = [step for step in steps if type(step) in ENCODERS]
     if not encoders or any(getattr(step, "n_features_in_", -1) != n_columns for step in encoders[:1]):
@@ -363,14 +370,15 @@ def _known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[
         for step in steps[: steps.index(encoders[0])]:
             if type(step) is not SimpleImputer or step.n_features_in_ != n_columns:
                 return None
-            fill = np.asarray(step.statistics_, dtype=object)[c]
-            if not is_missing(fill) and fill not in values:
-                values.append(fill)
+            for value in (np.asarray(step.statistics_, dtype=object)[c], step.missing_values):
+                if not is_missing(value) and value not in values:
+                    values.append(value)
         if all(type(value) is str for value in values) and values:
             known.append(values)
         elif values and all(isinstance(value, int | float | np.number) for value in values):
             numbers = np.array(values, dtype=categories.dtype if categories.dtype.kind in "biuf" else None)
-            if numbers.dtype.kind not in "iuf" or numbers.dtype == np.uint64 or categories.dtype.kind == "O":
+            exact = numbers.dtype.kind in "iuf" and numbers.dtype != np.uint64 and np.abs(numbers).max() < INEXACT
+            if not exact or categories.dtype.kind == "O":
                 return None
             known.append(numbers)
         else:
@@ -385,18 +393,13 @@ def flat(transformer: Any) -> list[Any]:
     return [transformer]
 
 
-def _gives_frames(step: Any) -> bool:
-    return any(kind not in (None, "default") for kind in getattr(step, "_sklearn_output_config", {}).values())
-
-
-def _unknown(known: Sequence[Any], text: bool) -> Any:
-    """A value that is not known."""
-    if text:
-        value = "a value that no encoder knows"
-        while value in known:
-            value += "."
-        return value
-    return type(known[0])(max(known) + 1)
+def _unknown(known: Sequence[Any], kind: Kind, text: bool) -> list[Any]:
+    """A value that is not known, and that a column of a kind can hold; none if there is no such value at hand."""
+    candidates: list[Any] = list(TEXTS)
+    if not text:
+        low, high = min(known), max(known)
+        candidates = [type(low)(number) for number in (high + 1, low - 1, 0, (low + high) / 2, 2 * high, 2 * low)]
+    return [value for value in candidates if value not in known and holds(kind, value)][:1]
 
 
 def _bytes(values: Floats) -> bytes:

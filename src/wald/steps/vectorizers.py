@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from .affine import gives_frames
+from .affine import gives_frames, overrides
 
 #: Runs of at least k characters of words, as patterns write them: with or without the flag and the ends.
-_WORDS = re.compile(r"(?:\(\?u\))?(\\b)?(?:((?:\\w)*)\\w\+|\\w\{(\d{1,3}),\})(\\b)?")
+_WORDS = re.compile(r"(?:\(\?u\))?(\\b)?(?:((?:\\w)*)\\w\+|\\w\{([0-9]{1,3}),\})(\\b)?")
 #: Most characters of a word that a pattern may ask for, and most words or characters of an n-gram.
 MOST_LETTERS, MOST_GRAMS = 255, 64
+#: Most columns of hashed features, of which scikit-learn numbers no more.
+MOST_HASHED = 2**31 - 1
 #: Dtypes in which words are counted exactly, whatever the text.
 COUNTS = tuple(map(np.dtype, (np.int32, np.int64, np.float32, np.float64)))
 NORMS = ("l1", "l2", None)
@@ -149,20 +152,25 @@ def token_rule(pattern: Any) -> tuple[str, int] | None:
 
 def selected(step: Any) -> NDArray[np.bool_] | None:
     """The columns that a fitted selector keeps; None if the step is no selector of scikit-learn."""
-    if type(step) not in SELECTORS or gives_frames(step):
+    if type(step) not in SELECTORS or gives_frames(step) or overrides(step):
         return None
     return np.asarray(step.get_support(), dtype=bool)
 
 
 def components(step: Any) -> NDArray[Any] | None:
     """The matrix (n_components, n_features) that a fitted TruncatedSVD multiplies rows by; None for other steps."""
-    if type(step) is not TruncatedSVD or gives_frames(step):
+    if type(step) is not TruncatedSVD or gives_frames(step) or overrides(step):
         return None
     return np.asarray(step.components_)
 
 
 def vectorizer_attributes(step: Any) -> list[tuple[Any, str]]:
     """Attributes of a vectorizer that decide its rows, with their owners."""
+    if type(step) in SELECTORS:
+        parameters = [(step, name) for name in step.get_params(deep=False)]
+        inner = vars(step).get("estimator_")
+        weights = [name for name in ("coef_", "feature_importances_") if name in getattr(inner, "__dict__", {})]
+        return [*parameters, *((inner, name) for name in weights)]
     if type(step) not in READ_BY_VECTORIZERS:
         return []
     found = [(step, name) for name in (*step.get_params(deep=False), *READ_BY_VECTORIZERS[type(step)])]
@@ -172,7 +180,7 @@ def vectorizer_attributes(step: Any) -> list[tuple[Any, str]]:
 
 def _read_first(step: Any) -> Vectorizer | None:
     kind = type(step)
-    if kind not in (CountVectorizer, TfidfVectorizer, HashingVectorizer) or gives_frames(step):
+    if kind not in (CountVectorizer, TfidfVectorizer, HashingVectorizer) or gives_frames(step) or overrides(step):
         return None
     if step.input != "content" or step.preprocessor is not None or step.tokenizer is not None:
         return None
@@ -199,7 +207,10 @@ def _read_first(step: Any) -> Vectorizer | None:
     if kind is HashingVectorizer:
         if dtype.kind != "f" or step.norm not in NORMS:  # normalization would make floats of whole numbers, or fail
             return None
-        n = int(step.n_features)
+        n = step.n_features
+        if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= MOST_HASHED:
+            return None
+        n = int(n)
         return replace(read, n_features=n, norm=step.norm, alternate_sign=bool(step.alternate_sign))
     check_is_fitted(step, "vocabulary_")
     own = step.vocabulary_
@@ -217,7 +228,8 @@ def _read_first(step: Any) -> Vectorizer | None:
 
 def _weighted(read: Vectorizer, step: Any) -> Vectorizer | None:
     """A vectorizer with a TfidfTransformer after it."""
-    if read.norm is not None or gives_frames(step):
+    weighted = read.idf is not None or read.sublinear_tf  # by a TfidfVectorizer
+    if read.norm is not None or weighted or gives_frames(step) or overrides(step):
         return None
     signed = read.vocabulary is None and read.alternate_sign and not read.binary
     if step.norm not in NORMS or (step.sublinear_tf and signed):  # no logarithm of signed counts
