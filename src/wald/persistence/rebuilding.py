@@ -323,11 +323,11 @@ class Reader(_Shared):
             good = read_vectorizer(steps) is not None
         except BAD_VALUES:
             good = False
-        for name, known in (("encoding", codecs.lookup), ("decode_error", codecs.lookup_error)):
-            value = getattr(made, name, None)
+        if good and hasattr(made, "encoding"):
             try:
-                good = good and (not hasattr(made, name) or (isinstance(value, str) and bool(known(value))))
-            except LookupError:
+                codecs.lookup_error(made.decode_error)
+                b"".decode(made.encoding)
+            except (TypeError, LookupError):
                 good = False
         require(good, f"the {type(made).__name__} that the file describes is none that wald reads")
 

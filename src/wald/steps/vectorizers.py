@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -207,10 +206,10 @@ def _read_first(step: Any) -> Vectorizer | None:
     if kind is HashingVectorizer:
         if dtype.kind != "f" or step.norm not in NORMS:  # normalization would make floats of whole numbers, or fail
             return None
-        n = step.n_features
-        if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= MOST_HASHED:
+        whole = isinstance(step.n_features, int | np.integer) and not isinstance(step.n_features, bool)
+        n = int(step.n_features) if whole else 0
+        if not 1 <= n <= MOST_HASHED:
             return None
-        n = int(n)
         return replace(read, n_features=n, norm=step.norm, alternate_sign=bool(step.alternate_sign))
     check_is_fitted(step, "vocabulary_")
     own = step.vocabulary_
