@@ -326,8 +326,8 @@ class Reader(_Shared):
         if good and hasattr(made, "encoding"):
             try:
                 codecs.lookup_error(made.decode_error)
-                b"".decode(made.encoding)
-            except (TypeError, LookupError):
+                b"a".decode(made.encoding, "replace")
+            except (TypeError, LookupError, UnicodeError):
                 good = False
         require(good, f"the {type(made).__name__} that the file describes is none that wald reads")
 
