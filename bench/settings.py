@@ -23,6 +23,8 @@ SETTINGS = (
     "trees-calls",
     "trees-classes",
     "jobs",
+    "pipelines",
+    "texts",
 )
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"

@@ -1,0 +1,70 @@
+"""Texts as lists of str: 20 newsgroups behind vectorizers of scikit-learn, whole pipelines at risk 0."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import fetch_20newsgroups
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from wald import EarlyExitClassifier
+
+from .peers import ours
+from .report import Figure
+from .settings import Run
+from .timing import Task, each_call, measure
+
+TITLE = "20 newsgroups by date, TF-IDF and a linear model, lists of str at risk 0; 1 thread"
+TEST, TEST_CHARACTERS = 4000, 500
+#: Characters of the single posts that are answered, about.
+LENGTHS = (100, 1900)
+
+
+def run(how: Run) -> list[Figure]:
+    """Measure this setting."""
+    home = os.environ.get("WALD_DATA")
+    train, test = (
+        fetch_20newsgroups(data_home=None if home is None else os.path.join(home, "sklearn"), subset=subset)
+        for subset in ("train", "test")
+    )
+    group = np.array([name.startswith(("rec.", "sci.")) for name in train.target_names])
+    figures = []
+    for name, vectorizer, model, y, n_rows in (
+        ("words, 2 classes", TfidfVectorizer(), LogisticRegression(C=10), group[train.target], TEST),
+        ("words, 20 classes", TfidfVectorizer(), LinearSVC(), train.target, TEST),
+        ("words and pairs, 20 classes", TfidfVectorizer(ngram_range=(1, 2)), _sgd(), train.target, TEST),
+        ("char_wb 3-5, 20 classes", _characters(), _sgd(), train.target, TEST_CHARACTERS),
+    ):
+        pipeline = make_pipeline(vectorizer, model).fit(train.data, y)
+        figures += _figures(name, pipeline, test.data[: how.rows(n_rows, n_rows // 4)], how)
+    return figures
+
+
+def _sgd() -> SGDClassifier:
+    return SGDClassifier(random_state=0)
+
+
+def _characters() -> TfidfVectorizer:
+    return TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), max_features=100_000)
+
+
+def _figures(name: str, pipeline: Any, posts: list[str], how: Run) -> list[Figure]:
+    fast = EarlyExitClassifier(pipeline, risk=0, n_jobs=1).fit()
+    if not np.array_equal(fast.predict(posts), pipeline.predict(posts)):
+        raise RuntimeError(f"{name}: labels differ from the pipeline's")
+    t = measure({"ours": ours(fast, posts, 1), "peer": Task(lambda: pipeline.predict(posts), 1)}, how.repeats)
+    each = {who: 1e6 * t[who].median / len(posts) for who in t}
+    note = f"{each['ours']:.3g} us a post; peer {each['peer']:.4g} us; {len(posts)} posts"
+    figures = [Figure(f"{name}: speed", each["peer"] / each["ours"], "x", "pipeline.predict", note)]
+    for length in LENGTHS:
+        post = min(posts, key=lambda text: abs(len(text) - length))
+        times = [each_call(lambda _, post=post: fast.predict_one(post), 200, how.repeats)]  # type: ignore[misc]
+        figures.append(
+            Figure(f"{name}: predict_one, median", 1e6 * float(np.median(times)), "us", note=f"{len(post)} characters")
+        )
+    return figures
