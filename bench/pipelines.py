@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def _containers(name: str, pipeline: Any, X: pd.DataFrame, texts: list[str], how
         fast = EarlyExitClassifier(pipeline, risk=0, n_jobs=1).fit(frame[:2000])
         if not np.array_equal(fast.predict(frame), pipeline.predict(frame)):
             raise RuntimeError(f"{name}, {container}: labels differ from the pipeline's")
-        t = measure({"ours": ours(fast, frame, 1), "peer": Task(lambda f=frame: pipeline.predict(f), 1)}, how.repeats)  # type: ignore[misc]
+        peer = Task(partial(pipeline.predict, frame), 1)
+        t = measure({"ours": ours(fast, frame, 1), "peer": peer}, how.repeats)
         each = {who: 1e9 * t[who].median / len(X) for who in t}
         figures.append(
             Figure(

@@ -45,6 +45,11 @@ def run(how: Run) -> list[Figure]:
     return figures
 
 
+def _one_post(fast: EarlyExitClassifier, post: str, how: Run) -> Any:
+    """Seconds of single calls."""
+    return each_call(lambda _: fast.predict_one(post), 200, how.repeats)
+
+
 def _sgd() -> SGDClassifier:
     return SGDClassifier(random_state=0)
 
@@ -63,7 +68,7 @@ def _figures(name: str, pipeline: Any, posts: list[str], how: Run) -> list[Figur
     figures = [Figure(f"{name}: speed", each["peer"] / each["ours"], "x", "pipeline.predict", note)]
     for length in LENGTHS:
         post = min(posts, key=lambda text: abs(len(text) - length))
-        times = [each_call(lambda _, post=post: fast.predict_one(post), 200, how.repeats)]  # type: ignore[misc]
+        times = _one_post(fast, post, how)
         figures.append(
             Figure(f"{name}: predict_one, median", 1e6 * float(np.median(times)), "us", note=f"{len(post)} characters")
         )

@@ -142,17 +142,18 @@ class ByColumn(Chain):
         dtypes: set[np.dtype[Any]] = set()
         for part in self.parts:
             at = [places[c] for c in part.columns]
-            found = self._of_tables(part, source, at, wanted) if isinstance(part, Tables) else part.arrays(source, at)
+            found: dict[int, NDArray[Any]] | None
+            if isinstance(part, Tables):
+                found, kinds = self._of_tables(part, source, at, wanted), {table.values.dtype for table in part.tables}
+            else:
+                arrays = part.arrays(source, at)
+                found = None if arrays is None else dict(enumerate(arrays, part.first))
+                kinds = {values.dtype for values in arrays or ()}
             if found is None:
                 return None
-            if isinstance(found, dict):
-                dtypes |= {table.values.dtype for table in part.tables}  # type: ignore[union-attr]
-                for c, values in found.items():
-                    columns[c] = values
-            else:
-                dtypes |= {values.dtype for values in found}
-                for c, values in enumerate(found, part.first):  # type: ignore[union-attr]
-                    columns[c] = values
+            dtypes |= kinds
+            for c, values in found.items():
+                columns[c] = values
         dtype = np.result_type(*dtypes)
         if dtype.kind in "biu":
             columns = [values if values is unread else values.astype(self.integers) for values in columns]
