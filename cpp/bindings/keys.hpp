@@ -9,13 +9,24 @@
 
 namespace wald::bindings {
 
+// The bytes of a text in UTF-8; nullptr and an error if it has code points that UTF-8 excludes.
+inline const char* utf8_of(PyObject* text, Py_ssize_t& n) {
+#ifndef Py_LIMITED_API
+    if (PyUnicode_IS_COMPACT_ASCII(text)) {
+        n = PyUnicode_GET_LENGTH(text);
+        return reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(text));
+    }
+#endif
+    return PyUnicode_AsUTF8AndSize(text, &n);
+}
+
 // The bytes of a text in UTF-8, in which code points that UTF-8 excludes have three bytes, too: two texts are equal if
 // these are.
 class TextBytes {
 public:
     explicit TextBytes(nb::handle text) {
         Py_ssize_t n = 0;
-        const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &n);
+        const char* bytes = utf8_of(text.ptr(), n);
         if (bytes == nullptr) {
             PyErr_Clear();
             encoded_ = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
@@ -44,13 +55,28 @@ public:
 
     const columns::Keys& keys() const { return keys_; }
 
+    // The state of an object of a usual type, or -1. No Python code runs, unless it is -1.
+    std::int32_t quick_state_of(PyObject* o) const {
+        if (PyUnicode_CheckExact(o)) {
+            Py_ssize_t n = 0;
+            const char* const bytes = utf8_of(o, n);
+            if (bytes != nullptr) return keys_.text({bytes, static_cast<std::size_t>(n)});
+            PyErr_Clear();
+            return -1;
+        }
+        if (o == Py_None) return keys_.state(columns::kNone);
+        if (PyFloat_CheckExact(o)) return keys_.real(PyFloat_AsDouble(o));
+        if (PyBool_Check(o)) return keys_.state(columns::kOther);
+        if (!PyLong_CheckExact(o)) return -1;
+        int overflow = 0;
+        const std::int64_t value = PyLong_AsLongLongAndOverflow(o, &overflow);
+        return overflow == 0 ? keys_.integer(value) : -1;
+    }
     std::int32_t state_of(nb::handle value) const {
         PyObject* const o = value.ptr();
+        if (const std::int32_t quick = quick_state_of(o); quick >= 0) return quick;
         if (PyUnicode_CheckExact(o)) return keys_.text(TextBytes(value).view());
-        if (value.is_none()) return keys_.state(columns::kNone);
-        if (PyFloat_CheckExact(o)) return keys_.real(PyFloat_AsDouble(o));
-        if (PyLong_CheckExact(o)) return state_of_integer(o);
-        if (PyBool_Check(o)) return keys_.state(columns::kOther);
+        if (PyLong_CheckExact(o)) return state_of_long_integer(o);
         if (value.type().is(numpy_float_)) return keys_.real(PyFloat_AsDouble(o));
         if (value.type().is(numpy_str_)) return keys_.text(TextBytes(value).view());
         const nb::object plain = plain_(value);
@@ -103,10 +129,10 @@ private:
         }
         return keys;
     }
-    std::int32_t state_of_integer(PyObject* o) const {
+    // An integer that has no 64 bits with a sign.
+    std::int32_t state_of_long_integer(PyObject* o) const {
         int overflow = 0;
-        const std::int64_t value = PyLong_AsLongLongAndOverflow(o, &overflow);
-        if (overflow == 0) return keys_.integer(value);
+        PyLong_AsLongLongAndOverflow(o, &overflow);
         if (overflow > 0) {
             const std::uint64_t natural = PyLong_AsUnsignedLongLong(o);
             if (PyErr_Occurred() == nullptr) return keys_.natural(natural);
@@ -130,33 +156,47 @@ private:
     nb::object numpy_float_, numpy_str_;  // which are subclasses of float and str
 };
 
-// The states of objects that were met lately, by their addresses. They are held, so that no other object can come to
-// lie there.
+// The states of objects that were met lately, by their addresses. No other object can come to lie there: objects of
+// usual types are forgotten before any Python code runs, and others are held.
 class Met {
 public:
     Met() = default;
     ~Met() {
-        for (const Entry& e : entries_) Py_XDECREF(e.object);
+        for (const Entry& e : held_) Py_XDECREF(e.object);
     }
     Met(const Met&) = delete;
     Met& operator=(const Met&) = delete;
 
     std::int32_t state_of(const BoundKeys& keys, PyObject* o) {
-        Entry& e = entries_[(reinterpret_cast<std::uintptr_t>(o) >> 4) * std::uint64_t{0x9e3779b97f4a7c15u} >> 56];
-        if (e.object != o) {
-            Py_INCREF(o);
-            Py_XDECREF(std::exchange(e.object, o));
-            e.state = keys.state_of(o);  // if it raises, nothing is read any more
+        const auto place = (reinterpret_cast<std::uintptr_t>(o) >> 4) * std::uint64_t{0x9e3779b97f4a7c15u} >> 56;
+        Entry& lent = lent_[place];
+        if (lent.object == o) return lent.state;
+        Entry& held = held_[place];
+        if (held.object == o) return held.state;
+        if (kAlone) {
+            if (const std::int32_t state = keys.quick_state_of(o); state >= 0) {
+                lent = {o, state};
+                return state;
+            }
         }
-        return e.state;
+        Py_INCREF(o);
+        Py_XDECREF(std::exchange(held.object, o));
+        held.state = keys.state_of(o);  // if it raises, nothing is read any more
+        lent_ = {};
+        return held.state;
     }
 
 private:
+#ifdef Py_GIL_DISABLED
+    static constexpr bool kAlone = false;  // another thread may free any object
+#else
+    static constexpr bool kAlone = true;
+#endif
     struct Entry {
         PyObject* object = nullptr;
         std::int32_t state = 0;
     };
-    std::array<Entry, 256> entries_;
+    std::array<Entry, 256> lent_, held_;
 };
 
 // Objects in NumPy's array. The lock is held.
@@ -168,9 +208,13 @@ struct ObjectCells {
     Met& met;
 
     bool states(const columns::Keys&, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
-        constexpr std::int64_t kAhead = 16;
+        constexpr std::int64_t kAhead = 16, kText = 48;  // where a text begins, in bytes
         for (std::int64_t i = 0; i < n; ++i) {
-            if (begin + i + kAhead < n_rows) __builtin_prefetch(at(begin + i + kAhead));
+            if (begin + i + kAhead < n_rows) {
+                const auto* const next = reinterpret_cast<const std::byte*>(at(begin + i + kAhead));
+                __builtin_prefetch(next);
+                __builtin_prefetch(next + kText);
+            }
             out[i] = met.state_of(keys, at(begin + i));
         }
         return true;

@@ -264,6 +264,27 @@ def test_objects_are_released():
     assert sys.getrefcount(value) == before
 
 
+def test_an_object_may_take_the_place_of_one_that_another_frees():
+    """Python code that runs while a column is read may free a text, in whose place another text is made."""
+    met = np.array([], object)
+
+    class Other:
+        @property
+        def __class__(self):  # asked for by the lookup
+            if met[0] is not None:
+                freed, met[0] = id(met[0]), None
+                texts = [first + end for first in 2000 * ["b"]]
+                met[2] = next((text for text in texts if id(text) == freed), texts[0])
+            return Other
+
+    first, end = "a", "_" * 8
+    keys = Keys([first + end, "b" + end])
+    for _ in range(20):
+        met = np.array([first + end, Other(), None], object)
+        taken, _ = keys.take(Objects("objects", met), np.arange(7.0), np.zeros(7, bool))
+        assert taken[2] == 1
+
+
 # ---- refusals --------------------------------------------------------------------------------------------------------
 
 
