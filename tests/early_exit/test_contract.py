@@ -5,6 +5,7 @@ from kinds.estimators import ONE_A_FAMILY
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier as Boosting
+from sklearn.exceptions import ConvergenceWarning, SkipTestWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -46,18 +47,30 @@ scarce = pytest.mark.filterwarnings("ignore:no early exit")
 rare = pytest.mark.filterwarnings("ignore:The certificate's risk")  # 30 % of 25 rows
 
 
-@scarce
-@rare
-@pytest.mark.filterwarnings(
-    "ignore::sklearn.exceptions.SkipTestWarning", "ignore::FutureWarning", "ignore::RuntimeWarning"
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    PLAIN + BOLD + BOLDEST,
-    expected_failed_checks=explained,
-    xfail_strict=False,  # plans for time hang on times
-)
+def contract(estimators):
+    """The checks of scikit-learn's contract, for each of some estimators."""
+
+    def marked(test):
+        checked = parametrize_with_checks(
+            estimators,
+            expected_failed_checks=explained,
+            xfail_strict=False,  # plans for time hang on times
+        )(test)
+        ignored = (SkipTestWarning, FutureWarning, RuntimeWarning, ConvergenceWarning)
+        names = [f"ignore::{each.__module__}.{each.__name__}".replace("builtins.", "") for each in ignored]
+        return scarce(rare(pytest.mark.filterwarnings(*names)(checked)))
+
+    return marked
+
+
+@contract(PLAIN + BOLDEST)
 def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@contract(BOLD)
+def test_scikit_learns_contract_where_plans_hang_on_times(estimator, check):
     check(estimator)
 
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from early_exit.models import MODELS, X2, X3, wrap, y2, y3
+from early_exit.models import MODELS, X2, X3, wrap, wrapped, y2, y3
 from early_exit.people import FRAME, LIBRARIES, NAMES, PEOPLE, buyer, pa, pd, people, pl
 from kinds.estimators import ONE_A_FAMILY
 from scipy import sparse
@@ -152,8 +152,7 @@ ROWS = {
 @pytest.mark.parametrize("kind", ROWS)
 @pytest.mark.parametrize("name", ["rbf", "logistic", "one-vs-one", "behind PCA"])
 def test_a_row_may_come_in_anything_that_holds_numbers(name, kind):
-    model, X = MODELS[name]
-    fast = wrap(model, X[1000:5000])
+    fast, X = wrapped(name), MODELS[name][1]
     for x in X[5000:5020]:
         row = ROWS[kind](x)
         expected = fast.predict(np.asarray(row, dtype=np.float64)[None], return_cost=True)
@@ -186,9 +185,8 @@ def test_a_row_may_come_in_anything_that_holds_numbers(name, kind):
     ],
 )
 def test_what_is_no_row_is_refused_in_words_of_rows(name, row, error, message):
-    fast = wrap(MODELS[name][0], X2[1000:5000])
     with pytest.raises(error, match=re.escape(message)) as raised:
-        fast.predict_one(row)
+        wrapped(name).predict_one(row)
     assert raised.value.__suppress_context__ or raised.value.__context__ is None
 
 
@@ -299,9 +297,7 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "error", "message"), WRONG)
 @pytest.mark.parametrize("name", ["rbf", "logistic", "scaled rbf"])
 def test_what_is_no_table_of_numbers_is_refused(name, wrong, error, message):
-    model, X = MODELS[name]
-    fast = wrap(model, X[1000:5000])
-    for call in (fast.predict, lambda X: wrap(model, X)):
+    for call in (wrapped(name).predict, lambda X: wrap(MODELS[name][0], X)):
         with pytest.raises(error, match=message):
             call(wrong)
 
