@@ -136,13 +136,12 @@ class Numbers:
             for k in range(self.width)
         ]
 
-    def raw_column(self, source: Source, k: int, places: list[int]) -> NDArray[Any] | None:
-        """The numbers of its k-th column as an array; None if it holds something else.
-
-        `places`: where each column is.
-        """
+    def raw_column(
+        self, source: Source, k: int, places: list[int], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[Any] | None:
+        """The numbers of its k-th column as an array; None if it holds something else. Parameters as for `Tables`."""
         found = _columns(source, places[k : k + 1])
-        return None if found is None else found[0]
+        return None if found is None else found[0] if rows is None else found[0].take(rows)
 
 
 def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict[str, Any]:

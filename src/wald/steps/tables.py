@@ -177,10 +177,21 @@ class Tables:
             ByState(first + k, table.values.astype(np.float64), table.written) for k, table in enumerate(self.tables)
         ]
 
-    def raw_column(self, source: Source, k: int, places: list[int]) -> NDArray[Any] | None:
+    def raw_column(
+        self, source: Source, k: int, places: list[int], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[Any] | None:
         """Rows of the k-th table for the cells of its column; None if the encoder itself must be asked about them.
 
-        A cell that the table does not answer gets a row that no table has, or NaN. `places`: where each column is.
+        A cell that the table does not answer gets a row that no table has, or NaN.
+
+        Parameters
+        ----------
+        source : Source
+        k : int
+        places : list of int
+            Where each of its columns is.
+        rows : int64 ndarray or None, default=None
+            Some rows, ascending; None: all.
         """
         kinds = kinds_of(source, places)
         lookups = None if kinds is None else self.lookups(kinds)
@@ -188,9 +199,10 @@ class Tables:
             return None
         table, lookup = self.tables[k], lookups[k]
         few = len(table.values) < BYTES
-        rows = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
+        states = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
         allowed = np.zeros_like(lookup.refused)
-        return table.keys.take(source.cells(places[k]), rows.astype(np.uint8 if few else np.float64), allowed)[0]
+        cells = source.cells(places[k])
+        return table.keys.take(cells, states.astype(np.uint8 if few else np.float64), allowed, rows)[0]
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
