@@ -17,7 +17,7 @@ from ..engine import Cascade
 from ..plan.moments import Floats
 from ..sources import SomeColumns, Source
 from ..steps import ByState, RawColumns
-from .late_steps import LateSteps, Look
+from .late_steps import LateSteps, Look, Reading
 
 #: Nanoseconds, about, of looking up a category, of finding a number, of adding a column to the estimates of a row, and
 #: of taking along a column of a row that a round leaves undecided.
@@ -56,7 +56,7 @@ class LateColumns(LateSteps):
 
     least_rows = FEW_ROWS
 
-    def __init__(self, step: RawColumns, cascade: Cascade, looks: list[Look], rest: Columns | None) -> None:
+    def __init__(self, step: RawColumns, cascade: Cascade, looks: list[Look], rest: Reading | None) -> None:
         self._step, self._cascade, self._looks, self._rest = step, cascade, looks, rest
 
     @classmethod
@@ -84,7 +84,8 @@ class LateColumns(LateSteps):
             new = np.setdiff1d(by_stage[end - 1], read)
             looks.append(Look(end, cls._columns(step, new)))
             read = by_stage[end - 1]
-        n_stages, rest = len(by_stage) - 1, None
+        n_stages = len(by_stage) - 1
+        rest: Reading | None = None
         if len(ends) > 1 and ends[-2] == n_stages:
             rest = looks.pop().new
         elif ends[-1] > n_stages:  # the last stages and full evaluation share a round

@@ -317,7 +317,8 @@ def taken(cells: Cells, rows: NDArray[np.int64]) -> Cells | None:
     if isinstance(cells, Objects | WideTexts):
         return replace(cells, values=cells.values[rows])
     assert isinstance(cells, _Chunked)
-    chunks, start = [], 0
+    chunks: list[Any] = []
+    start = 0
     for chunk in cells.chunks:
         here = rows[slice(*np.searchsorted(rows, (start, start + chunk.n_rows)))] - start
         start += chunk.n_rows

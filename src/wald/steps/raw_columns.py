@@ -16,7 +16,7 @@ from .chain import Chain
 from .functions import ByState, ColumnFunction
 from .numbers import Numbers, of_number
 from .step import Step
-from .tables import Tables, flat
+from .tables import Lookup, Tables, flat
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18
@@ -154,11 +154,20 @@ class RawColumns(ByColumn):
     ) -> Iterator[NDArray[Any] | None]:
         """Some columns, as the parts give them; None for one that only the model's own transformers understand."""
         places = self._places(source) if sklearn.get_config()["transform_output"] == "default" else None
+        known: dict[int, list[Lookup] | None] = {}  # they take as long as a column, and are those of all columns
         for c in which:
             part, k = self._owners[c]
             at = [] if places is None else [places[column] for column in part.columns]
             try:
-                yield part.raw_column(source, k, at, rows) if min(at, default=-1) >= 0 else None
+                if min(at, default=-1) < 0:
+                    yield None
+                elif isinstance(part, Tables):
+                    if id(part) not in known:
+                        known[id(part)] = part.lookups_of(source, at)
+                    lookups = known[id(part)]
+                    yield None if lookups is None else part.rows_of(source.cells(at[k]), k, lookups, rows)
+                else:
+                    yield part.raw_column(source, k, at, rows)
             except Exception:  # the model's own transformers will raise theirs
                 yield None
 

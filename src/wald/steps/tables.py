@@ -30,6 +30,7 @@ from sklearn.preprocessing import (
 )
 
 from ..sources import Source
+from ..sources.cells import Cells
 from ..sources.values import is_missing
 from .affine import gives_frames, overrides
 from .functions import ByState, ColumnFunction
@@ -193,15 +194,22 @@ class Tables:
         rows : int64 ndarray or None, default=None
             Some rows, ascending; None: all.
         """
+        lookups = self.lookups_of(source, places)
+        return None if lookups is None else self.rows_of(source.cells(places[k]), k, lookups, rows)
+
+    def lookups_of(self, source: Source, places: list[int]) -> list[Lookup] | None:
+        """The lookups for a table's columns, which all of them take together."""
         kinds = kinds_of(source, places)
-        lookups = None if kinds is None else self.lookups(kinds)
-        if lookups is None:
-            return None
+        return None if kinds is None else self.lookups(kinds)
+
+    def rows_of(
+        self, cells: Cells, k: int, lookups: list[Lookup], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[Any]:
+        """What `raw_column` gives for cells."""
         table, lookup = self.tables[k], lookups[k]
         few = len(table.values) < BYTES
         states = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
         allowed = np.zeros_like(lookup.refused)
-        cells = source.cells(places[k])
         return table.keys.take(cells, states.astype(np.uint8 if few else np.float64), allowed, rows)[0]
 
     # ---- asking ----------------------------------------------------------------------------------------------------
