@@ -22,7 +22,8 @@ from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
 from ..sources import Source, source_of
 from ..sources.texts import texts_of
-from ..steps import Branch, Chain
+from ..steps import Branch, Chain, RawColumns
+from ..steps.raw_columns import RawColumn
 from ..stopping import Walk
 from .full_model import predict_wrapped
 from .lossless import FeatureRanges
@@ -53,11 +54,12 @@ class Costs:
         self._model, self._units, self._precision, self._request = model, units, precision, request
         self._rows = rows.first(n_timed(model, len(rows)))
         self._full, self._before_stages = math.nan, 0.0
-        self._branches: list[tuple[Branch, float]] = []
+        self._branches: list[tuple[Branch | RawColumn, float]] = []
+        step = model.preprocessing
+        self._by_column = isinstance(step, RawColumns)
         if request.cost == "time":
             raw, n = self._rows.raw, len(self._rows)
             self._full = min(full_time(model, raw, threads) for threads in {1, request.n_threads}) / n
-            step = model.preprocessing
             if isinstance(step, Chain) and Columnwise.of(model.terms) is not None:
                 self._branches = [(branch, seconds(partial(branch.transform, raw)) / n) for branch in step.branches]
             before = 0.0 if self._branches else _preprocessing_time(model, raw)
@@ -83,7 +85,10 @@ class Costs:
             return None
         owner = np.repeat(np.arange(len(self._branches)), [branch.width for branch, _ in self._branches])
         buys = tuple(np.unique(owner[self._columns_read(members)]) for members in self._units.members)
-        return Units.sharing(self._units.members, buys, np.array([time for _, time in self._branches]))
+        times = np.array([time for _, time in self._branches])
+        if self._by_column:  # a column is not only read, but added
+            times += max(0.0, self._full - times.sum()) / len(times)
+        return Units.sharing(self._units.members, buys, times)
 
     def _columns_read(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
         """The column that each term reads, for terms of which each reads one."""
@@ -139,7 +144,7 @@ class Costs:
     def _as_served(self) -> Any:
         """The rows in the memory order of those that will be served."""
         rows = self._rows.preprocessed
-        return np.asfortranarray(rows) if self._request.columnar else rows
+        return np.asfortranarray(rows) if self._request.columnar or self._by_column else rows
 
     def _checking_time(self) -> float:
         """Seconds of comparing all rows with the ranges on which exits rely."""
@@ -157,7 +162,7 @@ class Costs:
         terms = self._model.terms
         density = 1.0 if sparse.issparse(rows) else round(math.log2(np.count_nonzero(rows) / max(1, rows.size) + 1e-6))
         model = (speed_key(terms), rows.shape[1], terms.n_outputs, self._precision)
-        return (*model, rows.dtype.str, self._request.columnar, density)
+        return (*model, rows.dtype.str, self._request.columnar or self._by_column, density)
 
 
 def predict_time(model: AdditiveModel, source: Source, n_threads: int) -> float:

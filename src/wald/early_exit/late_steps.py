@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import sklearn
@@ -40,6 +40,14 @@ def columns_by_stage(cascade: Cascade, n_stages: int, n_features: int) -> list[N
     return [np.unique(np.array(columns, dtype=np.intp)) for columns in found]
 
 
+class Reading(Protocol):
+    """What runs before a round."""
+
+    @property
+    def reads(self) -> Sequence[int]:
+        """Numbers of the raw columns that it reads."""
+
+
 @dataclass(frozen=True, eq=False)
 class Look:
     """One round of prediction for the rows that are still undecided.
@@ -53,7 +61,7 @@ class Look:
     """
 
     depth: int
-    new: Branch | None
+    new: Reading | None
 
 
 class LateSteps:
@@ -71,8 +79,11 @@ class LateSteps:
         How the terms convert rows.
     """
 
+    #: Fewer rows are transformed as a whole.
+    least_rows = 0
+
     def __init__(
-        self, chain: Chain, cascade: Cascade, looks: list[Look], rest: Branch | None, conversion: Conversion
+        self, chain: Chain, cascade: Cascade, looks: list[Look], rest: Reading | None, conversion: Conversion
     ) -> None:
         self._chain, self._cascade = chain, cascade
         self._looks, self._rest = looks, rest
@@ -138,27 +149,31 @@ class LateSteps:
         whole: Callable[[Source], Decisions],
     ) -> Decisions:
         """Decide raw rows by the first stages; `whole` decides those for which branches cannot run apart."""
-        rows = SomeColumns(source.n_rows, [None] * self._width, np.dtype(np.uint8))
-        left, decided = np.arange(source.n_rows), None
-        if sklearn.get_config()["transform_output"] != "default":
+        if sklearn.get_config()["transform_output"] != "default" or source.n_rows < self.least_rows:
             return whole(source)
+        rows, left, decided = self._nothing(source.n_rows), None, None
         for look, ends in self._reached(n_stages, at_end):
-            further = rows if look.new is None else self._beside(rows, look.new, source)
+            further = rows if look.new is None else self._beside(rows, look.new, source, left)
             if further is None:
-                found, ends = whole(source), True
+                found, ends = whole(source if left is None else source.take(left)), True
             else:
                 rows = further
                 found = self._cascade.predict(rows, look.depth, at_end if ends else "pending", n_threads)
-            if decided is None:
+            if decided is None or left is None:
                 decided = found
             else:
                 decided.put(left, found)
             still = np.flatnonzero(found.ledger.status == PENDING)
             if ends or len(still) == 0:
                 break
-            left, rows, source = left[still], rows.take(still), source.take(still)
+            if len(still) < rows.n_rows:
+                left, rows = still if left is None else left[still], rows.take(still)
         assert decided is not None
         return decided
+
+    def _nothing(self, n_rows: int) -> SomeColumns:
+        """Rows without any column."""
+        return SomeColumns(n_rows, [None] * self._width, np.dtype(np.uint8))
 
     def _reached(self, n_stages: int, at_end: AtEnd) -> Iterator[tuple[Look, bool]]:
         """The rounds of a call that takes at most `n_stages` stages, and whether each is the last."""
@@ -168,8 +183,14 @@ class LateSteps:
             looks.append(Look(n_stages, self._rest))
         return ((look, i == len(looks)) for i, look in enumerate(looks, 1))
 
-    def _beside(self, rows: SomeColumns, branch: Branch, source: Source) -> SomeColumns | None:
-        """Add the columns of a branch to those so far; None if the whole table may have other numbers, or none."""
+    def _beside(
+        self, rows: SomeColumns, branch: Any, source: Source, left: NDArray[np.intp] | None
+    ) -> SomeColumns | None:
+        """Add the columns of a branch to those so far; None if the whole table may have other numbers, or none.
+
+        `left`: numbers of the rows in the source; None: they are all of its rows.
+        """
+        source = source if left is None else source.take(left)
         begun = branch.begun(source)
         if type(begun) is not np.ndarray or begun.shape != (source.n_rows, branch.width):
             return None

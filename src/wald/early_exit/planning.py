@@ -17,8 +17,10 @@ from ..models import NO_SURROGATES, AdditiveModel, Units
 from ..models.packing import pack
 from ..models.planning import Precision
 from ..models.protocols import Columnwise, Comparing, Sharing, Summed, owners_of, units_of
+from ..models.units import feature_units
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
+from ..steps import RawColumns
 from ..stopping import Boundary, StageScores, Walk
 from ..utils.stage_table import StageTable
 from .costs import LINE, Costs
@@ -224,6 +226,8 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
     terms, given = model.terms, request.feature_costs is not None or request.feature_groups is not None
     by_column, shared = Columnwise.of(terms) is not None, Sharing.of(terms) is not None
     names, groups, prices = request.names, request.feature_groups, request.feature_costs
+    if given and isinstance(model.preprocessing, RawColumns):
+        return _units_of_raw_columns(model, model.preprocessing, request)
     if given and (by_column or shared) and model.preprocessing is not None:
         source = model.source_columns
         if source is None:
@@ -237,6 +241,25 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
     if by_column and request.cost == "time" and in_lines and not request.rule.needs.lossless:
         run = max(1, LINE // rows.preprocessed.itemsize)
     return units_of(terms, names, groups, prices, run)
+
+
+def _units_of_raw_columns(model: AdditiveModel, step: RawColumns, request: Request) -> Units:
+    """Units from the user's groups and costs of raw columns; those that nobody reads belong to none."""
+    n_raw, n_outputs, source = model.n_features_in, model.terms.n_outputs, step.source_columns
+    raw = feature_units(
+        int(source.max()) + 1 if n_raw is None else n_raw,
+        request.names,
+        request.feature_groups,
+        request.feature_costs,
+        1,
+    )
+    members, costs = [], []
+    for columns, cost in zip(raw.members, raw.costs.tolist(), strict=True):
+        read = np.flatnonzero(np.isin(source, columns))
+        if len(read):
+            members.append((read[:, None] * n_outputs + np.arange(n_outputs)).ravel())
+            costs.append(cost)
+    return Units(tuple(members), np.array(costs))
 
 
 def _runs_late(model: AdditiveModel) -> bool:

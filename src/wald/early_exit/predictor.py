@@ -19,6 +19,7 @@ from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
 from ..steps import ByColumn, RawColumns
 from .full_model import FullModel
+from .late_columns import LateColumns
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
 from .rows import check_finite, preprocessed, refuse_half_precision
@@ -90,8 +91,7 @@ class Predictor:
         self._cascade = self._packed.cascade(model, plan.early, *plan.thresholds(), plan.stage_costs)
         self._full = FullModel(model, self._cascade)
         self._texts = None if model.texts is None else Texts(model, self._full)
-        branches = () if model.preprocessing is None else model.preprocessing.branches
-        self._late = LateSteps.of(model, self._cascade, self._terms_by_stage()) if branches else None
+        self._late = self._late_steps()
         self._rest = model.terms.planning.rest
         self._at_end: AtEnd = "pending" if by_proof and self._rest is Rest.MODEL else "full"
         self._codes_are_labels = model.classes.dtype.kind in "biu" and bool(
@@ -107,6 +107,17 @@ class Predictor:
         one = self._one_row() if model.preprocessing is None else None
         if one is not None:
             self.label_one, self._decided_row = one.label, one.decided
+
+    def _late_steps(self) -> LateSteps | None:
+        """What runs steps of the preprocessing late; None if all rows need all of them."""
+        step = self.model.preprocessing
+        if isinstance(step, RawColumns):
+            return LateColumns.of_columns(step, self._cascade, self._terms_by_stage(), self.plan.reached)
+        return (
+            None
+            if step is None or not step.branches
+            else LateSteps.of(self.model, self._cascade, self._terms_by_stage())
+        )
 
     def _one_row(self) -> _core.OneRow | None:
         """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""

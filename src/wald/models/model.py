@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..outputs import Output
 from ..sources import Schema
-from ..steps import Chain, Codes, Folded
+from ..steps import Chain, Codes, Folded, RawColumns
 from .encoding import facts
 from .links import NO_LINKS, Links
 from .terms import Terms
@@ -132,7 +132,7 @@ class AdditiveModel:
         """Raw column of each column of the terms; None if the terms' columns are computed from several."""
         if self.preprocessing is None:
             return np.arange(self.terms.n_features)
-        return self.preprocessing.source_columns if isinstance(self.preprocessing, Codes) else None
+        return self.preprocessing.source_columns if isinstance(self.preprocessing, Codes | RawColumns) else None
 
     @property
     def steps(self) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..sources.cells import Cells, CodeChunk, NumberChunk, Objects, TextChunk, ViewChunk, WideTexts
+from ..sources.cells import Cells, CodeChunk, NumberChunk, Objects, TextChunk, ViewChunk, WideTexts, taken
 
 #: What a cell is that equals no known category: its state is their number, plus one of these.
 UNKNOWN, NONE, NAN, NA, OTHER = range(5)
@@ -76,7 +76,13 @@ class Keys:
     def __reduce__(self) -> tuple[type[Keys], tuple[Any]]:
         return Keys, (self.known,)
 
-    def take(self, cells: Cells, values: NDArray[Any], refused: NDArray[np.bool_]) -> tuple[NDArray[Any], int]:
+    def take(
+        self,
+        cells: Cells,
+        values: NDArray[Any],
+        refused: NDArray[np.bool_],
+        rows: NDArray[np.int64] | None = None,
+    ) -> tuple[NDArray[Any], int]:
         """The value of each cell's state.
 
         Parameters
@@ -86,19 +92,31 @@ class Keys:
             Of uint8, int32, float32 or float64.
         refused : ndarray of bool, of shape (n_states,)
             States that must not occur.
+        rows : int64 ndarray of shape (n_taken,) or None, default=None
+            Numbers of the cells whose values are wanted, ascending; None: all.
 
         Returns
         -------
-        taken : ndarray of shape (n_rows,)
+        taken : ndarray of shape (n_taken,)
             With the dtype of the values.
         first : int
-            The first row whose state is refused, or -1.
+            The first of them whose state is refused, or -1.
 
         Raises
         ------
         ValueError
             If the column's memory is not what its container says.
         """
+        if rows is not None:
+            some = taken(cells, rows)
+            if some is None:
+                wrong = np.empty(0, dtype=np.intp)
+                if refused.any():
+                    states, _ = self.take(cells, self._every, self._none)
+                    wrong = np.flatnonzero(refused[states[rows]])
+                every, _ = self.take(cells, values, self._none)
+                return every[rows], int(wrong[0]) if len(wrong) else -1
+            cells = some
         lookup = _core.Lookup(self.core, values, refused, cells.n_rows)
         if isinstance(cells, Objects):
             lookup.objects(cells.values)

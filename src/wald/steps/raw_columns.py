@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -9,12 +11,12 @@ import sklearn
 from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
-from .by_column import BYTES, ByColumn, native, of_table
+from .by_column import ByColumn, native, of_table
 from .chain import Chain
-from .functions import ByState, ColumnFunction, Numeric
+from .functions import ByState, ColumnFunction
 from .numbers import Numbers, of_number
-from .probing import kinds_of
-from .tables import Tables, flat
+from .step import Step
+from .tables import Lookup, Tables, flat
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18
@@ -24,8 +26,8 @@ class RawColumns(ByColumn):
     """Transformers that work column by column, of whose columns a sum is taken.
 
     One column is written for each raw column of each transformer: the number itself, or the row of a table. What the
-    transformers would write of it are the `functions`. A row that a table does not answer gets no number there, so that
-    the engine leaves it to the model.
+    transformers would write of it are the `functions`. Where a value, or a column as a whole, is none that they answer,
+    stands what the engine refuses, so that it leaves the row to the model; unless the row leaves before that column.
 
     Attributes
     ----------
@@ -43,21 +45,13 @@ class RawColumns(ByColumn):
 
     def _begun(self) -> bool:
         self.functions = []
-        self._source_columns: list[int] = []
+        self._owners: list[tuple[Tables | Numbers, int]] = []
         for part in self.parts:
-            if isinstance(part, Tables):
-                for table in part.tables:
-                    self.functions.append(ByState(len(self.functions), table.values.astype(np.float64), table.written))
-                    self._source_columns.append(table.column)
-                continue
-            maps = part.maps()
-            if maps is None:
+            functions = part.functions(len(self.functions))
+            if functions is None:
                 return False
-            for k, column in enumerate(part.columns):
-                fill = None if maps.fill is None else maps.fill[[k]]
-                one = (maps.scale[[k]], maps.shift[[k]], fill, np.array([part.first + k]), maps.magnitude[[k]])
-                self.functions.append(Numeric(len(self.functions), *one))
-                self._source_columns.append(column)
+            self.functions += functions
+            self._owners += [(part, k) for k in range(len(functions))]
         return True
 
     @property
@@ -85,24 +79,55 @@ class RawColumns(ByColumn):
     @property
     def source_columns(self) -> NDArray[np.int64]:
         """The raw column of each column that it writes."""
-        return np.array(self._source_columns, dtype=np.int64)
+        return np.array([part.columns[k] for part, k in self._owners], dtype=np.int64)
 
-    def transform(self, source: Source) -> Any:
-        """Raw numbers and rows of tables; in rows that a table does not answer, NaN or a row that no table has."""
-        try:
-            written = self._written(source)
-        except Exception:  # the model's own transformers will raise theirs
-            written = None
-        if written is not None:
-            return written
-        nothing: NDArray[np.float64] = np.full(source.n_rows, np.nan)
-        return SomeColumns(source.n_rows, [nothing] * self.width, np.dtype(np.float64))
+    @cached_property
+    def branches(self) -> tuple[RawColumn, ...]:  # type: ignore[override]  # a chain has branches of other steps
+        """A step for each column that it writes."""
+        return tuple(RawColumn(self, c) for c in range(self.width))
+
+    def transform(self, source: Source) -> SomeColumns:
+        """Raw numbers and rows of tables; where a column or a value is not understood, what the terms refuse."""
+        return self.beside(self.nothing(source.n_rows), range(self.width), source)
+
+    def nothing(self, n_rows: int) -> SomeColumns:
+        """Rows of which no column is read yet."""
+        return SomeColumns(n_rows, [None] * self.width, np.dtype(np.float32 if self.is_single else np.float64))
+
+    def beside(
+        self,
+        held: SomeColumns,
+        which: Sequence[int],
+        source: Source,
+        rows: NDArray[np.int64] | None = None,
+    ) -> SomeColumns:
+        """Add some of the columns that `transform` writes.
+
+        Parameters
+        ----------
+        held : SomeColumns
+            The columns so far.
+        which : sequence of int
+        source : Source
+        rows : int64 ndarray or None, default=None
+            Numbers of the rows of `held` in the source, ascending; None: they are all of its rows.
+        """
+        columns, single = list(held.columns), held.dtype == np.float32
+        for c, values in zip(which, self._read(source, which, rows), strict=True):
+            by_state = isinstance(self.functions[c], ByState)
+            if values is None:
+                columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
+            else:
+                columns[c] = native(values, False)
+                single |= values.dtype == np.float32 and not by_state
+        return SomeColumns(held.n_rows, columns, np.dtype(np.float32 if single else np.float64))
 
     def unanswered(self, source: Source) -> NDArray[np.bool_]:
-        """Which rows have a value that no table answers."""
+        """Which rows have a value that no table answers, or that is no number in a column of numbers."""
         found: NDArray[np.bool_] = np.zeros(source.n_rows, dtype=bool)
-        written = self.transform(source)
-        for function, values in zip(self.functions, written.columns, strict=True):
+        for function, values in zip(self.functions, self._read(source, range(self.width), None), strict=True):
+            if values is None:
+                return np.ones(source.n_rows, dtype=bool)
             if isinstance(function, ByState):
                 found |= ~(values < len(function.values))  # NaN is not smaller
         return found
@@ -124,39 +149,51 @@ class RawColumns(ByColumn):
                 found.append(of_table(table, lookup, np.array([len(found)]), rows))
         return found
 
-    def _written(self, source: Source) -> SomeColumns | None:
+    def _read(
+        self, source: Source, which: Sequence[int], rows: NDArray[np.int64] | None
+    ) -> Iterator[NDArray[Any] | None]:
+        """Some columns, as the parts give them; None for one that only the model's own transformers understand."""
         places = self._places(source) if sklearn.get_config()["transform_output"] == "default" else None
-        if places is None:
-            return None
-        columns: list[NDArray[Any]] = []
-        single = self.is_single
-        for part in self.parts:
-            at = [places[c] for c in part.columns]
-            if min(at, default=0) < 0:
-                return None
-            found = self._rows_of_tables(part, source, at) if isinstance(part, Tables) else _numbers(part, source, at)
-            if found is None:
-                return None
-            if isinstance(part, Numbers):
-                single |= any(values.dtype == np.float32 for values in found)
-            columns += [native(values, False) for values in found]
-        return SomeColumns(source.n_rows, columns, np.dtype(np.float32 if single else np.float64))
-
-    def _rows_of_tables(self, part: Tables, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
-        kinds = kinds_of(source, places)
-        lookups = None if kinds is None else part.lookups(kinds)
-        if lookups is None:
-            return None
-        columns = []
-        for table, lookup, place in zip(part.tables, lookups, places, strict=True):
-            few = len(table.values) < BYTES
-            rows = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
-            allowed = np.zeros_like(lookup.refused)
-            columns.append(
-                table.keys.take(source.cells(place), rows.astype(np.uint8 if few else np.float64), allowed)[0]
-            )
-        return columns
+        known: dict[int, list[Lookup] | None] = {}  # they take as long as a column, and are those of all columns
+        for c in which:
+            part, k = self._owners[c]
+            at = [] if places is None else [places[column] for column in part.columns]
+            try:
+                if min(at, default=-1) < 0:
+                    yield None
+                elif isinstance(part, Tables):
+                    if id(part) not in known:
+                        known[id(part)] = part.lookups_of(source, at)
+                    lookups = known[id(part)]
+                    yield None if lookups is None else part.rows_of(source.cells(at[k]), k, lookups, rows)
+                else:
+                    yield part.raw_column(source, k, at, rows)
+            except Exception:  # the model's own transformers will raise theirs
+                yield None
 
 
-def _numbers(part: Numbers, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
-    return Numbers(None, part.columns, part.first, part.width, None, []).arrays(source, places)
+class RawColumn(Step):
+    """One of the columns that `RawColumns` writes.
+
+    Parameters
+    ----------
+    every : RawColumns
+    number : int
+    """
+
+    width = 1
+
+    def __init__(self, every: RawColumns, number: int) -> None:
+        self._every, self.number = every, number
+        self.columns = np.array([number])
+
+    @property
+    def reads(self) -> Sequence[int]:
+        """The raw column."""
+        return (int(self._every.source_columns[self.number]),)
+
+    def transform(self, source: Source) -> NDArray[Any]:
+        """Numbers, or rows of a table."""
+        values = self._every.beside(self._every.nothing(source.n_rows), [self.number], source).columns[self.number]
+        assert values is not None
+        return values[:, None]
