@@ -14,6 +14,7 @@ from scipy import sparse
 from .. import _core
 from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages
 from ..models import NO_SURROGATES, AdditiveModel, Units
+from ..models.documents import DocumentTerms
 from ..models.packing import pack
 from ..models.planning import Precision
 from ..models.protocols import Columnwise, Comparing, Sharing, Summed, owners_of, units_of
@@ -22,6 +23,7 @@ from ..plan.moments import Floats
 from ..stopping import Boundary, StageScores, Walk
 from ..utils.stage_table import StageTable
 from .costs import LINE, Costs
+from .documents import document_plan
 from .full_model import FullModel
 from .lossless import remainders
 from .request import Request, without_exits
@@ -55,6 +57,8 @@ def make_plan(
     certificate_size : CertificateSize
         Tells how many rows will certify the plan, and with what confidence.
     """
+    if isinstance(model.terms, DocumentTerms):
+        return document_plan(model, order, validation.first(MOST_VALIDATION_ROWS), request, certificate_size)
     order, validation, n_threads = (
         order.first(model.terms.planning.most_order_rows),
         validation.first(MOST_VALIDATION_ROWS),
@@ -156,7 +160,7 @@ def full_codes(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int)
 def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool:
     """Whether no plan would be faster than the model itself, because the rows are sparse.
 
-    Nor is any for texts, which the engine answers in less time than their sparse rows take.
+    Nor is any for texts that are read whole: the engine answers them in less time than their sparse rows take.
 
     A plan must search the non-zeros of a row for the features of each stage, whereas a linear model multiplies each
     non-zero once. A plan saves units but takes many times as long, so it is made only for features with costs.
@@ -167,6 +171,8 @@ def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool
     rows : Rows
     request : Request
     """
+    if isinstance(model.terms, DocumentTerms):
+        return False
     if model.texts is not None and (request.cost == "time" or request.rule.needs.lossless):
         return True
     if model.terms.planning.sparse_rows or not sparse.issparse(rows.preprocessed) or request.rule.needs.lossless:
