@@ -1,4 +1,4 @@
-"""Plans that read texts in parts: where to look, what the beginning of a text says of all of it, and what looks cost."""
+"""Plans that read texts in parts: where to look, what beginnings say of whole texts, and what looks cost."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Texts:
             return Decisions.of(
                 codes, np.full(n, self._plan.n_stages, dtype=np.int32), np.full(n, self._plan.full_cost), status
             )
-        some = EarlyStages(*(array[:n_stages] for array in self.stages[:-1]), ends=answer)
+        some = self.stages.first(n_stages, answer)
         scores, errors, reached, characters, whole = self._scores.walk(texts, some, n_threads)
         sure, early = np.ones(n, dtype=bool), np.flatnonzero(~whole)
         codes, status = np.zeros(n, dtype=np.int32), np.full(n, Status.FULL, dtype=np.uint8)
@@ -159,11 +159,23 @@ class Texts:
         """The label of one text, or label and cost; None if the engine does not settle it."""
         if type(x) is not str:
             return None
-        codes, (_, paid, status) = self._of_texts([x], n_stages, False, 1)
-        if status[0] == Status.HANDED_OVER:
+        output, paid = self._model.decision, self._plan.full_cost
+        if self.stages is None:
+            codes, sure = self._scores.codes([x], output, self._model.tie_margin, 1)
+        else:
+            # all stages, or none
+            some = self.stages if n_stages == len(self.stages.looks) else self.stages.first(n_stages, False)
+            scores, errors, stages, characters, whole = self._scores.walk([x], some)
+            paid = float(characters[0])
+            if not whole[0]:
+                above = scores[0, 0] > some.high[stages[0]] if output.two_sided else scores[0].argmax()
+                label = self._labels[int(above)]
+                return (label, paid) if return_cost else label
+            codes, sure = self._settled(scores, errors)
+        if not sure[0]:
             return None
         label = self._labels[codes[0]]
-        return (label, float(paid[0])) if return_cost else label
+        return (label, paid) if return_cost else label
 
 
 def _say_where(error: Exception, rows: list[tuple[int, Any]]) -> None:

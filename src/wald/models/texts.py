@@ -43,6 +43,17 @@ class EarlyStages(NamedTuple):
     high: Floats
     ends: bool
 
+    def first(self, n_stages: int, ends: bool) -> EarlyStages:
+        """The first stages; with `ends`, nothing is read behind the last of them."""
+        return EarlyStages(
+            self.looks[:n_stages],
+            self.weights[:n_stages],
+            self.bias[:n_stages],
+            self.low[:n_stages],
+            self.high[:n_stages],
+            ends,
+        )
+
 
 class Walked(NamedTuple):
     """What ``_core.Text.walk`` found: estimates or full scores, and how far each text was read."""
@@ -209,7 +220,7 @@ class TextScores:
         """
         threads = 1 if len(texts) < FEW_TEXTS else n_threads
         walked = Walked(*self._scorer.walk(texts, *stages, n_threads=threads))
-        return walked._replace(errors=np.where(walked.whole, self._bounds(walked.errors), 0.0))
+        return walked if self.replays else walked._replace(errors=self._bounds(walked.errors))
 
     def _bounds(self, errors: Floats) -> Floats:
         return errors if self.replays else errors * (1.0 + self._extra) + self._bias_error

@@ -167,8 +167,8 @@ def _read(estimator: Any) -> AdditiveModel:
 
 def _as_planned(model: AdditiveModel, planned: AdditiveModel) -> AdditiveModel:
     """A model of texts as the plan of another one reads it, in parts or whole."""
-    in_parts = isinstance(planned.terms, DocumentTerms) and read_in_parts(model)
-    return documents(model, planned.terms.looks) if in_parts else model
+    terms = planned.terms
+    return documents(model, terms.looks) if isinstance(terms, DocumentTerms) and read_in_parts(model) else model
 
 
 def _codes(model: AdditiveModel) -> bool:

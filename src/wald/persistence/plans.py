@@ -74,7 +74,7 @@ def decode_plan(section: Section, model: AdditiveModel) -> Plan:
         precision=section.choice("precision", ("float32", "float64")),
         evaluate_all=section.get("evaluate_all", bool),
         cost_model=_decode_costs(section, n_stages),
-        usual_cost=None if section.lacks("usual_cost") else section.number("usual_cost", 0.0),
+        usual_cost=section.number("usual_cost", 0.0) if "usual_cost" in section else None,
     )
     section.done()
     known = plan.precision in model.terms.planning.precisions
