@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..engine import NO_STAGES, Readout, Stages
 from ..models import NO_SURROGATES, AdditiveModel, Units
-from ..models.documents import DocumentTerms, documents, read_in_parts
+from ..models.documents import documents, read_in_parts
 from ..models.packing import pack
+from ..models.protocols import Documents
 from ..models.texts import EarlyStages
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats, boundary_weights
@@ -40,8 +41,8 @@ def document_plan(
     model: AdditiveModel, order: Rows, validation: Rows, request: Request, certificate_size: CertificateSize
 ) -> Plan:
     """Build the plan of a model that reads texts in parts; parameters as for `make_plan`."""
-    terms = model.terms
-    assert isinstance(terms, DocumentTerms)
+    terms = Documents.of(model.terms)
+    assert terms is not None
     whole = pack(terms)
     scores, validation_scores = (
         whole.scores(rows.preprocessed, model.working_precision, 1)[0] for rows in (order, validation)
@@ -81,7 +82,7 @@ def document_plan(
     )
 
 
-def _recipe(terms: DocumentTerms, rows: NDArray[np.float64], scores: Floats, confidence: Floats) -> Recipe:
+def _recipe(terms: Documents, rows: NDArray[np.float64], scores: Floats, confidence: Floats) -> Recipe:
     """Look wherever enough texts are longer, with an estimate of each full score by that of the beginning."""
     n, read = terms.n_outputs, terms.characters(rows)
     near, values = boundary_weights(confidence) if len(rows) else confidence, terms.values(rows)
@@ -148,7 +149,7 @@ def _walk(model: AdditiveModel, recipe: Recipe, seen: StageScores, scores: Float
 
 
 def early_stages(
-    terms: DocumentTerms, early: Stages, low: NDArray[np.floating], high: NDArray[np.floating], ends: bool = False
+    terms: Documents, early: Stages, low: NDArray[np.floating], high: NDArray[np.floating], ends: bool = False
 ) -> EarlyStages:
     """The stages of a plan as the extension takes them."""
     n = terms.n_outputs
@@ -163,7 +164,7 @@ def early_stages(
     )
 
 
-def _costs(model: AdditiveModel, terms: DocumentTerms, validation: Rows, recipe: Recipe, request: Request) -> CostModel:
+def _costs(model: AdditiveModel, terms: Documents, validation: Rows, recipe: Recipe, request: Request) -> CostModel:
     """Costs in characters, or in seconds: of a character that is read and of a look."""
     if isinstance(request.cost, CostModel):
         return request.cost

@@ -14,10 +14,9 @@ from scipy import sparse
 from .. import _core
 from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages
 from ..models import NO_SURROGATES, AdditiveModel, Units
-from ..models.documents import DocumentTerms
 from ..models.packing import pack
 from ..models.planning import Precision
-from ..models.protocols import Columnwise, Comparing, Sharing, Summed, owners_of, units_of
+from ..models.protocols import Columnwise, Comparing, Documents, Sharing, Summed, owners_of, units_of
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
 from ..stopping import Boundary, StageScores, Walk
@@ -57,7 +56,7 @@ def make_plan(
     certificate_size : CertificateSize
         Tells how many rows will certify the plan, and with what confidence.
     """
-    if isinstance(model.terms, DocumentTerms):
+    if Documents.of(model.terms) is not None:
         return document_plan(model, order, validation.first(MOST_VALIDATION_ROWS), request, certificate_size)
     order, validation, n_threads = (
         order.first(model.terms.planning.most_order_rows),
@@ -171,7 +170,7 @@ def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool
     rows : Rows
     request : Request
     """
-    if isinstance(model.terms, DocumentTerms):
+    if Documents.of(model.terms) is not None:
         return False
     if model.texts is not None and (request.cost == "time" or request.rule.needs.lossless):
         return True

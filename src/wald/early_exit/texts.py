@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..engine import Decisions, Status
 from ..models import AdditiveModel
-from ..models.documents import DocumentTerms
+from ..models.protocols import Documents
 from ..models.texts import EarlyStages
 from ..plan import Plan
 from ..sources import Source
@@ -40,8 +40,9 @@ class Texts:
         self._labels = tuple(model.classes)
         #: The stages of a plan that reads texts in parts.
         self.stages: EarlyStages | None = None
-        if isinstance(model.terms, DocumentTerms):
-            self.stages = early_stages(model.terms, plan.early, *plan.thresholds())
+        documents = Documents.of(model.terms)
+        if documents is not None:
+            self.stages = early_stages(documents, plan.early, *plan.thresholds())
 
     def reads(self, n_stages: int) -> bool:
         """Whether rows that may leave at so many stages are read here."""

@@ -21,6 +21,7 @@ from .encoding import Filed
 from .linear import LinearTerms
 from .packing import NO_SURROGATES, Packable, Surrogates
 from .planning import Planning, Precision, Rest
+from .protocols import Documents
 from .units import Floats, Ints
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ UNREAD = 1e300
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentTerms(Packable, Filed):
+class DocumentTerms(Documents, Packable, Filed):
     """Scores of the beginnings of texts, which count for nothing, and last the full scores, which count once.
 
     The columns of a row are: for each look the number of characters that were read, and 0 where the text had ended;

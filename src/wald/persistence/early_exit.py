@@ -24,8 +24,9 @@ from ..early_exit.parameters import checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
-from ..models.documents import DocumentTerms, documents, read_in_parts
+from ..models.documents import documents, read_in_parts
 from ..models.encoding import needs_estimator
+from ..models.protocols import Documents
 from ..sources import Schema
 from ..steps import Codes
 from ..stopping import Certificate, StageScores
@@ -167,8 +168,8 @@ def _read(estimator: Any) -> AdditiveModel:
 
 def _as_planned(model: AdditiveModel, planned: AdditiveModel) -> AdditiveModel:
     """A model of texts as the plan of another one reads it, in parts or whole."""
-    terms = planned.terms
-    return documents(model, terms.looks) if isinstance(terms, DocumentTerms) and read_in_parts(model) else model
+    terms = Documents.of(planned.terms)
+    return model if terms is None or not read_in_parts(model) else documents(model, terms.looks)
 
 
 def _codes(model: AdditiveModel) -> bool:

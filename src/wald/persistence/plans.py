@@ -13,9 +13,8 @@ from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode_fields, fields_of
 from ..engine import Readout, RunningSums, Stages
 from ..models import AdditiveModel, Surrogates
-from ..models.documents import DocumentTerms
 from ..models.packing import memory
-from ..models.protocols import Summed
+from ..models.protocols import Documents, Summed
 from ..models.terms import Terms
 from ..outputs import Output
 from ..plan import CostModel, PassTimes, Plan
@@ -97,7 +96,7 @@ def _decode_costs(section: Section, n_stages: int) -> CostModel | PassTimes:
 
 def check_documents(terms: Terms, early: Stages, usual_cost: float | None) -> None:
     """Refuse a plan that reads texts in parts of which it has no scores."""
-    of_documents = isinstance(terms, DocumentTerms)
+    of_documents = Documents.of(terms) is not None
     require(of_documents == (usual_cost is not None), "plan.usual_cost does not go with the terms")
     whole = early.terms % terms.n_outputs == 0 if of_documents else np.ones(1, dtype=bool)
     ascends = not of_documents or bool((np.diff(early.terms, prepend=0) > 0).all())
