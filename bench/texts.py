@@ -50,7 +50,7 @@ def run(how: Run) -> list[Figure]:
 
 
 def _in_parts(name: str, pipeline: Any, posts: list[str], how: Run) -> list[Figure]:
-    """Early exits at 1 %, planned and certified on two thirds of the test posts, for the others and the long of them."""
+    """Early exits at 1 %, planned and certified on two thirds of the test posts, for the others and their long ones."""
     mixed = [posts[i] for i in np.random.default_rng(0).permutation(len(posts))]
     n = 2 * len(mixed) // 3
     fast = EarlyExitClassifier(pipeline, risk=0.01, n_jobs=1, random_state=0).fit(mixed[:n])
