@@ -15,7 +15,7 @@ from ..models.protocols import Documents
 from ..models.texts import EarlyStages
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats, boundary_weights
-from ..plan.timing import MARGIN, seconds
+from ..plan.timing import MARGIN, interleaved
 from ..sources.texts import texts_of
 from ..stopping import Rule, StageScores, Walk
 from .full_model import FullModel
@@ -181,9 +181,8 @@ def _costs(model: AdditiveModel, terms: Documents, validation: Rows, recipe: Rec
         return lambda: scorer.walk(texts, stages)
 
     early = recipe.early
-    whole, once, often = (
-        seconds(task, terms.planning.timed_repeats) / n
-        for task in (lambda: scorer.scores(texts), *map(without_exits_of, (early.subset([len(early) - 1]), early)))
-    )
+    last = early.subset([len(early) - 1])
+    tasks = [lambda: scorer.scores(texts), without_exits_of(last), without_exits_of(early)]
+    whole, once, often = (t / n for t in interleaved(tasks))
     look = max(0.0, often - once) / max(1.0, n_looks)
     return CostModel(0.0, max(once, whole) / usual, 0.0, look, whole, margin=MARGIN).rounded()
