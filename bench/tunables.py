@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 #: Folders whose numbers are listed.
 FOLDERS = ("plan", "early_exit", "engine", "sources", "steps")
 #: Other files with numbers of planning.
-FILES = ("models/tree_work.py", "models/landmarks.py", "models/members.py", "models/kernel.py")
+FILES = ("models/documents.py", "models/tree_work.py", "models/landmarks.py", "models/members.py", "models/kernel.py")
 
 SVM = "svm-binary svm-multiclass"
 LINEAR = "linear-units frames"
@@ -56,6 +56,7 @@ TUNABLES = {
     },
     "plan/timing.py": {"MARGIN": "never-slower"},
     "early_exit/costs.py": {"TIMED_COLUMNS": "frames"},
+    "early_exit/documents.py": {"LEAST_ROWS": "texts"},
     "early_exit/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},
     "early_exit/racing.py": {
         "CLEAR": "never-slower",
@@ -86,6 +87,7 @@ TUNABLES = {
         ),
         TREES,
     ),
+    "models/documents.py": {"LOOKS": "texts"},
     "models/landmarks.py": {"BLOCKS": SVM, "STEPS": SVM, "RIDGE": SVM, "LEAST_ROWS": SVM},
     "models/members.py": {"BLOCK": "never-slower", "LARGEST_BLOCK": "never-slower", "BLOCK_PRODUCTS": "never-slower"},
     "models/kernel.py": {"SPARSE_FEATURES": "svm-binary", "SURROGATE_FEATURES": SVM, "MOST_DIRECTIONS": SVM},
@@ -132,6 +134,7 @@ FIXED = {
         HARDWARE,
     ),
     "models/members.py": {"PROBABILITY_ERROR": ROUNDING},
+    "models/documents.py": {"MOST_OUTPUTS": LIMIT, "UNREAD": ROUNDING},
     "models/kernel.py": {"PACKED_BYTES": LIMIT},
 }
 

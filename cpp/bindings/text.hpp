@@ -85,17 +85,60 @@ public:
         require(same_bits(), "the scores of this model are near those of scikit-learn, not the same: see `same_bits`");
         return std::get<0>(scores(texts, n_threads));
     }
-    nb::ndarray<nb::numpy, double> prefixes(const nb::list& texts, int n_stages, int n_threads) {
-        require(1 <= n_stages && n_stages <= 10000, "n_stages must be between 1 and 10000");
+    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int64_t>>
+    prefixes(const nb::list& texts, const Longs& looks, int n_threads) {
+        require_looks(looks);
         LentTexts lent(texts, interpreter_);
-        const std::size_t each = static_cast<std::size_t>(n_stages) * static_cast<std::size_t>(model_.spec().n_outputs);
-        auto found = new_array<double>(
-            {lent.size(), static_cast<std::size_t>(n_stages), static_cast<std::size_t>(model_.spec().n_outputs)});
-        std::fill_n(found.data(), lent.size() * each, std::numeric_limits<double>::quiet_NaN());
+        const std::size_t n = lent.size(), n_outputs = static_cast<std::size_t>(model_.spec().n_outputs);
+        const std::size_t each = looks.size() + 1;
+        auto found = new_array<double>({n, each, n_outputs});
+        auto errors = new_array<double>({n});
+        auto characters = new_array<std::int64_t>({n, each});
+        std::fill_n(found.data(), n * each * n_outputs, std::numeric_limits<double>::quiet_NaN());
+        std::fill_n(errors.data(), n, std::numeric_limits<double>::infinity());
+        std::fill_n(characters.data(), n * each, 0);
         run(lent, n_threads, [&](std::size_t i, TextScratch& s) {
-            return model_.prefixes(lent[i], s, n_stages, found.data() + i * each);
+            return model_.prefixes(lent[i], s, {looks.data(), looks.size()}, found.data() + i * each * n_outputs,
+                                   errors.data() + i, characters.data() + i * each);
         });
-        return found;
+        return {found, errors, characters};
+    }
+    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int32_t>,
+               nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, bool>>
+    walk(const nb::list& texts, const Longs& looks, const Matrix& weights, const Matrix& bias, const Doubles& low,
+         const Doubles& high, bool ends, int n_threads) {
+        require_looks(looks);
+        const std::size_t n_stages = looks.size(), n_outputs = static_cast<std::size_t>(model_.spec().n_outputs);
+        for (const Matrix* m : {&weights, &bias})
+            require(m->shape(0) == n_stages && m->shape(1) == n_outputs,
+                    "weights and bias must have a row for each look, and a column for each output");
+        require(low.size() == n_stages && high.size() == n_stages, "low and high must have a value for each look");
+        const TextStages stages{{looks.data(), n_stages}, span_of(weights),        span_of(bias),
+                                {low.data(), n_stages},   {high.data(), n_stages}, ends};
+        LentTexts lent(texts, interpreter_);
+        const std::size_t n = lent.size();
+        auto found = new_array<double>({n, n_outputs});
+        auto errors = new_array<double>({n});
+        auto reached = new_array<std::int32_t>({n});
+        auto characters = new_array<std::int64_t>({n});
+        auto whole = new_array<bool>({n});
+        std::fill_n(found.data(), n * n_outputs, std::numeric_limits<double>::quiet_NaN());
+        std::fill_n(errors.data(), n, std::numeric_limits<double>::infinity());
+        std::fill_n(reached.data(), n, static_cast<std::int32_t>(n_stages));
+        std::fill_n(characters.data(), n, 0);
+        std::fill_n(whole.data(), n, true);
+        run(lent, n_threads, [&](std::size_t i, TextScratch& s) {
+            Reached r{};
+            const ReadStatus status =
+                model_.walk(lent[i], s, stages, found.data() + i * n_outputs, errors.data() + i, r);
+            if (status == ReadStatus::read) {
+                reached.data()[i] = r.stage;
+                characters.data()[i] = r.characters;
+                whole.data()[i] = r.whole;
+            }
+            return status;
+        });
+        return {found, errors, reached, characters, whole};
     }
     bool same_bits() const { return model_.spec().same_bits; }
     std::tuple<nb::ndarray<nb::numpy, std::int32_t>, nb::ndarray<nb::numpy, std::int32_t>> counts(nb::str text) {
@@ -131,6 +174,12 @@ public:
 private:
     explicit BoundText(Fields fields) : owned_(made(fields)), model_(*owned_), interpreter_(model_.reader().rules()) {}
 
+    static void require_looks(const Longs& looks) {
+        require(looks.size() <= 10000, "there must be at most 10000 looks");
+        for (std::size_t t = 0; t < looks.size(); ++t)
+            require(looks.data()[t] >= (t == 0 ? 1 : looks.data()[t - 1] + 1),
+                    "looks must be ascending numbers of bytes, from 1 on");
+    }
     static ReadingRules read_rules(Fields& f) {
         ReadingRules rules;
         rules.analyzer = f.one_of<Analyzer>("analyzer", {"word", "char", "char_wb"});
@@ -361,14 +410,38 @@ surrogates, or a text of 2 GB.)doc")
              nb::sig("def exact_scores(self, texts: list[typing.Any], n_threads: int = 1) -> "
                      "numpy.typing.NDArray[numpy.float64]"),
              "Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.")
-        .def("prefixes", &BoundText::prefixes, "texts"_a, "n_stages"_a, "n_threads"_a = 1,
-             nb::sig("def prefixes(self, texts: list[typing.Any], n_stages: int, n_threads: int = 1) -> "
-                     "numpy.typing.NDArray[numpy.float64]"),
-             R"doc(Return the scores of what was read at each stage, of shape (n_texts, n_stages, n_outputs).
+        .def("prefixes", &BoundText::prefixes, "texts"_a, "looks"_a, "n_threads"_a = 1,
+             nb::sig("def prefixes(self, texts: list[typing.Any], looks: numpy.typing.NDArray[numpy.int64], "
+                     "n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
+             R"doc(Return scores of the beginnings of texts, (n_texts, n_looks + 1, n_outputs).
 
-Stage t of n scores the tokens that end in the first t / n of the bytes of the text, as it is in lower case, without
-accents, and, for slices of characters, with one blank for several. The last stage's scores are those of `scores`,
-NaN where those are.)doc")
+Look t scores the tokens that end in the first ``looks[t]`` bytes of the text, as it is in lower case, without accents,
+and, for slices of characters, with one blank for several. The last scores and their bounds, (n_texts,), are those of
+`scores`. The third array, (n_texts, n_looks + 1), has the numbers of characters that were read. It has 0, and so have
+the scores, for looks at the end of a text and behind it.)doc")
+        .def("walk", &BoundText::walk, "texts"_a, "looks"_a, "weights"_a, "bias"_a, "low"_a, "high"_a, "ends"_a = false,
+             "n_threads"_a = 1,
+             nb::sig("def walk(self, texts: list[typing.Any], looks: numpy.typing.NDArray[numpy.int64], "
+                     "weights: numpy.typing.NDArray[numpy.float64], bias: numpy.typing.NDArray[numpy.float64], "
+                     "low: numpy.typing.NDArray[numpy.float64], high: numpy.typing.NDArray[numpy.float64], "
+                     "ends: bool = False, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.bool_]]"),
+             R"doc(Read texts until a look decides them.
+
+At look t, the estimates are ``bias[t] + weights[t] * scores``, with the scores of `prefixes`. A text leaves there if the
+single estimate is below ``low[t]`` or above ``high[t]``, or if the best of several lies more than ``high[t]`` above the
+second; with ``ends``, it leaves at the last look in any case. One that comes to its end is scored in full.
+
+Returns
+-------
+scores : estimates of what left, and else full scores, (n_texts, n_outputs)
+errors : 0, or the bounds of `scores`, (n_texts,)
+stages : where texts left; of those that were read whole, the first look at their end or behind, or else the number of
+    looks, (n_texts,)
+characters : that were read, (n_texts,)
+whole : whether the text was read whole, (n_texts,))doc")
         .def_prop_ro("same_bits", &BoundText::same_bits,
                      "Whether the scores are scikit-learn's to the last bit, so that all bounds are 0.")
         .def("counts", &BoundText::counts, "text"_a,

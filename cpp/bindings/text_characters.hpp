@@ -100,7 +100,8 @@ private:
             PyErr_Clear();
             return false;
         }
-        to = {reinterpret_cast<const std::uint8_t*>(bytes), static_cast<std::size_t>(n), Case::as_given};
+        const bool ascii = PyUnicode_GetLength(text.ptr()) == n;
+        to = {reinterpret_cast<const std::uint8_t*>(bytes), static_cast<std::size_t>(n), Case::as_given, ascii};
         return true;
     }
 

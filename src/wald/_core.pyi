@@ -1210,13 +1210,46 @@ class Text:
         Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.
         """
 
-    def prefixes(self, texts: list[Any], n_stages: int, n_threads: int = 1) -> NDArray[numpy.float64]:
+    def prefixes(
+        self, texts: list[Any], looks: NDArray[numpy.int64], n_threads: int = 1
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]:
         """
-        Return the scores of what was read at each stage, of shape (n_texts, n_stages, n_outputs).
+        Return scores of the beginnings of texts, (n_texts, n_looks + 1, n_outputs).
 
-        Stage t of n scores the tokens that end in the first t / n of the bytes of the text, as it is in lower case, without
-        accents, and, for slices of characters, with one blank for several. The last stage's scores are those of `scores`,
-        NaN where those are.
+        Look t scores the tokens that end in the first ``looks[t]`` bytes of the text, as it is in lower case, without accents,
+        and, for slices of characters, with one blank for several. The last scores and their bounds, (n_texts,), are those of
+        `scores`. The third array, (n_texts, n_looks + 1), has the numbers of characters that were read. It has 0, and so have
+        the scores, for looks at the end of a text and behind it.
+        """
+
+    def walk(
+        self,
+        texts: list[Any],
+        looks: NDArray[numpy.int64],
+        weights: NDArray[numpy.float64],
+        bias: NDArray[numpy.float64],
+        low: NDArray[numpy.float64],
+        high: NDArray[numpy.float64],
+        ends: bool = False,
+        n_threads: int = 1,
+    ) -> tuple[
+        NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.bool_]
+    ]:
+        """
+        Read texts until a look decides them.
+
+        At look t, the estimates are ``bias[t] + weights[t] * scores``, with the scores of `prefixes`. A text leaves there if the
+        single estimate is below ``low[t]`` or above ``high[t]``, or if the best of several lies more than ``high[t]`` above the
+        second; with ``ends``, it leaves at the last look in any case. One that comes to its end is scored in full.
+
+        Returns
+        -------
+        scores : estimates of what left, and else full scores, (n_texts, n_outputs)
+        errors : 0, or the bounds of `scores`, (n_texts,)
+        stages : where texts left; of those that were read whole, the first look at their end or behind, or else the number of
+            looks, (n_texts,)
+        characters : that were read, (n_texts,)
+        whole : whether the text was read whole, (n_texts,)
         """
 
     @property

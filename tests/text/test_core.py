@@ -155,7 +155,7 @@ def test_what_is_left_to_scikit_learn() -> None:
     assert np.isinf(errors[: len(odd)]).all()
     assert not np.isnan(scores[len(odd) :]).any()
     assert_array_equal(scores[-1], text.scores(["the go"])[0][0])
-    assert np.isnan(text.prefixes(odd, 3)).all()
+    assert np.isnan(text.prefixes(odd, np.array([3]))[0]).all()
     with pytest.raises(UnicodeEncodeError):
         text.tokens("\ud800")
     with pytest.raises(TypeError, match="subclass"):
@@ -225,21 +225,21 @@ def test_prefixes(form: str, analyzer: str) -> None:
     documents = [" ".join(rng.choice(words, rng.integers(0, 60))) for _ in range(12)]
     vectorizer = fitted(form, analyzer, documents[:8])
     text, coef, intercept = core(vectorizer, 2)
-    n_stages = 5
-    prefixes = text.prefixes(documents, n_stages, 1)
+    looks = np.array([7, 40, 111, 200])
+    prefixes, errors, characters = text.prefixes(documents, looks, 1)
     assert_array_equal(prefixes[:, -1], text.scores(documents)[0])
-    for document, row in zip(documents, prefixes, strict=True):
-        for t in range(1, n_stages):
-            assert_allclose(
-                row[t - 1], scores_of_prefix(vectorizer, document, t / n_stages, coef, intercept), atol=1e-5
-            )
+    assert_array_equal(errors, text.scores(documents)[1])
+    for document, row, read in zip(documents, prefixes, characters, strict=True):
+        n = len(document) + (2 if document else 1) * (vectorizer.analyzer == "char_wb")
+        assert read.tolist() == [*np.where(looks < n, looks, 0), n]
+        for end, found in zip(looks[looks < n], row, strict=False):
+            assert_allclose(found, scores_of_prefix(vectorizer, document, int(end), coef, intercept), atol=1e-5)
 
 
-def scores_of_prefix(vectorizer: Any, document: str, share: float, coef: Any, intercept: Any) -> Any:
-    """Scores of the tokens that end in a share of a text, from scikit-learn's own rows."""
+def scores_of_prefix(vectorizer: Any, document: str, end: int, coef: Any, intercept: Any) -> Any:
+    """Scores of the tokens that end in the first bytes of a text, from scikit-learn's own rows."""
     if vectorizer.analyzer == "char_wb":
         document = f" {document} " if document else ""
-    end = int(share * len(document) + 1e-9)
     part = document[:end]
     if vectorizer.analyzer == "char_wb":  # slices that end before the end of the last word
         n_least, n_most = vectorizer.ngram_range
@@ -317,8 +317,8 @@ def test_wrong_types() -> None:
     for wrong in ({"vocabulary": [1, 2]}, {"coef": np.ones((1, 2), dtype=int)}, {"more": 1}, {"binary": "no"}):
         with pytest.raises(TypeError):
             _core.Text({**right, **wrong})
-    with pytest.raises(ValueError, match="n_stages"):
-        _core.Text(right).prefixes(["go"], 0)
+    with pytest.raises(ValueError, match="looks must be ascending"):
+        _core.Text(right).prefixes(["go"], np.array([0]))
 
 
 def test_real_posts(wald_data: Path) -> None:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include "core/interruption.hpp"
 #include "core/text/characters.hpp"
@@ -27,6 +28,7 @@ struct TextView {
     const std::uint8_t* bytes = nullptr;
     std::size_t size = 0;
     Case given = Case::as_given;
+    bool ascii = false;  // whether all of it is known to be ASCII
 };
 
 // Read; or a page is missing; or the text must be lowered by Python first; or it is too long.
@@ -40,6 +42,17 @@ struct Piece {
     std::size_t begin, size;
 };
 
+// Calls a function, and returns whether to go on: what it returns, or always.
+template <class F, class... Args>
+[[gnu::always_inline]] inline bool goes_on(const F& f, Args... args) {
+    if constexpr (std::is_same_v<std::invoke_result_t<const F&, Args...>, bool>) {
+        return f(args...);
+    } else {
+        f(args...);
+        return true;
+    }
+}
+
 // The text that was read last, and the memory for it, which is used again.
 class Reading {
 public:
@@ -47,6 +60,10 @@ public:
 
     const std::uint8_t* bytes() const { return bytes_.data(); }
     std::size_t size() const { return size_; }
+    // Number of characters that begin in the first bytes.
+    std::int64_t characters(std::size_t n) const {
+        return ascii_ ? static_cast<std::int64_t>(n) : std::count_if(bytes_.data(), bytes_.data() + n, &begins);
+    }
     std::vector<MissingPage>& missing() { return missing_; }
     std::size_t memory() const { return bytes_.size() + mapped_.size() + 16 * in_token_.size() + 4 * starts_.size(); }
 
@@ -61,7 +78,9 @@ private:
     std::vector<std::uint8_t> bytes_, mapped_;
     std::vector<std::uint64_t> in_token_, high_;
     std::vector<std::uint32_t> starts_;  // of the characters of a piece; not for ASCII
-    std::size_t size_ = 0;
+    std::size_t size_ = 0, scanned_ = 0;
+    const std::uint8_t* unread_ = nullptr;  // the text, if it is scanned as far as it is read
+    bool lower_ = false;
     std::size_t mapped_end_ = 0;
     bool ascii_ = true, incomplete_ = false;
     std::vector<MissingPage> missing_;
@@ -80,7 +99,6 @@ public:
 
     // Reads a text: its characters as they are in tokens, and which of them are.
     ReadStatus read(const TextView& text, Reading& r) const {
-        constexpr std::size_t kLargest = std::size_t{1} << 31;
         if (text.size >= kLargest) return ReadStatus::refused;
         scan(text.bytes, text.size, rules_.lower && text.given == Case::as_given, r);
         if (r.ascii_) return ReadStatus::read;
@@ -95,14 +113,26 @@ public:
         return r.incomplete_ ? ReadStatus::needs_pages : ReadStatus::read;
     }
 
-    // Calls f(piece) for each word, in order.
+    // Reads a text as `read` does. One of ASCII is only looked at as far as its words are asked for.
+    ReadStatus begin(const TextView& text, Reading& r) const {
+        if (!text.ascii || text.size >= kLargest) return read(text, r);
+        make_room(text.size, r);
+        r.size_ = text.size;
+        r.scanned_ = 0;
+        r.unread_ = text.bytes;
+        r.lower_ = rules_.lower && text.given == Case::as_given;
+        r.ascii_ = true;
+        return ReadStatus::read;
+    }
+
+    // Calls f(piece) for each word, in order. Here and below, an f that returns false ends the calls.
     template <class F>
-    void each_word(const Reading& r, const F& f) const {
+    void each_word(Reading& r, const F& f) const {
         const auto shortest = static_cast<std::size_t>(rules_.shortest);
         each_run(r, [&](std::size_t begin, std::size_t end) {
-            if (end - begin < shortest) return;
-            if (!r.ascii_ && shortest > 1 && characters(r, begin, end) < shortest) return;
-            f(Piece{begin, end - begin});
+            if (end - begin < shortest) return true;
+            if (!r.ascii_ && shortest > 1 && characters(r, begin, end) < shortest) return true;
+            return goes_on(f, Piece{begin, end - begin});
         });
     }
     // Calls f(piece) for each slice of characters. They are pieces of what `bytes` returns from then on.
@@ -113,12 +143,17 @@ public:
     }
 
 private:
+    static constexpr std::size_t kLargest = std::size_t{1} << 31;
     static constexpr std::size_t kChunk = std::size_t{1} << 20;
+    static constexpr std::size_t kLittle = 256;  // bytes that are scanned at a time where little may be read
 
-    void scan(const std::uint8_t* text, std::size_t n, bool lower, Reading& r) const {
+    static void make_room(std::size_t n, Reading& r) {
         Reading::grow(r.bytes_, n + 2 * Reading::kSpare);
         Reading::grow(r.in_token_, n / 64 + 2);
         Reading::grow(r.high_, n / 64 + 1);
+    }
+    void scan(const std::uint8_t* text, std::size_t n, bool lower, Reading& r) const {
+        make_room(n, r);
         const TextKernels& kernels = text_kernels();
         bool beyond = false;
         for (std::size_t i = 0; i < n; i += kChunk) {
@@ -126,8 +161,15 @@ private:
                                    r.in_token_.data() + i / 64, r.high_.data() + i / 64);
             if (n > kChunk) give_way();
         }
-        r.size_ = n;
+        r.size_ = r.scanned_ = n;
         r.ascii_ = !beyond;
+    }
+    // Scans the next bytes of a text of ASCII.
+    void scan_more(Reading& r) const {
+        const std::size_t i = r.scanned_, n = std::min(kLittle, r.size_ - i);
+        text_kernels().scan(r.unread_ + i, n, r.lower_, rules_.token, r.bytes_.data() + i, r.in_token_.data() + i / 64,
+                            r.high_.data() + i / 64);
+        r.scanned_ = i + n;
     }
 
     // Calls f(position, character) of each character beyond ASCII.
@@ -203,21 +245,22 @@ private:
 
     // Calls f(begin, end) for each run of characters of tokens.
     template <class F>
-    static void each_run(const Reading& r, const F& f) {
+    void each_run(Reading& r, const F& f) const {
         const std::size_t blocks = (r.size_ + 63) / 64;
         std::uint64_t carried = 0;  // whether the last block ended inside a run
         std::size_t begin = 0;
         for (std::size_t block = 0; block < blocks; ++block) {
+            if (block * 64 >= r.scanned_) scan_more(r);
             const std::uint64_t inside = r.in_token_[block];
             for (std::uint64_t edges = inside ^ (inside << 1 | carried); edges != 0; edges &= edges - 1) {
                 const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(edges));
                 if (inside >> at % 64 & 1) begin = at;
-                else f(begin, at);
+                else if (!goes_on(f, begin, at)) return;
             }
             carried = inside >> 63;
             if (block % 4096 == 4095) give_way();
         }
-        if (carried) f(begin, r.size_);
+        if (carried) goes_on(f, begin, r.size_);
     }
     static std::size_t characters(const Reading& r, std::size_t begin, std::size_t end) {
         return static_cast<std::size_t>(std::count_if(r.bytes_.data() + begin, r.bytes_.data() + end, &begins));
@@ -263,7 +306,7 @@ private:
         for (std::size_t begin = 0; begin + 1 < end;) {
             const auto* blank = std::find(r.bytes_.data() + begin + 1, r.bytes_.data() + end, ' ');
             const std::size_t word_end = static_cast<std::size_t>(blank - r.bytes_.data()) + 1;
-            slices<order>(r, begin, find_starts(r, begin, word_end), true, f);
+            if (!slices<order>(r, begin, find_starts(r, begin, word_end), true, f)) return;
             begin = word_end - 1;
         }
     }
@@ -284,22 +327,27 @@ private:
     // The slices of n characters from `begin` on. With `whole`, all of them once if they are no more than the longest
     // slices have.
     template <Order order, class F>
-    void slices(const Reading& r, std::size_t begin, std::size_t n, bool whole, const F& f) const {
-        if (r.ascii_) cut<order>(n, whole, f, [begin](std::size_t i) { return begin + i; });
-        else cut<order>(n, whole, f, [&r](std::size_t i) { return std::size_t{r.starts_[i]}; });
+    bool slices(const Reading& r, std::size_t begin, std::size_t n, bool whole, const F& f) const {
+        if (r.ascii_) return cut<order>(n, whole, f, [begin](std::size_t i) { return begin + i; });
+        return cut<order>(n, whole, f, [&r](std::size_t i) { return std::size_t{r.starts_[i]}; });
     }
     template <Order order, class F, class At>
-    void cut(std::size_t n, bool whole, const F& f, const At& at) const {
+    bool cut(std::size_t n, bool whole, const F& f, const At& at) const {
         const auto least = static_cast<std::size_t>(rules_.least);
         const std::size_t most = std::min(static_cast<std::size_t>(rules_.most), whole ? n - 1 : n);
-        const auto slice = [&](std::size_t i, std::size_t size) { f(Piece{at(i), at(i + size) - at(i)}); };
-        if constexpr (order == Order::of_lengths)
+        const auto slice = [&](std::size_t i, std::size_t size) {
+            return goes_on(f, Piece{at(i), at(i + size) - at(i)});
+        };
+        if constexpr (order == Order::of_lengths) {
             for (std::size_t size = least; size <= most; ++size)
-                for (std::size_t i = 0; i + size <= n; ++i) slice(i, size);
-        else
+                for (std::size_t i = 0; i + size <= n; ++i)
+                    if (!slice(i, size)) return false;
+        } else {
             for (std::size_t end = least; end <= n; ++end)
-                for (std::size_t size = least; size <= std::min(end, most); ++size) slice(end - size, size);
-        if (whole && n <= static_cast<std::size_t>(rules_.most)) slice(0, n);
+                for (std::size_t size = least; size <= std::min(end, most); ++size)
+                    if (!slice(end - size, size)) return false;
+        }
+        return !(whole && n <= static_cast<std::size_t>(rules_.most)) || slice(0, n);
     }
 
     ReadingRules rules_;

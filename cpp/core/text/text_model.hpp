@@ -28,12 +28,28 @@ struct TextSpec {
     double bias = 0;
 };
 
+// The early stages of a plan: where it looks at a text, and at which estimates it decides.
+struct TextStages {
+    std::span<const std::int64_t> looks;    // numbers of bytes, ascending
+    std::span<const double> weights, bias;  // [stage][output]: an estimate is bias + weight * score of what was read
+    std::span<const double> low, high;      // thresholds of the estimate, or of the margin of the best of several
+    bool ends = false;                      // nothing is read beyond the last look
+};
+
+// Where the reading of a text ended.
+struct Reached {
+    std::int32_t stage;       // of a text that was read whole, the first at its end or behind, or the number of stages
+    std::int64_t characters;  // that were read
+    bool whole;
+};
+
 // Memory of one thread.
 struct TextScratch {
     static constexpr int kBatch = 256;
 
     explicit TextScratch(const TextSpec& spec)
-        : counts(spec.n_columns), nodes(spec.vocabulary.longest()), sums(static_cast<std::size_t>(spec.n_outputs)) {}
+        : counts(spec.n_columns), nodes(spec.vocabulary.longest()), sums(static_cast<std::size_t>(spec.n_outputs)),
+          running(2 * static_cast<std::size_t>(spec.n_outputs)) {}
 
     std::size_t memory() const { return reading.memory() + joined.size() + 24 * words.size() + 12 * met.size(); }
 
@@ -59,6 +75,7 @@ struct TextScratch {
     std::vector<double> values;
     std::vector<std::int32_t> met;
     std::vector<float> sums;
+    std::vector<double> running;       // sums of what was read so far, and scores
     std::vector<std::uint8_t> joined;  // words with one blank between them
     std::vector<Joined> words;
 };
@@ -97,48 +114,99 @@ public:
         finish(s, out, error);
         return status;
     }
-    // Scores of the tokens that end in the first 1/n, 2/n, ... of the text, [stage][output]; the last are those of
-    // `scores`.
-    ReadStatus prefixes(const TextView& text, TextScratch& s, int n_stages, double* out) const {
+    // Scores of the tokens that end in the first bytes, [look][output], and last those of `scores`; and the numbers of
+    // characters, the last one of all. Both are 0 for looks at the end of the text and behind.
+    ReadStatus prefixes(const TextView& text, TextScratch& s, std::span<const std::int64_t> looks, double* out,
+                        double* error, std::int64_t* characters) const {
         const ReadStatus status = reader_.read(text, s.reading);
         if (status != ReadStatus::read) return status;
-        CountByStage sink(s.counts, spec_.values, records_.data(), spec_.intercept, n_stages, out);
+        const std::size_t n_looks = looks.size(), n_outputs = spec_.intercept.size();
+        std::fill_n(out, n_looks * n_outputs, 0.0);
+        std::fill_n(characters, n_looks, 0);
+        const auto at_look = [&](std::size_t t, const double* now) {
+            std::copy_n(now, n_outputs, out + t * n_outputs);
+            characters[t] = s.reading.characters(static_cast<std::size_t>(looks[t]));
+            return true;
+        };
+        CountToLooks sink(s.counts, running(s), looks, last_half(s), at_look);
         count(s, sink);
-        double error = 0;
-        finish(s, sink.end(), &error);
+        sink.end(s.reading.size());
+        characters[n_looks] = s.reading.characters(s.reading.size());
+        finish(s, out + n_looks * n_outputs, error);
+        return status;
+    }
+    // Reads a text until a stage decides it. Stores its estimates, or at the end what `scores` stores.
+    ReadStatus walk(const TextView& text, TextScratch& s, const TextStages& stages, double* out, double* error,
+                    Reached& reached) const {
+        const ReadStatus status = reader_.begin(text, s.reading);
+        if (status != ReadStatus::read) return status;
+        const std::size_t n_stages = stages.looks.size();
+        std::size_t stage = n_stages;
+        const bool words = spec_.rules.analyzer == Analyzer::word;
+        if (n_stages == 0 || (words && std::cmp_less_equal(s.reading.size(), stages.looks[0]))) {
+            CountAll sink{s.counts};
+            count(s, sink);
+        } else {
+            const auto at_look = [&](std::size_t t, const double* now) {
+                if (!leaves(stages, t, now, out) && !(stages.ends && t + 1 == n_stages)) return true;
+                stage = t;
+                return false;
+            };
+            CountToLooks sink(s.counts, running(s), stages.looks, last_half(s), at_look);
+            if (count(s, sink)) sink.end(s.reading.size());
+        }
+        const bool early = stage < n_stages;
+        const std::size_t size = early ? static_cast<std::size_t>(stages.looks[stage]) : s.reading.size();
+        if (!early)
+            stage = static_cast<std::size_t>(
+                std::lower_bound(stages.looks.begin(), stages.looks.end(), static_cast<std::int64_t>(size)) -
+                stages.looks.begin());
+        reached = {static_cast<std::int32_t>(stage), s.reading.characters(size), !early};
+        if (early) {
+            s.counts.drain([](std::int32_t, std::int32_t) {});
+            *error = 0;
+        } else {
+            finish(s, out, error);
+        }
         return status;
     }
 
-    // Counts the columns of the text that was read.
+    // Counts the columns of the text that was read. Returns false if the sink has ended that before the end.
     template <class Sink>
-    void count(TextScratch& s, Sink& sink) const {
+    bool count(TextScratch& s, Sink& sink) const {
         s.n_keys = s.n_batches = 0;
         std::fill(s.nodes.begin(), s.nodes.end(), kNoWord);
         const bool words = spec_.rules.analyzer == Analyzer::word;
         const auto from_text = [&](auto add) {
-            return [&s, add](Piece p) { add(s.reading.bytes() + p.begin, p.size, p.begin + p.size); };
+            return [&s, add](Piece p) { return add(s.reading.bytes() + p.begin, p.size, p.begin + p.size); };
         };
+        bool going = true;
         if (spec_.hashing) {
             const auto add = [&](const std::uint8_t* bytes, std::size_t n, std::size_t end) {
-                end_stages(end, s, sink);
+                if constexpr (Sink::kStaged)
+                    if (!(going = end_stages(end, s, sink))) return false;
                 hash(bytes, n, s);
                 if (++s.n_keys == TextScratch::kBatch) end_batch(s, sink);
+                if constexpr (Sink::kStaged) return true;
             };
             if (words && spec_.rules.most == 1) each_word_kept(s, from_text(add));
             else if (words) each_ngram<Order::of_ends>(s, add);
             else reader_.each_slice<Order::of_ends>(s.reading, from_text(add));
         } else {
             const auto add = [&](const std::uint8_t* bytes, std::size_t n, std::size_t end) {
-                end_stages(end, s, sink);
+                if constexpr (Sink::kStaged)
+                    if (!(going = end_stages(end, s, sink))) return false;
                 Key& key = s.keys[s.n_keys];
                 key.set(bytes, n);
                 spec_.vocabulary.table().prefetch(key);
                 if (++s.n_keys == TextScratch::kBatch) end_batch(s, sink);
+                if constexpr (Sink::kStaged) return true;
             };
             if (words) reader_.each_word(s.reading, from_text(add));
             else reader_.each_slice<Order::of_ends>(s.reading, from_text(add));
         }
-        end_batch(s, sink);
+        if (going) end_batch(s, sink);
+        return going;
     }
 
     // Calls f(bytes, size) for each token of the text that was read, in scikit-learn's order.
@@ -150,13 +218,30 @@ public:
     }
 
 private:
+    RunningScores running(TextScratch& s) const {
+        return {spec_.values, records_.data(), spec_.intercept, std::span(s.running).first(spec_.intercept.size())};
+    }
+    std::span<double> last_half(TextScratch& s) const { return std::span(s.running).last(spec_.intercept.size()); }
+    // Whether the estimates of a stage, which it stores, lie beyond its thresholds.
+    static bool leaves(const TextStages& stages, std::size_t t, const double* now, double* estimates) {
+        const std::size_t n_outputs = stages.bias.size() / stages.looks.size();
+        double first = -std::numeric_limits<double>::infinity(), second = first;
+        for (std::size_t k = 0; k < n_outputs; ++k) {
+            const double e = estimates[k] = stages.bias[t * n_outputs + k] + stages.weights[t * n_outputs + k] * now[k];
+            if (std::isnan(e)) return false;
+            second = std::max(second, std::min(first, e));
+            first = std::max(first, e);
+        }
+        if (n_outputs == 1) return first < stages.low[t] || first > stages.high[t];
+        return first - second > stages.high[t];
+    }
     template <class Sink>
-    void end_stages(std::size_t end, TextScratch& s, Sink& sink) const {
-        if constexpr (Sink::kStaged)
-            while (sink.beyond(end, s.reading.size())) {
-                end_batch(s, sink);
-                sink.end_stage();
-            }
+    bool end_stages(std::size_t end, TextScratch& s, Sink& sink) const {
+        while (sink.beyond(end)) {
+            end_batch(s, sink);
+            if (!sink.look()) return false;
+        }
+        return true;
     }
     void prefetch(std::int32_t column, const TextScratch& s) const {
         s.counts.prefetch(column);
@@ -188,7 +273,7 @@ private:
             }
             if (longer && column != kStopWord) s.columns[n_words++] = e == nullptr ? kNoWord : e->word;
         }
-        for (int i = 0; i < n; ++i) sink.add(s.found[i], 1);
+        sink.add_each(s.found, n);
         if (longer) look_up_ngrams(n_words, s, sink);
     }
     // Counts the n-grams, n > 1, that end at the words of a batch.
@@ -200,7 +285,7 @@ private:
             if (words[i - 1] >= 0 && words[i] >= 0) table.prefetch(Continuations::key(words[i - 1], words[i]));
         int n = 0;
         const auto count_found = [&] {
-            for (int i = 0; i < n; ++i) sink.add(s.found[i], 1);
+            sink.add_each(s.found, n);
             n = 0;
         };
         for (int i = 0; i < n_words; ++i) {
@@ -231,16 +316,16 @@ private:
     }
     // Calls f(piece) for each word that is no stop word.
     template <class F>
-    void each_word_kept(const TextScratch& s, const F& f) const {
+    void each_word_kept(TextScratch& s, const F& f) const {
         const bool stop_words = spec_.vocabulary.stop_words();
         reader_.each_word(s.reading, [&](Piece p) {
             if (stop_words) {
                 Key key;
                 key.set(s.reading.bytes() + p.begin, p.size);
                 const TextTable::Entry* e = spec_.vocabulary.table().find(key);
-                if (e != nullptr && e->column == kStopWord) return;
+                if (e != nullptr && e->column == kStopWord) return true;
             }
-            f(p);
+            return goes_on(f, p);
         });
     }
     // Calls f(bytes, size, end) for each n-gram of words; `end` is where it ends in the text.
@@ -262,14 +347,18 @@ private:
         const std::size_t n_words = s.words.size();
         const auto ngram = [&](std::size_t i, std::size_t n) {
             const TextScratch::Joined &first = s.words[i], &last = s.words[i + n - 1];
-            f(s.joined.data() + first.begin, last.begin + last.size - first.begin, last.end);
+            const std::uint8_t* bytes = s.joined.data() + first.begin;
+            return goes_on(f, bytes, last.begin + last.size - first.begin, last.end);
         };
-        if constexpr (order == Order::of_lengths)
+        if constexpr (order == Order::of_lengths) {
             for (std::size_t n = least; n <= std::min(most, n_words); ++n)
-                for (std::size_t i = 0; i + n <= n_words; ++i) ngram(i, n);
-        else
+                for (std::size_t i = 0; i + n <= n_words; ++i)
+                    if (!ngram(i, n)) return;
+        } else {
             for (std::size_t last = least; last <= n_words; ++last)
-                for (std::size_t n = least; n <= std::min(most, last); ++n) ngram(last - n, n);
+                for (std::size_t n = least; n <= std::min(most, last); ++n)
+                    if (!ngram(last - n, n)) return;
+        }
     }
 
     // Scores from the counts, which it clears.

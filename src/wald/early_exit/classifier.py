@@ -29,6 +29,7 @@ from .base import EarlyExitEstimator
 from .certification import Promise, require_proof
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
+from .documents import reading_in_parts
 from .locating import locate, located
 from .lossless import FeatureRanges
 from .parameters import checked_rule, require_counted, require_estimator
@@ -198,6 +199,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
             model = decompose(inner, fold=False)
         if isinstance(model.preprocessing, RawColumns) and model.preprocessing.unanswered(source).any():
             model = decompose(inner, raw_columns=False)  # the transformers know better what to make of these rows
+        model = reading_in_parts(model, self, rule)
         model = replace(model, schema=model.schema.seen(source))
         matched = model.schema.matched(source)
         if matched is not source:  # its columns were found by name

@@ -176,10 +176,10 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
 
     The engine runs for `at_least` seconds or longer.
     """
-    seconds_of_model = predict_time(model, source, n_threads)
-    if model.texts is not None and (texts := texts_of(source)) is not None:
+    if model.texts is not None and (texts := texts_of(source)) is not None:  # the wrapped model takes far longer
         scores, repeats = model.texts.scores, model.terms.planning.timed_repeats
-        return min(seconds_of_model, seconds(lambda: scores(texts, n_threads), repeats, at_least))
+        return seconds(lambda: scores(texts, n_threads), repeats, at_least)
+    seconds_of_model = predict_time(model, source, n_threads)
     if not model.terms.planning.rest.serves_full:
         return seconds_of_model
     whole = without_exits(model, pack(model.terms), NO_STAGES)

@@ -16,7 +16,7 @@ from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages
 from ..models import NO_SURROGATES, AdditiveModel, Units
 from ..models.packing import pack
 from ..models.planning import Precision
-from ..models.protocols import Columnwise, Comparing, Sharing, Summed, owners_of, units_of
+from ..models.protocols import Columnwise, Comparing, Documents, Sharing, Summed, owners_of, units_of
 from ..models.units import feature_units
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
@@ -24,6 +24,7 @@ from ..steps import RawColumns
 from ..stopping import Boundary, StageScores, Walk
 from ..utils.stage_table import StageTable
 from .costs import LINE, Costs
+from .documents import document_plan
 from .full_model import FullModel
 from .lossless import remainders
 from .request import Request, without_exits
@@ -57,6 +58,8 @@ def make_plan(
     certificate_size : CertificateSize
         Tells how many rows will certify the plan, and with what confidence.
     """
+    if Documents.of(model.terms) is not None:
+        return document_plan(model, order, validation.first(MOST_VALIDATION_ROWS), request, certificate_size)
     order, validation, n_threads = (
         order.first(model.terms.planning.most_order_rows),
         validation.first(MOST_VALIDATION_ROWS),
@@ -158,7 +161,7 @@ def full_codes(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int)
 def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool:
     """Whether no plan would be faster than the model itself, because the rows are sparse.
 
-    Nor is any for texts, which the engine answers in less time than their sparse rows take.
+    Nor is any for texts that are read whole: the engine answers them in less time than their sparse rows take.
 
     A plan must search the non-zeros of a row for the features of each stage, whereas a linear model multiplies each
     non-zero once. A plan saves units but takes many times as long, so it is made only for features with costs.
@@ -169,6 +172,8 @@ def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool
     rows : Rows
     request : Request
     """
+    if Documents.of(model.terms) is not None:
+        return False
     if model.texts is not None and (request.cost == "time" or request.rule.needs.lossless):
         return True
     if model.terms.planning.sparse_rows or not sparse.issparse(rows.preprocessed) or request.rule.needs.lossless:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -90,7 +91,7 @@ class Predictor:
         self._packed = packed
         self._cascade = self._packed.cascade(model, plan.early, *plan.thresholds(), plan.stage_costs)
         self._full = FullModel(model, self._cascade)
-        self._texts = None if model.texts is None else Texts(model, self._full)
+        self._texts = None if model.texts is None else Texts(model, plan, self._full)
         self._late = self._late_steps()
         self._rest = model.terms.planning.rest
         self._at_end: AtEnd = "pending" if by_proof and self._rest is Rest.MODEL else "full"
@@ -101,9 +102,9 @@ class Predictor:
         self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
         self.label_one: Callable[[Any, bool], Any] = _nothing
         self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
-        if self._texts is not None and self._reach(None)[0] == 0:
+        if self._texts is not None and self._texts.reads(self._reach(None)[0]):
             self._texts.prepare()
-            self.label_one = partial(self._texts.label_one, plan.full_cost)
+            self.label_one = partial(self._texts.label_one, self._reach(None)[0])
         one = self._one_row() if model.preprocessing is None else None
         if one is not None:
             self.label_one, self._decided_row = one.label, one.decided
@@ -163,10 +164,10 @@ class Predictor:
             if answer is not None:
                 return Decisions.of_one(*answer)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
-        if n_stages == 0 and self._texts is not None:
-            found = self._texts.decided(source, n_threads)
+        if self._texts is not None and self._texts.reads(n_stages):
+            found = self._texts.decided(source, n_stages, at_end == "answer", n_threads)
             if found is not None:
-                return self._in_full(*found)
+                return found
         if n_stages == 0 or (source.is_sparse and self.model.centres):
             everything = self._everything(source, n_threads)
             if everything is not None:
@@ -208,6 +209,8 @@ class Predictor:
         """Number of stages within the budget, and the treatment of rows that none of them decides."""
         if budget is not None:
             deepest = self.plan.affordable(budget)
+            if self.plan.usual_cost is not None and budget < math.inf:  # some rows cost more than the budget in full
+                deepest = min(deepest, self.plan.n_stages - 1)
             if deepest < self.plan.n_stages:
                 return deepest + 1, "answer"
         elif self.plan.evaluate_all:

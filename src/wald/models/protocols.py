@@ -28,6 +28,7 @@ __all__ = [
     "Columnwise",
     "Comparing",
     "Delegating",
+    "Documents",
     "Filed",
     "Foldable",
     "Owned",
@@ -316,6 +317,32 @@ def training_rows(terms: Terms) -> Any:
     """Training rows that the terms hold; None if they hold none."""
     comparing = Comparing.of(terms)
     return None if comparing is None else comparing.training_rows()
+
+
+class Documents(TermsProtocol):
+    """Terms of texts that a plan reads in parts: a row has the scores of what each of its looks has read.
+
+    Attributes
+    ----------
+    looks : int64 ndarray of shape (n_looks,)
+        Numbers of bytes, ascending.
+    """
+
+    looks: Ints
+
+    @abstractmethod
+    def characters(self, X: NDArray[Any]) -> Ints:
+        """Numbers of characters that were read at each look, and of all.
+
+        Parameters
+        ----------
+        X : float64 ndarray of shape (n_rows, n_features)
+
+        Returns
+        -------
+        int64 ndarray of shape (n_rows, n_looks + 1)
+            0 for looks at the end of a text or behind.
+        """
 
 
 class Comparing(TermsProtocol):

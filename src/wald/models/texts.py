@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sklearn
@@ -31,6 +31,38 @@ HARD = (
     "\u0130stanbul \u039f\u0394\u039f\u03a3 \u03a3 stra\u00dfe caf\u00e9 cafe\u0301 NA\u00cfVE",
     "\u2122 \u00bd \ufb01t \u0939\u093f\u0928\u094d\u0926\u0940 \u4f60\u597d \U0001f600 x\u200by",
 )
+
+
+class EarlyStages(NamedTuple):
+    """The early stages of a plan, as ``_core.Text.walk`` takes them."""
+
+    looks: NDArray[np.int64]
+    weights: Floats
+    bias: Floats
+    low: Floats
+    high: Floats
+    ends: bool
+
+    def first(self, n_stages: int, ends: bool) -> EarlyStages:
+        """The first stages; with `ends`, nothing is read behind the last of them."""
+        return EarlyStages(
+            self.looks[:n_stages],
+            self.weights[:n_stages],
+            self.bias[:n_stages],
+            self.low[:n_stages],
+            self.high[:n_stages],
+            ends,
+        )
+
+
+class Walked(NamedTuple):
+    """What ``_core.Text.walk`` found: estimates or full scores, and how far each text was read."""
+
+    scores: Floats
+    errors: Floats
+    stages: NDArray[np.int32]
+    characters: NDArray[np.int64]
+    whole: NDArray[np.bool_]
 
 
 class TextScores:
@@ -167,7 +199,31 @@ class TextScores:
         errors : float64 ndarray of shape (n_texts,)
         """
         scores, errors = self._scorer.scores(texts, 1 if len(texts) < FEW_TEXTS else n_threads)
-        return scores, errors if self.replays else errors * (1.0 + self._extra) + self._bias_error
+        return scores, self._bounds(errors)
+
+    def prefixes(self, texts: list[Any], looks: NDArray[np.int64]) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """Scores of the beginnings of texts and of all, their bounds, and numbers of characters.
+
+        See ``_core.Text.prefixes``; the bounds are those of `scores`.
+        """
+        scores, errors, characters = self._scorer.prefixes(texts, looks)
+        return scores, self._bounds(errors), characters
+
+    def walk(self, texts: list[Any], stages: EarlyStages, n_threads: int = 1) -> Walked:
+        """Read texts until a stage decides them.
+
+        Parameters
+        ----------
+        texts : list
+        stages : EarlyStages
+        n_threads : int, default=1
+        """
+        threads = 1 if len(texts) < FEW_TEXTS else n_threads
+        walked = Walked(*self._scorer.walk(texts, *stages, n_threads=threads))
+        return walked if self.replays else walked._replace(errors=self._bounds(walked.errors))
+
+    def _bounds(self, errors: Floats) -> Floats:
+        return errors if self.replays else errors * (1.0 + self._extra) + self._bias_error
 
     def exact(self, texts: list[Any], n_threads: int = 1) -> Floats | None:
         """Scores with the bits of the wrapped model's own, NaN for what is no text; None if they are not known."""

@@ -24,7 +24,9 @@ from ..early_exit.parameters import checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
+from ..models.documents import documents, read_in_parts
 from ..models.encoding import needs_estimator
+from ..models.protocols import Documents
 from ..sources import Schema
 from ..steps import Codes
 from ..stopping import Certificate, StageScores
@@ -118,7 +120,7 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
         n_columns = getattr(owner, "n_features_in_", None)
         node = Writer(model, n_columns, own).node(owner.estimator_)
         section = Section(node, "header.estimator", dict(own))
-        if not _equal(decompose(Reader(model, n_columns).rebuilt(section)), model):
+        if not _equal(_as_planned(decompose(Reader(model, n_columns).rebuilt(section)), model), model):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
         if model.preprocessing is not None:
@@ -162,6 +164,12 @@ def _read(estimator: Any) -> AdditiveModel:
             return decompose(estimator)
     except Exception as error:  # attributes of a forged estimator may be anything
         raise FileFormatError(f"the estimator inside is no model that wald reads: {error}") from None
+
+
+def _as_planned(model: AdditiveModel, planned: AdditiveModel) -> AdditiveModel:
+    """A model of texts as the plan of another one reads it, in parts or whole."""
+    terms = Documents.of(planned.terms)
+    return model if terms is None or not read_in_parts(model) else documents(model, terms.looks)
 
 
 def _codes(model: AdditiveModel) -> bool:
@@ -208,8 +216,8 @@ def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
     if isinstance(owner.estimator_, SavedModel):
         return owner.estimator_.fingerprint
     fingerprint = model.fingerprint()
-    read = (decompose(owner.estimator_, raw_columns=raw) for raw in (True, False))
-    if all(model.fingerprint() != fingerprint for model in read):
+    read = (_as_planned(decompose(owner.estimator_, raw_columns=raw), model) for raw in (True, False))
+    if all(now.fingerprint() != fingerprint for now in read):
         raise ValueError("The wrapped model has changed since fit: what would be saved is not what it is. Fit again.")
     return fingerprint
 
@@ -289,7 +297,7 @@ class Parts:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
         if described.says("class", CLASS):
             return _read(decode_trees(described, self.model))
-        read = _read(Reader(self.model, self.n_features).rebuilt(described))
+        read = _as_planned(_read(Reader(self.model, self.n_features).rebuilt(described)), self.model)
         same = (read.texts is not None) == self.of_texts and (read.preprocessing is None or self.of_texts)
         same = same and _equal(read, self.model)
         require(same, "the estimator that the file describes has other terms than the file")
@@ -354,7 +362,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
-    model = decompose(estimator)
+    model = _as_planned(decompose(estimator), parts.model)
     same = _described(model) == parts.own_steps and (model.preprocessing is None or parts.own_steps)
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint

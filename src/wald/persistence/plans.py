@@ -14,7 +14,8 @@ from ..codec.writing import Arrays, encode_fields, fields_of
 from ..engine import Readout, RunningSums, Stages
 from ..models import AdditiveModel, Surrogates
 from ..models.packing import memory
-from ..models.protocols import Summed
+from ..models.protocols import Documents, Summed
+from ..models.terms import Terms
 from ..outputs import Output
 from ..plan import CostModel, PassTimes, Plan
 from ..stopping import Boundary, Certificate, StageScores
@@ -28,6 +29,8 @@ MOST_RACE = _core.LIMITS["race_classes"]
 def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
     """Describe a plan, and put its arrays into ``arrays``."""
     values = {name: value for name, value in fields_of(plan).items() if name != "early"}
+    if plan.usual_cost is None:
+        del values["usual_cost"]
     fields = encode_fields(values | {"evaluate_all": bool(plan.evaluate_all)}, arrays, "plan")
     return fields | {"early": _encode_early(plan.early, arrays)}
 
@@ -70,10 +73,12 @@ def decode_plan(section: Section, model: AdditiveModel) -> Plan:
         precision=section.choice("precision", ("float32", "float64")),
         evaluate_all=section.get("evaluate_all", bool),
         cost_model=_decode_costs(section, n_stages),
+        usual_cost=section.number("usual_cost", 0.0) if "usual_cost" in section else None,
     )
     section.done()
     known = plan.precision in model.terms.planning.precisions
     require(known, f"a {model.terms.description} does not compute in {plan.precision}")
+    check_documents(model.terms, early, plan.usual_cost)
     for needed, what in memory(model.terms, n_surrogates, plan.precision, early.terms.tolist()):
         section.room.reserve(needed, what)
     return plan
@@ -87,6 +92,15 @@ def _decode_costs(section: Section, n_stages: int) -> CostModel | PassTimes:
         for name in ("block", "rows_per_line"):
             require(getattr(costs, name) <= MOST_BLOCK, f"plan.cost_model.{name} is out of range")
     return costs
+
+
+def check_documents(terms: Terms, early: Stages, usual_cost: float | None) -> None:
+    """Refuse a plan that reads texts in parts of which it has no scores."""
+    of_documents = Documents.of(terms) is not None
+    require(of_documents == (usual_cost is not None), "plan.usual_cost does not go with the terms")
+    whole = early.terms % terms.n_outputs == 0 if of_documents else np.ones(1, dtype=bool)
+    ascends = not of_documents or bool((np.diff(early.terms, prepend=0) > 0).all())
+    require(bool(whole.all()) and ascends, "the array 'plan.early.terms' does not end at looks")
 
 
 # ---- stages ----------------------------------------------------------------------------------------------------------

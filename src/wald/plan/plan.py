@@ -39,6 +39,9 @@ class Recipe:
         Terms and estimates of the early stages.
     surrogates : Surrogates
         Landmarks or linear terms that are evaluated before a kernel machine's own terms.
+    usual_cost : float or None, default=None
+        Mean cost of a row that is evaluated in full, where that is not the same for all: the last of `stage_costs` is
+        then the mean of those rows that cost more than the last early stage.
     """
 
     order: Ints
@@ -47,6 +50,7 @@ class Recipe:
     stage_costs: Floats
     early: Stages
     surrogates: Surrogates
+    usual_cost: float | None = None
 
     @property
     def stage_terms(self) -> Ints:
@@ -63,6 +67,7 @@ class Recipe:
             stage_costs=self.stage_costs[chosen],
             early=self.early.subset(keep),
             surrogates=self.surrogates,
+            usual_cost=self.usual_cost,
         )
 
 
@@ -72,7 +77,7 @@ class Plan(Recipe):
 
     Attributes
     ----------
-    order, terms, stages, stage_costs, early, surrogates
+    order, terms, stages, stage_costs, early, surrogates, usual_cost
         See `Recipe`.
     boundary : Boundary
         Centres and scales of the thresholds.
@@ -102,8 +107,8 @@ class Plan(Recipe):
 
     @property
     def full_cost(self) -> float:
-        """Cost of a row that is evaluated in full."""
-        return float(self.stage_costs[-1])
+        """Cost of a row that is evaluated in full, where rows differ the mean."""
+        return float(self.stage_costs[-1] if self.usual_cost is None else self.usual_cost)
 
     def thresholds(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Low and high thresholds of the early stages, in the plan's precision."""

@@ -119,6 +119,8 @@ class Problem:
         Whether classes that are far behind may be dropped.
     also_ordered_by : Units or None, default=None
         The same units at other prices: their greedy order gives another candidate.
+    given : tuple of Recipe, default=()
+        The only candidates, where a family of models orders units and fits readouts by itself.
     """
 
     terms: Terms
@@ -138,3 +140,4 @@ class Problem:
     threshold: float = 0.0
     races: bool = False
     also_ordered_by: Units | None = None
+    given: tuple[Recipe, ...] = ()

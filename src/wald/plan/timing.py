@@ -80,7 +80,7 @@ def measure_cost_model(
         few, many = min(4 * step, n_terms), min(12 * step, n_terms)
         steps = tuple(range(step, few + 1, step)) or (few,)
         ladders = [(), (few,), steps, (many,), (few, few), (many, many)]
-        *times, last = (t / n_rows for t in _interleaved([*(ladder(terms) for terms in ladders), finish]))
+        *times, last = (t / n_rows for t in interleaved([*(ladder(terms) for terms in ladders), finish]))
         costs = _fit(*times, few=few, many=many, n_steps=len(steps), n_outputs=n_outputs)
         _measured[key] = (last, *costs)
     last, row, unit, readout, stage = _measured[key]
@@ -88,7 +88,7 @@ def measure_cost_model(
     return CostModel(row, unit, readout, stage, full, block, rest, MARGIN, rows_per_line, by_columns).rounded()
 
 
-def _interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:
+def interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:
     """Shortest run of each task; tasks take turns, so that disturbances of the machine affect all of them alike."""
     best = [float("inf")] * len(tasks)
     for _ in range(rounds):
