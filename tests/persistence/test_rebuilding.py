@@ -256,7 +256,7 @@ def dense_dual(arrays: Any) -> Any:
 
 
 LIES: dict[str, tuple[str, Any, str]] = {
-    "class": ("logistic", lambda e, a: e.update({"class": "FunctionTransformer"}), "class should be one of"),
+    "class": ("logistic", lambda e, a: e.update({"class": "KBinsDiscretizer"}), "class should be one of"),
     "labels": ("logistic", lambda e, a: e.update(classes_=[0, 1]), "classes_ is not that of the model"),
     "other labels": (
         "logistic",

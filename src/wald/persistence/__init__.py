@@ -16,7 +16,7 @@ from ..early_exit import EarlyExitClassifier
 from ..utils.warn import warn_caller
 from . import container
 from .archives import UntrustedTypesError
-from .early_exit import Parts, assemble, encode_early_exit, require_no_preprocessing
+from .early_exit import Parts, assemble, encode_early_exit, require_no_estimators
 from .saved import SavedModel
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "UntrustedTypesError",
     "from_bytes",
     "load",
-    "require_no_preprocessing",
+    "require_no_estimators",
     "save",
     "to_bytes",
 ]
