@@ -189,3 +189,22 @@ def test_categories_that_do_not_ascend_are_refused() -> None:
     arrays[name] = arrays[name][::-1].copy()
     with pytest.raises(FileFormatError, match="does not fit its own categories"):
         from_bytes(put_together(fields, arrays))
+
+
+def test_altered_files_are_refused_or_answer_as_python_does() -> None:
+    fields, arrays = taken_apart(to_bytes(made("rare ones together")[1]))
+    rng, outcomes = np.random.default_rng(0), {"refused": 0, "loaded": 0}
+    names = [name for name in arrays if name.startswith("estimator.")]
+    for _ in range(150):
+        changed = {name: array.copy() for name, array in arrays.items()}
+        name = names[rng.integers(len(names))]
+        raw = changed[name].reshape(-1).view(np.uint8)
+        raw[rng.integers(len(raw))] ^= np.uint8(1 << rng.integers(8))
+        try:
+            back = from_bytes(put_together(fields, changed))
+        except FileFormatError:
+            outcomes["refused"] += 1
+            continue
+        outcomes["loaded"] += 1
+        assert np.isin(back.predict(made("rare ones together")[2]), back.classes_).all()
+    assert outcomes["refused"] > 50, outcomes

@@ -32,9 +32,7 @@ def _writes_inside(made: Any) -> bool:
         width = len(known)
         if not (isinstance(known, np.ndarray) and known.ndim == 1 and width and _is_in_order(known)):
             return False
-        rare, moved = (
-            (made._infrequent_indices[j], made._default_to_infrequent_mappings[j]) if grouped else (None, None)
-        )
+        rare, moved = _grouping(made, j)
         if (rare is None) != (moved is None):
             return False
         if moved is not None:
