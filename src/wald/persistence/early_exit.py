@@ -23,7 +23,7 @@ from ..early_exit.compiled_plan import ValidationRows
 from ..early_exit.parameters import checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
-from ..models import AdditiveModel, ColumnTerms, decompose
+from ..models import AdditiveModel, decompose
 from ..models.encoding import needs_estimator
 from ..sources import Schema
 from ..steps import Codes
@@ -155,19 +155,20 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
     return encode_fields(values | {"skops": np.frombuffer(raw, dtype=np.uint8)}, arrays, "estimator")
 
 
-def _read(estimator: Any, raw_columns: bool = True) -> AdditiveModel:
+def _read(estimator: Any, like: AdditiveModel | None = None) -> AdditiveModel:
     """Read what a file gave; raises FileFormatError if it is no model that wald reads."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return decompose(estimator, raw_columns=raw_columns)
+            return decompose(estimator) if like is None else _reread(estimator, like)
     except Exception as error:  # attributes of a forged estimator may be anything
         raise FileFormatError(f"the estimator inside is no model that wald reads: {error}") from None
 
 
 def _reread(estimator: Any, model: AdditiveModel) -> AdditiveModel:
-    """Read an estimator in the way in which a model was read."""
-    return decompose(estimator, raw_columns=isinstance(model.terms, ColumnTerms))
+    """Read an estimator as a model was read: with a sum over raw columns, or without it."""
+    whole = decompose(estimator)
+    return whole if _equal(whole, model) else decompose(estimator, raw_columns=False)
 
 
 def _rows_of(model: AdditiveModel) -> list[str] | None:
@@ -298,7 +299,7 @@ class Parts:
             return read
         rows = ["", "a text"] if self.no_table else None
         made = Reader(self.model, None if self.own_steps else n_columns).rebuilt(described, rows)
-        read = _read(made, raw_columns=isinstance(self.model.terms, ColumnTerms))
+        read = _read(made, self.model)
         same = (read.preprocessing is not None) == self.own_steps and _equal(read, self.model)
         same = same and (not self.own_steps or read.schema.n_columns == n_columns)
         require(same, "the estimator that the file describes has other terms than the file")
