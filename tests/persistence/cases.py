@@ -12,12 +12,13 @@ from kinds.estimators import SEVERAL_CLASSES, TWO_CLASSES
 from kinds.parameters import nested
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from wald import CostModel, EarlyExitClassifier
@@ -75,6 +76,20 @@ def landmarks() -> Any:
     return wrap(SVC(gamma=0.5).fit(X[:1500], y[:1500]), X[1500:4500], random_state=1), X[4300:]
 
 
+def of_columns() -> tuple[EarlyExitClassifier, Any]:
+    """A pipeline of numbers and categories, of which some are rare, and one is dropped."""
+    import pandas
+
+    rng = np.random.default_rng(0)
+    rows = pandas.DataFrame(X2[:, :4], columns=["größe", "a", "b", "c"])
+    rows["ort"] = np.array(["Köln", "Bonn", "Graz", "Ulm"])[(4 * rng.random(len(rows)) ** 2).astype(int)]
+    encoder = OneHotEncoder(min_frequency=400, drop="first", handle_unknown="infrequent_if_exist")
+    scaled = make_pipeline(SimpleImputer(), StandardScaler())
+    steps = ColumnTransformer([("n", scaled, ["größe", "a"]), ("c", encoder, ["ort"]), ("p", "passthrough", [2, 3])])
+    model = make_pipeline(steps, LogisticRegression()).fit(rows[:300], y2[:300])
+    return wrap(model, rows[300:2300]), rows[2000:]
+
+
 WORDS = np.array(["ja", "nein"])
 MAKERS: dict[str, Callable[[], Any]] = {
     **{name: dense(estimator) for name, estimator in TWO_CLASSES.items()},
@@ -105,6 +120,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "own cost model": dense(SVC(), cost=CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=1e3)),
     "feature costs": dense(LogisticRegression(), feature_costs=np.linspace(1, 14, 14)),
     "frame": frame(),
+    "columns": of_columns,
     "groups": frame(feature_groups={"lab": ["größe 0", 2]}, feature_costs={"lab": 9.0, "größe 5": 3.0}),
     "words": dense(SVC(), X2, WORDS[y2]),
     "words as objects": dense(SVC(), X2, WORDS[y2].astype(object)),
@@ -117,7 +133,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 @cache
 def made(name: str) -> tuple[EarlyExitClassifier, Any]:
     """A classifier, and rows, some of them new to it."""
-    if name in ("frame", "groups"):
+    if name in ("frame", "groups", "columns"):
         import pytest
 
         pytest.importorskip("pandas")

@@ -256,7 +256,7 @@ def dense_dual(arrays: Any) -> Any:
 
 
 LIES: dict[str, tuple[str, Any, str]] = {
-    "class": ("logistic", lambda e, a: e.update({"class": "FunctionTransformer"}), "class should be one of"),
+    "class": ("logistic", lambda e, a: e.update({"class": "KBinsDiscretizer"}), "class should be one of"),
     "labels": ("logistic", lambda e, a: e.update(classes_=[0, 1]), "classes_ is not that of the model"),
     "other labels": (
         "logistic",
@@ -329,7 +329,7 @@ def test_an_estimator_of_endless_parts_is_refused():
 
 
 def test_a_pipeline_whose_steps_are_functions_stays_refused():
-    model = make_pipeline(FunctionTransformer(), linear.LogisticRegression()).fit(CARD, LABELS)
+    model = make_pipeline(FunctionTransformer(np.negative), linear.LogisticRegression()).fit(CARD, LABELS)
     with pytest.raises(ValueError, match="cannot be saved"):
         to_bytes(wrapped(model))
 
@@ -340,13 +340,13 @@ def test_what_is_left_out_is_said():
     renamed = make_pipeline(StandardScaler(), carded(linear.LogisticRegression()))
     renamed[0].fit(CARD)
     renamed[-1].feature_names_in_ = np.array(list("abcdefghijkl"), dtype=object)
-    odd = linear.SGDClassifier(loss="log_loss").fit(CARD, LABELS).set_params(loss=np.array(["log_loss"])[0:1])
+    odd = linear.SGDClassifier(loss="log_loss").fit(CARD, LABELS).set_params(loss=np.array([["log_loss"]]))
     for model, message in (
         (OneVsRestClassifier(linear.LogisticRegression()).fit(CARD, KINDS), "OneVsRestClassifier is no class that"),
         (spread, r"coef_ of LogisticRegression is a view with gaps"),
         (renamed, "the LogisticRegression has feature names of its own"),
-        (odd, "loss of SGDClassifier is no array of numbers"),
-        (StandardScaler().set_output(transform="default").fit(CARD), "set_output of its own"),
+        (odd, "loss of SGDClassifier is no plain value"),
+        (StandardScaler().set_output(transform="pandas").fit(CARD), "set_output of its own"),
     ):
         read = decompose(model) if hasattr(model, "predict") and model is not odd else decompose(spread)
         with pytest.raises(NotRebuildableError, match=message):

@@ -70,12 +70,12 @@ def schema_of(path: Path, model: Any) -> RowSchema:
     from sklearn.exceptions import NotFittedError
 
     from ..models import decompose
-    from ..persistence import require_no_preprocessing
+    from ..persistence import require_no_estimators
 
     with as_user_error(str(path), ValueError, TypeError, NotFittedError):
         additive = decompose(model)
         if additive.preprocessing is None:
-            require_no_preprocessing(additive)  # terms that are no numbers
+            require_no_estimators(additive)  # terms that are no numbers
     if additive.preprocessing is not None:
         raise _transforms(path, additive.preprocessing)
     if additive.schema.n_columns is None:

@@ -16,7 +16,7 @@ from ..early_exit import EarlyExitClassifier
 from ..utils.warn import warn_caller
 from . import container
 from .archives import UntrustedTypesError
-from .early_exit import Parts, assemble, encode_early_exit, require_no_preprocessing
+from .early_exit import Parts, assemble, encode_early_exit, require_no_estimators
 from .saved import SavedModel
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "UntrustedTypesError",
     "from_bytes",
     "load",
-    "require_no_preprocessing",
+    "require_no_estimators",
     "save",
     "to_bytes",
 ]
@@ -46,8 +46,9 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     path : str or path-like
         Path of the file; ``.wald`` is the usual ending.
     pipeline : {"skops"} or None, default=None
-        How to save an `EarlyExitClassifier` around a pipeline whose steps are not folded into its terms, such as one
-        that reads texts, or around a vote of estimators: None refuses it; ``"skops"`` puts the whole wrapped estimator
+        How to save an `EarlyExitClassifier` around a pipeline whose steps are not folded into its terms, or around a
+        vote of estimators. None describes vectorizers, encoders, imputers, scalers and a `ColumnTransformer` of these
+        by their own numbers and texts, and refuses other steps, and votes; ``"skops"`` puts the whole wrapped estimator
         into the file, as ``skops.io.dumps`` writes it, and needs skops (the extra ``cli``). Ignored for other
         models.
 

@@ -53,9 +53,9 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     served = owner.compiled_plan_
     served.require_unchanged()
     model, certificate, validation = served.model, owner.certificate_, served.validation
-    own_steps = pipeline is None and _described(model)
-    if pipeline is None and not own_steps:
-        require_no_preprocessing(model)
+    if pipeline is None:
+        require_no_estimators(model)
+    own_steps = pipeline is None and model.preprocessing is not None
     checked_rule(owner)  # raises for parameters that a file cannot hold
     lossless = served.by_proof or served.promise.rule.needs.lossless
     try:
@@ -117,10 +117,11 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
         return None
     own: Arrays = {}
     try:
-        n_columns = getattr(owner, "n_features_in_", None)
+        # the steps of a pipeline have columns of their own
+        n_columns = None if model.preprocessing is not None else getattr(owner, "n_features_in_", None)
         node = Writer(model, n_columns, own).node(owner.estimator_)
         section = Section(node, "header.estimator", dict(own))
-        if not _equal(_as_planned(decompose(Reader(model, n_columns).rebuilt(section)), model), model):
+        if not _equal(_reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model), model):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
         if model.preprocessing is not None:
@@ -156,12 +157,12 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
     return encode_fields(values | {"skops": np.frombuffer(raw, dtype=np.uint8)}, arrays, "estimator")
 
 
-def _read(estimator: Any) -> AdditiveModel:
+def _read(estimator: Any, like: AdditiveModel | None = None) -> AdditiveModel:
     """Read what a file gave; raises FileFormatError if it is no model that wald reads."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return decompose(estimator)
+            return decompose(estimator) if like is None else _reread(estimator, like)
     except Exception as error:  # attributes of a forged estimator may be anything
         raise FileFormatError(f"the estimator inside is no model that wald reads: {error}") from None
 
@@ -172,14 +173,20 @@ def _as_planned(model: AdditiveModel, planned: AdditiveModel) -> AdditiveModel:
     return model if terms is None or not read_in_parts(model) else documents(model, terms.looks)
 
 
+def _reread(estimator: Any, model: AdditiveModel) -> AdditiveModel:
+    """Read an estimator as a model was read: with a sum over raw columns, or without it."""
+    whole = _as_planned(decompose(estimator), model)
+    return whole if _equal(whole, model) else _as_planned(decompose(estimator, raw_columns=False), model)
+
+
+def _rows_of(model: AdditiveModel) -> list[str] | None:
+    """Rows that the estimator of a file must answer; None where its own columns say which."""
+    return None if model.schema.n_columns is not None or model.texts is None else ["", "a text"]
+
+
 def _codes(model: AdditiveModel) -> bool:
     """Whether all that comes before the terms is the model's own codes of categories."""
     return isinstance(model.preprocessing, Codes)
-
-
-def _described(model: AdditiveModel) -> bool:
-    """Whether a file describes all that comes before the terms."""
-    return _codes(model) or model.texts is not None
 
 
 def _needs_archive(model: AdditiveModel) -> bool:
@@ -187,17 +194,14 @@ def _needs_archive(model: AdditiveModel) -> bool:
     return model.preprocessing is not None or needs_estimator(model.terms)
 
 
-def require_no_preprocessing(model: AdditiveModel) -> None:
-    """Raise ValueError if terms are no numbers, or rows go through transformers first, which a file cannot hold."""
+def require_no_estimators(model: AdditiveModel) -> None:
+    """Raise ValueError if terms are estimators, which a file cannot hold."""
     if needs_estimator(model.terms):
         raise ValueError(
             f"A {model.terms.description} cannot be saved without its estimators, and a file holds numbers only. "
             "wald.save(model, path, pipeline='skops') puts the estimators beside them, by skops. Or keep this model "
             "with pickle or joblib."
         )
-    if model.preprocessing is None:
-        return
-    raise ValueError(_no_steps(model))
 
 
 def _no_steps(model: AdditiveModel) -> str:
@@ -235,17 +239,18 @@ class Parts:
         described = None if header.lacks("estimator") else header.section("estimator")
         self.archive, n_columns = self._archive(described)
         whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
-        self.model, n_features = decode_model(header.section("model"), preprocessing=whole)
-        self.of_texts = self.model.schema.n_columns is None and not whole
-        self.n_features = n_columns if whole else None if self.of_texts else n_features
+        self.model, n_features = decode_model(header.section("model"), preprocessing=whole or self.own_steps)
+        own_columns = self.model.schema.n_columns
+        self.no_table = own_columns is None and not whole
+        self.n_features = n_columns if whole else own_columns if self.own_steps else n_features
         require(whole or not needs_estimator(self.model.terms), "the file lacks the estimator that its terms belong to")
         self.plan = decode_plan(header.section("plan"), self.model)
         self.certificate: Certificate = header.get("certificate", Certificate)
         self.model, self.names_seen = self._with_schema(header.section("schema"))
         self.stage_scores = decode_stage_scores(header.section("stage_scores"), self.model, self.plan)
         self.estimator = None if whole or described is None else self._rebuilt(described)
-        agree = self.estimator is None or _described(self.estimator) == self.own_steps
-        require(not self.of_texts or self.estimator is not None, "the file lacks the vectorizer of its texts")
+        agree = self.estimator is None or (self.estimator.preprocessing is not None) == self.own_steps
+        require(not self.no_table or self.estimator is not None, "the file lacks the vectorizer of its texts")
         require(agree, "header.own_steps does not fit the estimator")
         self.monitor = None if header.lacks("monitor") else decode_monitor(header.section("monitor"))
         self.one_per_group: NDArray[np.intp] | None = None
@@ -295,11 +300,16 @@ class Parts:
 
     def _rebuilt(self, described: Section) -> AdditiveModel:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
+        n_columns = self.n_features
         if described.says("class", CLASS):
-            return _read(decode_trees(described, self.model))
-        read = _as_planned(_read(Reader(self.model, self.n_features).rebuilt(described)), self.model)
-        same = (read.texts is not None) == self.of_texts and (read.preprocessing is None or self.of_texts)
-        same = same and _equal(read, self.model)
+            read = _read(decode_trees(described, self.model))
+            require(read.schema.n_columns == n_columns, "header.model.n_columns fits no trees")
+            return read
+        rows = ["", "a text"] if self.no_table else None
+        made = Reader(self.model, None if self.own_steps else n_columns).rebuilt(described, rows)
+        read = _read(made, self.model)
+        same = (read.preprocessing is not None) == self.own_steps and _equal(read, self.model)
+        same = same and (not self.own_steps or read.schema.n_columns == n_columns)
         require(same, "the estimator that the file describes has other terms than the file")
         # the terms of the file, whose support vectors the estimator shares
         return replace(read, terms=self.model.terms)
@@ -362,8 +372,8 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
-    model = _as_planned(decompose(estimator), parts.model)
-    same = _described(model) == parts.own_steps and (model.preprocessing is None or parts.own_steps)
+    model = _reread(estimator, parts.model)
+    same = (model.preprocessing is not None) == parts.own_steps
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint
     if not same or not _equal(model, parts.model):

@@ -18,97 +18,35 @@ import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration
+from sklearn.calibration import _CalibratedClassifier
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import TruncatedSVD
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.feature_selection import VarianceThreshold
-from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
-from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
-from sklearn.neighbors import NearestCentroid
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import LabelBinarizer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import SVC, NuSVC
 
-from ..codec.header import MOST, FileFormatError
+from ..codec.header import FileFormatError
 from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.writing import CSR_PARTS, Arrays, encode, encode_fields, put
 from ..models import AdditiveModel
 from ..models.protocols import training_rows
-from ..models.readers.linear import LINEAR_MODELS
-from ..models.wrappers import positive_code, response_method
+from ..models.wrappers import peel, positive_code, response_method
+from ..steps.affine import gives_frames
+from ..steps.columns import names_of
 from ..steps.vectorizers import READ_BY_VECTORIZERS, read_vectorizer, selected
-from .models import LABELS
+from .classes import CLASSES, SCHEMA, TABLE
+from .encoders import require_encoder
+from .objects import KINDS, NUMBERS, decode_object, encode_object
+from .trees import CLASS, decode_leaf, encode_leaf
 from .vocabularies import WORDS, decode_vocabulary, encode_vocabulary
 
-#: Attributes that must be those of the whole model.
-SCHEMA = ("n_features_in_", "feature_names_in_")
-FITTED = ("classes_", *SCHEMA)
-_LINEAR = ("coef_", "intercept_", *FITTED)
-_COUNTS = ("feature_log_prob_", "class_log_prior_", *FITTED)
-_MACHINE = (
-    *("kernel", "degree", "coef0", "break_ties", "decision_function_shape", "probability", "_effective_probability"),
-    *("_sparse", "_gamma", "class_weight_", "support_", "support_vectors_", "_n_support"),
-    *("dual_coef_", "intercept_", "_probA", "_probB", *FITTED),
-)
-#: Parameters by which vectorizers read texts, and weigh words.
-_READING = (
-    *("input", "encoding", "decode_error", "strip_accents", "lowercase", "stop_words", "token_pattern"),
-    *("ngram_range", "analyzer", "binary", "dtype"),
-)
-_WEIGHTS = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
-#: Parameters on which the answers of linear models depend, and the labels of ridge classifiers.
-_OWN = {
-    "LogisticRegression": ("solver", "multi_class"),
-    "LogisticRegressionCV": ("solver", "multi_class"),
-    "SGDClassifier": ("loss",),
-    "RidgeClassifier": ("_label_binarizer",),
-    "RidgeClassifierCV": ("_label_binarizer",),
-}
-#: The classes that a file may name, with the parameters and fitted attributes that their answers depend on.
-TABLE: dict[type, tuple[str, ...]] = {
-    **{
-        kind: (*_OWN.get(kind.__name__, ()), *_LINEAR)
-        for kind in (*LINEAR_MODELS, LinearSVC, LinearDiscriminantAnalysis)
-    },
-    LabelBinarizer: ("neg_label", "pos_label", "y_type_", "sparse_input_", "classes_"),
-    SVC: _MACHINE,
-    NuSVC: _MACHINE,
-    MultinomialNB: _COUNTS,
-    ComplementNB: _COUNTS,
-    BernoulliNB: ("binarize", *_COUNTS),
-    NearestCentroid: ("metric", "centroids_", "class_prior_", "within_class_std_dev_", *FITTED),
-    StandardScaler: ("with_mean", "with_std", "mean_", "scale_", *SCHEMA),
-    MinMaxScaler: ("clip", "min_", "scale_", *SCHEMA),
-    MaxAbsScaler: ("clip", "scale_", *SCHEMA),
-    RobustScaler: ("with_centering", "with_scaling", "center_", "scale_", *SCHEMA),
-    SimpleImputer: (
-        *("strategy", "keep_empty_features", "statistics_", "_fit_dtype", "_fill_dtype", "indicator_", *SCHEMA),
-    ),
-    CountVectorizer: (*_READING, "vocabulary_", "fixed_vocabulary_"),
-    TfidfVectorizer: (*_READING, *_WEIGHTS, "vocabulary_", "fixed_vocabulary_", "_tfidf"),
-    HashingVectorizer: (*_READING, "norm", "n_features", "alternate_sign"),
-    TfidfTransformer: (*_WEIGHTS, "idf_", *SCHEMA),
-    VarianceThreshold: ("threshold", "variances_", *SCHEMA),
-    TruncatedSVD: ("components_", *SCHEMA),
-    FrozenEstimator: ("estimator",),
-    Pipeline: ("steps",),
-    FixedThresholdClassifier: ("estimator_", "threshold", "pos_label", "response_method", *SCHEMA),
-    CalibratedClassifierCV: ("method", "ensemble", "calibrated_classifiers_", *FITTED),
-    _CalibratedClassifier: ("estimator", "calibrators", "method", "classes"),
-    _SigmoidCalibration: ("a_", "b_"),
-    IsotonicRegression: (*("out_of_bounds", "increasing_", "X_min_", "X_max_", "X_thresholds_", "y_thresholds_"),),
-}
-CLASSES = {kind.__name__: kind for kind in TABLE}
 #: What stands for an attribute that is that of the model.
 SHARED = "the model's"
 #: Values of parameters that this scikit-learn does not know, and may ignore.
 WITHOUT_EFFECT = (None, False, "auto", "deprecated", "warn")
-NUMBERS = (*LABELS, "float16")
 
 
 class NotRebuildableError(Exception):
@@ -119,6 +57,7 @@ class _Shared:
     """What an estimator has in common with the model that the file holds, by the names of attributes."""
 
     def __init__(self, model: AdditiveModel, n_features: int | None) -> None:
+        self._model = model
         self.held: dict[str, Any] = {
             **dict.fromkeys(("classes_", "classes"), model.classes),
             "support_vectors_": training_rows(model.terms),
@@ -156,9 +95,13 @@ class Writer(_Shared):
             part = part.best_estimator_
         if type(part) in (FixedThresholdClassifier, TunedThresholdClassifierCV):
             part = _fixed(part, self.held["classes_"])
+        if part is self._model.leaf and type(part) not in TABLE:
+            trees = encode_leaf(self._model, self._arrays, where) if self._is_bare() else None
+            if trees is not None:
+                return trees
         part = _plain(part)
         kind = type(part)
-        if hasattr(part, "_sklearn_output_config"):
+        if gives_frames(part):
             raise NotRebuildableError(f"the {kind.__name__} has a set_output of its own")
         if kind not in TABLE:
             raise NotRebuildableError(f"{kind.__module__}.{kind.__qualname__} is no class that a file can describe")
@@ -167,10 +110,10 @@ class Writer(_Shared):
             place, what = f"{where}.{name}", f"{name} of {kind.__name__}"
             if name in self.held and _same(value, self.held[name]):
                 node[name] = SHARED
-            elif self.must_share(name):
+            elif self.must_share(name) and value is not None:
                 own = {"n_features_in_": "columns", "feature_names_in_": "feature names"}.get(name, "labels")
                 raise NotRebuildableError(f"the {kind.__name__} has {own} of its own")
-            elif isinstance(value, np.ndarray | np.generic) and not isinstance(value, str):
+            elif isinstance(value, np.ndarray | np.generic) and value.dtype.name in NUMBERS:
                 self._put(np.asarray(value), place, what)
             elif name == "vocabulary_":
                 try:
@@ -183,11 +126,13 @@ class Writer(_Shared):
                 node[name] = self._value(value, place, what)
         return node
 
+    def _is_bare(self) -> bool:
+        """Whether the steps before the terms are those of the estimator, and none of the innermost model."""
+        before = self._model.preprocessing
+        n_steps = (0 if before is None else len(before.steps)) + len(self._model.steps)
+        return len(peel(self._model.estimator).steps) == n_steps
+
     def _put(self, array: Any, place: str, what: str) -> None:
-        if array.dtype == object and all(map(_is_real, array.flat)):
-            array = array.astype(np.float64)  # the constants of a SimpleImputer
-        if array.dtype.name not in NUMBERS:
-            raise NotRebuildableError(f"{what} is no array of numbers")
         if not (array.flags.c_contiguous or array.flags.f_contiguous):  # would be summed in another order
             raise NotRebuildableError(f"{what} is a view with gaps")
         put(array, self._arrays, place)
@@ -199,10 +144,11 @@ class Writer(_Shared):
             return [self._value(item, f"{place}.{i}", what) for i, item in enumerate(value)]
         if isinstance(value, BaseEstimator | _CalibratedClassifier):
             return self.node(value, place)
-        if isinstance(value, np.dtype | type) and np.dtype(value).name in NUMBERS:
+        if isinstance(value, np.dtype | type) and np.dtype(value).name in (*NUMBERS, "object"):
             return {"dtype": np.dtype(value).name}
         try:
-            return encode(value, {}, what)
+            described = encode_object(value, self._arrays, place, lambda item, at: self._value(item, at, what))
+            return encode(value, {}, what) if described is None else described
         except ValueError:
             raise NotRebuildableError(f"{what} is no plain value") from None
 
@@ -226,17 +172,19 @@ def _plain(part: Any) -> Any:
         made = VarianceThreshold()
         made.__dict__ |= {"variances_": kept.astype(np.float64), "n_features_in_": len(kept)}
         return made
+    if type(part) is ColumnTransformer:
+        made = copy.copy(part)
+        names = getattr(part, "feature_names_in_", range(part.n_features_in_))
+        made.transformers_ = [
+            (name, step, columns if np.isscalar(columns) else names_of(columns, names))
+            for name, step, columns in part.transformers_
+        ]
+        return made
     if type(part) is TruncatedSVD:
         made = copy.copy(part)
         made.components_ = np.ascontiguousarray(part.components_)  # sparse rows are summed in the same order
         return made
     return part
-
-
-def _is_real(value: Any) -> bool:
-    """Whether float64 holds a number exactly."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST
-    return whole or isinstance(value, float | np.float32)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -260,17 +208,17 @@ class Reader(_Shared):
         Number of columns of the whole; None where rows are texts.
     """
 
-    def rebuilt(self, section: Section) -> Any:
-        """Rebuild what `Writer.node` described; it must answer for a row of zeros, or for texts."""
+    def rebuilt(self, section: Section, rows: Any = None) -> Any:
+        """Rebuild what `Writer.node` described; it must answer for rows, or for a row of zeros if it takes numbers."""
         thin, n = sparse.issparse(self.held["support_vectors_"]), self.held.get("n_features_in_")
+        if n is not None:
+            rows = sparse.csr_matrix((1, n)) if thin else np.zeros((1, n))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 made = self.node(section)
-                if n is None:
-                    made.predict(["", "a text"])
-                else:
-                    made.predict(sparse.csr_matrix((1, n)) if thin else np.zeros((1, n)))
+                if rows is not None:
+                    made.predict(rows)
         except FileFormatError:
             raise
         except Exception as error:  # attributes of a forged estimator may be anything
@@ -280,6 +228,8 @@ class Reader(_Shared):
 
     def node(self, section: Section) -> Any:
         """Rebuild an estimator and what is inside it."""
+        if section.says("class", CLASS):
+            return decode_leaf(section, self._model)
         kind = CLASSES[section.choice("class", tuple(CLASSES))]
         parameters = inspect.signature(kind).parameters.values()
         made: Any = kind(**{each.name: None for each in parameters if each.default is inspect.Parameter.empty})
@@ -293,8 +243,10 @@ class Reader(_Shared):
                         "here does not have"
                     )
         section.done()
-        if "steps" in state:
-            state["steps"] = [tuple(step) for step in state["steps"]]
+        for name in {"steps", "transformers_", "transformer_list"} & {*state}:
+            state[name] = [tuple(step) for step in state[name]]
+        if "transformers_" in state:
+            state["transformers"] = state["transformers_"]
         if "estimator_" in state:
             state["estimator"] = state["estimator_"]
         elif "calibrated_classifiers_" in state:
@@ -309,6 +261,8 @@ class Reader(_Shared):
             made.__dict__ |= state
         if kind in READ_BY_VECTORIZERS:
             self._require_vectorizer(made)
+        elif kind is OneHotEncoder:
+            require_encoder(made)
         return made
 
     @staticmethod
@@ -332,6 +286,8 @@ class Reader(_Shared):
         require(good, f"the {type(made).__name__} that the file describes is none that wald reads")
 
     def _attribute(self, section: Section, name: str) -> Any:
+        if name == "classes_" and section.lacks(name):  # of an encoder of numbers
+            return None
         if self.must_share(name) or section.says(name, SHARED):
             shared = self.held.get(name)
             fits = section.says(name, SHARED) and shared is not None
@@ -353,8 +309,10 @@ class Reader(_Shared):
             return self.node(inner)
         if WORDS in raw:
             return decode_vocabulary(inner)
-        if "dtype" in raw:
-            found: Any = np.dtype(inner.choice("dtype", NUMBERS))
+        if not raw.keys().isdisjoint(KINDS):
+            found: Any = decode_object(inner, lambda item, at: self._value(item, section, f"{name}.{at}"))
+        elif "dtype" in raw:
+            found = np.dtype(inner.choice("dtype", (*NUMBERS, "object")))
         else:
             found = sparse.csr_matrix(inner.csr("rows", *inner.get("csr", tuple[int, int])))
         inner.done()

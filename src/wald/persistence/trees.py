@@ -38,21 +38,48 @@ def encode_trees(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     return fields | {"categories": codes and encode_fields(codes, arrays, "estimator.categories")}
 
 
+def encode_leaf(model: AdditiveModel, arrays: Arrays, where: str) -> dict[str, Any] | None:
+    """Describe the trees behind the steps of a pipeline; None if labels do not follow from the trees alone."""
+    link = model.links.link
+    if link is None or not TreeClassifier.takes(model.terms):
+        return None
+    return encode_fields({"class": CLASS, "link": link}, arrays, where)
+
+
+def decode_leaf(section: Section, model: AdditiveModel) -> TreeClassifier:
+    """Build what `encode_leaf` described."""
+    section.choice("class", (CLASS,))
+    made = _made(model, section.get("link", Link), section)
+    section.done()
+    return made
+
+
 def decode_trees(section: Section, model: AdditiveModel) -> TreeClassifier:
     """Build what `encode_trees` described."""
     section.choice("class", (CLASS,))
-    if not TreeClassifier.takes(model.terms):
-        raise FileFormatError("header.estimator.class does not fit the terms")
     link, n_columns = section.get("link", Link), model.terms.n_features
-    labels = model.decision
-    if not (isinstance(labels, Labels) and link.kind in LINKS[labels.kind]):
-        raise FileFormatError("header.estimator.link does not fit the output")
     names = [] if section.lacks("names") else section.labels("names", (), n_columns).tolist()
     library: Any = section.choice("library", LIBRARIES)
     lacking = section.lacks("categories")
     codes = None if lacking else decode_categories(section.section("categories"), n_columns, names or None)
     section.done()
     steps = () if codes is None else (("categories", codes),)
+    return _made(model, link, section, steps, tuple(names), library)
+
+
+def _made(
+    model: AdditiveModel,
+    link: Link,
+    section: Section,
+    steps: Any = (),
+    names: tuple[str, ...] = (),
+    library: Any = "scikit-learn",
+) -> TreeClassifier:
+    if not TreeClassifier.takes(model.terms):
+        raise FileFormatError(f"{section.where}.class does not fit the terms")
+    labels = model.decision
+    if not (isinstance(labels, Labels) and link.kind in LINKS[labels.kind]):
+        raise FileFormatError(f"{section.where}.link does not fit the output")
     reading = Reading(
         model.terms,
         labels,
@@ -61,7 +88,7 @@ def decode_trees(section: Section, model: AdditiveModel) -> TreeClassifier:
         row_by_row="always",
         tie_margin=model.tie_margin,
         links=Links(link=link),
-        names=tuple(names),
+        names=names,
         classes=model.classes,
     )
     return TreeClassifier(reading, library)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 
@@ -31,18 +32,19 @@ def text_columns(first: Any, names: Sequence[str]) -> dict[str, float | None]:
     for step, columns in parts:
         inner = [each for _, each in step.steps] if isinstance(step, Pipeline) else [step]
         known_of = next((each.categories_ for each in inner if hasattr(each, "categories_")), ())
+        filled = any(isinstance(each, SimpleImputer) and each.missing_values != each.missing_values for each in inner)
         for name, known in zip(columns, known_of, strict=False):
             if known.dtype == object:
-                found[name] = math.nan if any(value != value for value in known.tolist()) else None
+                found[name] = math.nan if filled or any(value != value for value in known.tolist()) else None
     return found
 
 
 def _parts(transformer: ColumnTransformer, names: Sequence[str]) -> list[tuple[Any, list[str]]]:
     """Steps of a fitted ColumnTransformer, and the names of their columns."""
-    return [(step, _names_of(columns, names)) for _, step, columns in transformer.transformers_]
+    return [(step, names_of(columns, names)) for _, step, columns in transformer.transformers_]
 
 
-def _names_of(columns: Any, names: Sequence[Any]) -> list[Any]:
+def names_of(columns: Any, names: Sequence[Any]) -> list[Any]:
     """Names of the columns that a ColumnTransformer gives to one of its transformers."""
     if isinstance(columns, str):
         return [columns]
@@ -59,6 +61,6 @@ def _names_of(columns: Any, names: Sequence[Any]) -> list[Any]:
 def positions(columns: Any, n_columns: int, names: Sequence[Any] | None) -> list[int]:
     """Numbers of the columns that a ColumnTransformer gives to one of its transformers, in its own order."""
     if names is None:
-        return [int(c) for c in _names_of(columns, range(n_columns))]
+        return [int(c) for c in names_of(columns, range(n_columns))]
     place = {name: c for c, name in enumerate(names)}
-    return [place[name] for name in _names_of(columns, list(names))]
+    return [place[name] for name in names_of(columns, list(names))]

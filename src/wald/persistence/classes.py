@@ -1,0 +1,124 @@
+"""The classes of scikit-learn that a file may name, and the attributes of each on which its answers depend."""
+
+from __future__ import annotations
+
+from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    LabelBinarizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.svm import SVC, LinearSVC, NuSVC
+
+from ..models.readers.linear import LINEAR_MODELS
+
+#: Attributes that must be those of the whole model.
+SCHEMA = ("n_features_in_", "feature_names_in_")
+FITTED = ("classes_", *SCHEMA)
+_LINEAR = ("coef_", "intercept_", *FITTED)
+_COUNTS = ("feature_log_prob_", "class_log_prior_", *FITTED)
+_MACHINE = (
+    *("kernel", "degree", "coef0", "break_ties", "decision_function_shape", "probability", "_effective_probability"),
+    *("_sparse", "_gamma", "class_weight_", "support_", "support_vectors_", "_n_support"),
+    *("dual_coef_", "intercept_", "_probA", "_probB", *FITTED),
+)
+#: What encoders know of categories, and how they group rare ones.
+_CATEGORIES = (
+    *("categories_", "min_frequency", "max_categories", "_infrequent_enabled", "_infrequent_indices"),
+    "_default_to_infrequent_mappings",
+)
+#: Parameters by which vectorizers read texts, and weigh words.
+_READING = (
+    *("input", "encoding", "decode_error", "strip_accents", "lowercase", "stop_words", "token_pattern"),
+    *("ngram_range", "analyzer", "binary", "dtype"),
+)
+_WEIGHTS = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
+#: Parameters on which the answers of linear models depend, and the labels of ridge classifiers.
+_OWN = {
+    "LogisticRegression": ("solver", "multi_class"),
+    "LogisticRegressionCV": ("solver", "multi_class"),
+    "SGDClassifier": ("loss",),
+    "RidgeClassifier": ("_label_binarizer",),
+    "RidgeClassifierCV": ("_label_binarizer",),
+}
+#: The classes that a file may name, with the parameters and fitted attributes that their answers depend on.
+TABLE: dict[type, tuple[str, ...]] = {
+    **{
+        kind: (*_OWN.get(kind.__name__, ()), *_LINEAR)
+        for kind in (*LINEAR_MODELS, LinearSVC, LinearDiscriminantAnalysis)
+    },
+    LabelBinarizer: ("neg_label", "pos_label", "y_type_", "sparse_input_", "classes_"),
+    SVC: _MACHINE,
+    NuSVC: _MACHINE,
+    MultinomialNB: _COUNTS,
+    ComplementNB: _COUNTS,
+    BernoulliNB: ("binarize", *_COUNTS),
+    NearestCentroid: ("metric", "centroids_", "class_prior_", "within_class_std_dev_", *FITTED),
+    StandardScaler: ("with_mean", "with_std", "mean_", "scale_", *SCHEMA),
+    MinMaxScaler: ("clip", "min_", "scale_", *SCHEMA),
+    MaxAbsScaler: ("clip", "scale_", *SCHEMA),
+    RobustScaler: ("with_centering", "with_scaling", "center_", "scale_", *SCHEMA),
+    SimpleImputer: (
+        *("missing_values", "add_indicator", "strategy", "keep_empty_features", "statistics_", "_fit_dtype"),
+        *("_fill_dtype", "indicator_", *SCHEMA),
+    ),
+    MissingIndicator: (
+        *("missing_values", "features", "sparse", "error_on_new", "features_", "_n_features", "_precomputed", *SCHEMA),
+    ),
+    Binarizer: ("threshold", *SCHEMA),
+    Normalizer: ("norm", *SCHEMA),
+    QuantileTransformer: ("output_distribution", "ignore_implicit_zeros", "quantiles_", "references_", *SCHEMA),
+    PowerTransformer: ("method", "standardize", "lambdas_", "_scaler", *SCHEMA),
+    PCA: ("whiten", "components_", "mean_", "explained_variance_", *SCHEMA),
+    FunctionTransformer: ("func", "validate", "accept_sparse", "kw_args", *SCHEMA),
+    OneHotEncoder: (
+        *("handle_unknown", "sparse_output", "dtype", *_CATEGORIES, "_drop_idx_after_grouping", "drop_idx_"),
+        *("_n_features_outs", *SCHEMA),
+    ),
+    OrdinalEncoder: (
+        *("handle_unknown", "unknown_value", "encoded_missing_value", "dtype", *_CATEGORIES, "_missing_indices"),
+        *SCHEMA,
+    ),
+    TargetEncoder: ("categories_", "encodings_", "target_mean_", "target_type_", "_infrequent_enabled", *FITTED),
+    ColumnTransformer: (
+        *("transformers_", "transformer_weights", "sparse_output_", "output_indices_", "_transformer_to_input_indices"),
+        *SCHEMA,
+    ),
+    FeatureUnion: ("transformer_list", "transformer_weights"),
+    CountVectorizer: (*_READING, "vocabulary_", "fixed_vocabulary_"),
+    TfidfVectorizer: (*_READING, *_WEIGHTS, "vocabulary_", "fixed_vocabulary_", "_tfidf"),
+    HashingVectorizer: (*_READING, "norm", "n_features", "alternate_sign"),
+    TfidfTransformer: (*_WEIGHTS, "idf_", *SCHEMA),
+    VarianceThreshold: ("threshold", "variances_", *SCHEMA),
+    TruncatedSVD: ("components_", *SCHEMA),
+    FrozenEstimator: ("estimator",),
+    Pipeline: ("steps",),
+    FixedThresholdClassifier: ("estimator_", "threshold", "pos_label", "response_method", *SCHEMA),
+    CalibratedClassifierCV: ("method", "ensemble", "calibrated_classifiers_", *FITTED),
+    _CalibratedClassifier: ("estimator", "calibrators", "method", "classes"),
+    _SigmoidCalibration: ("a_", "b_"),
+    IsotonicRegression: (*("out_of_bounds", "increasing_", "X_min_", "X_max_", "X_thresholds_", "y_thresholds_"),),
+}
+CLASSES = {kind.__name__: kind for kind in TABLE}
