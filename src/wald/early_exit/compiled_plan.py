@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..utils.warn import warn_caller
 from .answers import Answers
 from .auditing import audited, audited_one, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
+from .explaining import Explanation, explained
 from .full_model import as_met
 from .locating import located
 from .lossless import FeatureRanges
@@ -319,6 +321,13 @@ class CompiledPlan:
         answers = Answers(self._predictor, decided)
         costs, cost = self.plan.stage_costs, float(answers.costs[0])
         return Trace(scores[0], low, high, costs, int(stage[0]), answers.labels[0], cost)
+
+    def explain(self, x: Any, n_threads: int = 1) -> Explanation:
+        """Explain one row: what was read, what each part added, and when the answer was clear."""
+        self.require_unchanged()
+        source = self.reader.one(x)
+        with located(source, self.model):
+            return explained(self._predictor, source, partial(self.trace, x, n_threads))
 
     def looks(self, X: Any, n_threads: int = 1) -> StageScores:
         """Scores of rows at every stage of the plan, with the full model's answers."""
