@@ -371,7 +371,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         >>> model = LogisticRegression().fit(X[:1000], X[:1000] @ [5.0, 1.0, 0.1] > 0)
         >>> fast = EarlyExitClassifier(model, risk=0.02, random_state=0)
         >>> explained = fast.fit(X[1000:]).explain([2.0, 0.5, -1.0])
-        >>> explained.label, [part.name for part in explained.parts][0]
+        >>> bool(explained.label), explained.parts[0].name
         (True, 'column 0')
         """
         found = self._compiled().explain(x, effective_threads(self.n_jobs))

@@ -26,6 +26,7 @@ from .auditing import audited, audited_one, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
 from .explaining import Explanation, explained
 from .full_model import as_met
+from .in_front import in_front_of, measured
 from .locating import located
 from .lossless import FeatureRanges
 from .predictor import Predictor, Trace
@@ -76,6 +77,8 @@ class CompiledPlan:
         The monitor does not count the row.
     agreement : Agreement or None
         What `require_own_answers` found; None before, and in copies and files.
+    in_front : InFront or None
+        The transformers that run as they are, in front of the engine, and their share of the time if it was measured.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class CompiledPlan:
         self.monitor: Monitor | None = None
         self.label_one = self._label_one()
         self.agreement: Agreement | None = None
+        self.in_front = in_front_of(self._predictor)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "agreement": None, "label_one": None}
@@ -158,6 +162,10 @@ class CompiledPlan:
             If they differ by more than rounding explains.
         """
         self.agreement = require_own_answers(self._predictor, source)
+
+    def measure_in_front(self, source: Source) -> None:
+        """Measure on some rows which share of the time of `predict` the transformers in front of the engine take."""
+        self.in_front = measured(self._predictor, source)
 
     # ---- labels ----------------------------------------------------------------------------------------------------
 
