@@ -37,8 +37,8 @@ def pixels_of(model: AdditiveModel, caller: str) -> Terms:
     wrapped = type(model.estimator).__name__
     if model.texts is not None:
         raise ValueError(
-            f"{caller} draws images, and this {wrapped} reads texts. fast.explain(text) says which words were read, and "
-            "what each of them added."
+            f"{caller} draws images, and this {wrapped} reads texts. fast.explain(text) says which words were read, "
+            "and what each of them added."
         )
     if Columnwise.of(model.terms) is None:
         raise ValueError(
