@@ -80,7 +80,7 @@ def build() -> "typer.Typer":
     import rich  # noqa: F401  # what is missing is said before anything else happens
     import typer
 
-    from .commands import bench, demo, fit, inspect, predict, report, serve
+    from .commands import bench, demo, explain, fit, inspect, predict, report, serve
 
     application = typer.Typer(name="wald", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -107,6 +107,7 @@ def build() -> "typer.Typer":
         fit.fit,
         predict.predict,
         inspect.inspect,
+        explain.explain,
         report.report,
         serve.serve,
         bench.bench,

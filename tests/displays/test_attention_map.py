@@ -166,3 +166,13 @@ def test_other_refusals(linear: Any, binary_digits: Any) -> None:
         AttentionMapDisplay.from_estimator(linear, binary_digits.X_test, label="9")
     with pytest.raises(ValueError, match="'rows'"):
         AttentionMapDisplay.from_estimator(linear, binary_digits.X_test, rows=[1000])
+
+
+def test_a_model_of_texts_is_sent_to_explain():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = ["late again", "a great evening"] * 10
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, [0, 1] * 10)
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    with pytest.raises(ValueError, match=r"reads texts\. fast\.explain\(text\) says which words"):
+        AttentionMapDisplay.from_estimator(fast, texts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +12,8 @@ from ..inspection.facts import facts_of
 from ..utils.figures import between, number, share_between, thousands
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, monitor_facts, note, show
-from .models import load_fast, load_model
+from .models import load_fast, load_model, schema_of_saved
+from .rows import Reading, data_name, read_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,6 +22,14 @@ if TYPE_CHECKING:
 def inspect(
     file: options.FileArgument,
     model: options.Model = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DATA",
+            help="Rows, by suffix as for wald predict, on which to measure the time of transformers that are not taken "
+            "apart.",
+        ),
+    ] = None,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     json: options.Json = False,
@@ -30,11 +40,17 @@ def inspect(
     Exit code 1: the certificate is void, or does not follow from its own counts.
     """
     with handling_errors("inspect", debug):
+        from ..sources import source_of
+
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, 1, wrapped, trust_type or ())
         if wrapped is not None:
             with as_user_error(str(file), ValueError):
                 fast.compiled_plan_.require_own_answers()
+        if rows is not None:
+            held = read_whole(rows, schema_of_saved(fast, file), Reading()).rows
+            with as_user_error(data_name(rows), ValueError, TypeError):
+                fast.compiled_plan_.measure_in_front(source_of(held))
         told = facts_of(fast)
         facts, certificate, plan = told["model"], told["certificate"], told["plan"]
         if json:
@@ -42,7 +58,8 @@ def inspect(
         else:
             stages = [] if plan["evaluate_all"] else [_table(facts, plan)]
             checked = [facts["checked"].capitalize() + "."] if facts["checked"] else []
-            show(certificate["sentence"], _described(facts, plan), *checked, *stages)
+            ahead = [facts["in_front"][0].upper() + facts["in_front"][1:] + "."] if facts["in_front"] else []
+            show(certificate["sentence"], _described(facts, plan), *ahead, *checked, *stages)
             if (monitor := getattr(fast, "monitor_", None)) is not None:
                 show(repr(monitor))
         if not certificate["holds"]:

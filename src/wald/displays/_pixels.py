@@ -35,6 +35,11 @@ def easy_and_hard(stages: NDArray[np.int32], allowed: NDArray[np.bool_], n_stage
 def pixels_of(model: AdditiveModel, caller: str) -> Terms:
     """Terms of a model that reads pixel by pixel."""
     wrapped = type(model.estimator).__name__
+    if model.texts is not None:
+        raise ValueError(
+            f"{caller} draws images, and this {wrapped} reads texts. fast.explain(text) says which words were read, "
+            "and what each of them added."
+        )
     if Columnwise.of(model.terms) is None:
         raise ValueError(
             f"{caller} needs a linear model: {wrapped} compares a row with its {model.terms.unit_name}, each of which "
@@ -43,7 +48,8 @@ def pixels_of(model: AdditiveModel, caller: str) -> Terms:
     if model.preprocessing is not None:
         raise ValueError(
             f"{caller} needs a model that reads pixels: this {wrapped} transforms them first, and its order is one of "
-            "transformed features. Only scalers and imputers are folded into the model."
+            "transformed features. Only scalers and imputers are folded into the model. For rows of a table, "
+            "fast.explain(row) says which columns were read, and what each of them added."
         )
     return model.terms
 

@@ -6,7 +6,9 @@ from ..engine import Status
 from .answers import Answers
 from .classifier import EarlyExitClassifier
 from .compiled_plan import CompiledPlan
+from .explaining import Explanation
+from .parts import Part
 from .planner import Planner
 from .predictor import Trace
 
-__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Planner", "Status", "Trace"]
+__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Explanation", "Part", "Planner", "Status", "Trace"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..sources import Schema
 from ..stopping import Certificate, StageScores
 from .answers import Answers
 from .compiled_plan import CompiledPlan
+from .explaining import Explanation
 from .parameters import Parameters
 from .predictor import Trace
 
@@ -338,6 +340,42 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         Trace
         """
         return self._compiled().trace(x, effective_threads(self.n_jobs))
+
+    def explain(self, x: Any) -> Explanation:
+        """Explain the label of one row: what was read, what each part added to the score, and when that was clear.
+
+        Every part of the row is evaluated for it, also those that `predict` does not read.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features), dict from feature name to value, or text
+
+        Returns
+        -------
+        Explanation
+            Its parts are raw columns, tokens of a text, members of a vote, or the trees or support vectors of each
+            stage. Printed, it is a table.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If ``x`` is not one row of the model's features; the wrapped model's own for a value that it refuses.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from wald import EarlyExitClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(6000, 3))
+        >>> model = LogisticRegression().fit(X[:1000], X[:1000] @ [5.0, 1.0, 0.1] > 0)
+        >>> fast = EarlyExitClassifier(model, risk=0.02, random_state=0)
+        >>> explained = fast.fit(X[1000:]).explain([2.0, 0.5, -1.0])
+        >>> bool(explained.label), explained.parts[0].name
+        (True, 'column 0')
+        """
+        found = self._compiled().explain(x, effective_threads(self.n_jobs))
+        return found if self.feature_costs is None else replace(found, cost_unit="feature cost")
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from .certification import Promise, require_proof
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
 from .documents import reading_in_parts
+from .in_front import warn_of_time
 from .locating import locate, located
 from .lossless import FeatureRanges
 from .parameters import checked_rule, require_counted, require_estimator
@@ -170,8 +171,9 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         -----
         UserWarning
             If the rows cannot back the promise, so that everything is evaluated; if rows seem to be training rows; if a
-            large part of a rare class disagrees, or may under a promise about all rows; and if ``y`` is given with an
-            estimator that is fitted already, because a clone is trained instead.
+            large part of a rare class disagrees, or may under a promise about all rows; if transformers that are not
+            taken apart leave nothing to save; and if ``y`` is given with an estimator that is fitted already, because
+            a clone is trained instead.
         """
         rule = checked_rule(self)
         planner = planner_of(self)
@@ -226,6 +228,9 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         validation = ValidationRows(outcome.validation, one_each)
         compiled = CompiledPlan(model, outcome.plan, outcome.certificate, promise, validation, reader)
         self._install(compiled, inner, outcome.split.use_of(source.n_rows), source)
+        if request.cost == "time":
+            compiled.measure_in_front(source)
+            warn_of_time(compiled.in_front, outcome.plan.evaluate_all)
         return self
 
     def _set_columns(self, n_columns: int | None, names: NDArray[Any] | None) -> None:

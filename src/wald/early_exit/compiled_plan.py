@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from ..utils.warn import warn_caller
 from .answers import Answers
 from .auditing import audited, audited_one, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
+from .explaining import Explanation, explained
 from .full_model import as_met
+from .in_front import in_front_of, measured
 from .locating import located
 from .lossless import FeatureRanges
 from .predictor import Predictor, Trace
@@ -74,6 +77,8 @@ class CompiledPlan:
         The monitor does not count the row.
     agreement : Agreement or None
         What `require_own_answers` found; None before, and in copies and files.
+    in_front : InFront or None
+        The transformers that run as they are, in front of the engine, and their share of the time if it was measured.
 
     Examples
     --------
@@ -106,6 +111,7 @@ class CompiledPlan:
         self.monitor: Monitor | None = None
         self.label_one = self._label_one()
         self.agreement: Agreement | None = None
+        self.in_front = in_front_of(self._predictor)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "agreement": None, "label_one": None}
@@ -156,6 +162,10 @@ class CompiledPlan:
             If they differ by more than rounding explains.
         """
         self.agreement = require_own_answers(self._predictor, source)
+
+    def measure_in_front(self, source: Source) -> None:
+        """Measure on some rows which share of the time of `predict` the transformers in front of the engine take."""
+        self.in_front = measured(self._predictor, source)
 
     # ---- labels ----------------------------------------------------------------------------------------------------
 
@@ -319,6 +329,13 @@ class CompiledPlan:
         answers = Answers(self._predictor, decided)
         costs, cost = self.plan.stage_costs, float(answers.costs[0])
         return Trace(scores[0], low, high, costs, int(stage[0]), answers.labels[0], cost)
+
+    def explain(self, x: Any, n_threads: int = 1) -> Explanation:
+        """Explain one row: what was read, what each part added, and when the answer was clear."""
+        self.require_unchanged()
+        source = self.reader.one(x)
+        with located(source, self.model):
+            return explained(self._predictor, source, partial(self.trace, x, n_threads))
 
     def looks(self, X: Any, n_threads: int = 1) -> StageScores:
         """Scores of rows at every stage of the plan, with the full model's answers."""

@@ -120,6 +120,11 @@ class Predictor:
             else LateSteps.of(self.model, self._cascade, self._terms_by_stage())
         )
 
+    @property
+    def runs_late(self) -> bool:
+        """Whether some transformers run only for rows that early stages leave undecided."""
+        return self._late is not None
+
     def _one_row(self) -> _core.OneRow | None:
         """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
         if self._ranges is not None:

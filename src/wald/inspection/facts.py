@@ -142,5 +142,7 @@ def model_facts(fast: Any) -> dict[str, Any]:
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "classes": fast.classes_,
         "binary": model.decision.two_sided,
+        "in_front": None if compiled.in_front is None else str(compiled.in_front),
+        "time_in_front": None if compiled.in_front is None else compiled.in_front.share,
         "checked": str(agreement) if agreement is not None and agreement.n_rows else None,
     }

@@ -1,0 +1,93 @@
+"""``wald explain``: what was read of one row, what each part added to the score, and when the answer was clear."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .answers import as_json, as_user_error, handling_errors, show
+from .errors import UserError
+from .models import load_served, schema_of_saved
+from .rows import Reading, data_name, read
+
+if TYPE_CHECKING:
+    from ..early_exit import EarlyExitClassifier
+
+
+def explain(
+    file: options.FileArgument,
+    row: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROW",
+            help="One row: a JSON object of names and values, a JSON list of values, or a text for a model of texts; "
+            "with DATA, its number from 0.",
+        ),
+    ],
+    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help=options.DATA)] = None,
+    model: options.Model = None,
+    drop: options.Drop = None,
+    format: options.Format = None,
+    header: options.Header = None,
+    zero_based: options.ZeroBased = None,
+    separator: options.Separator = None,
+    trust_pickle: options.TrustPickle = False,
+    trust_type: options.TrustType = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Explain the label that FILE gives one row: what was read, what each part added, and when the label was clear.
+
+    What the parts add, and the score at the start, sum up to the score of full evaluation.
+    """
+    with handling_errors("explain", debug):
+        reading = options.reading(format, drop, header, zero_based, separator)
+        fast = load_served(file, 1, model, trust_pickle, trust_type or ())
+        where = "ROW" if data is None else f"{data_name(data)}, row {row}"
+        x = _given(fast, row) if data is None else _row_of(fast, file, row, data, reading)
+        with as_user_error(where, ValueError, TypeError):
+            found = fast.explain(x)
+        if json:
+            as_json(found.as_dict())
+        else:
+            show(str(found))
+
+
+def _given(fast: EarlyExitClassifier, row: str) -> Any:
+    """The row that an argument holds."""
+    if fast.compiled_plan_.model.texts is not None:
+        return row
+    try:
+        x = json_module.loads(row)
+    except ValueError:
+        x = None
+    if isinstance(x, int) and not isinstance(x, bool):
+        raise UserError(f"ROW is {row}, the number of a row of a file: name the file after it.")
+    if not isinstance(x, dict | list):
+        raise UserError(
+            "ROW must be a JSON object of names and values, as '{\"age\": 41}', or a JSON list of values. "
+            f"Got {row[:60]!r}."
+        )
+    return x
+
+
+def _row_of(fast: EarlyExitClassifier, file: Path, row: str, data: Path, reading: Reading) -> Any:
+    """One row of a file, as a table."""
+    import numpy as np
+
+    from ..sources import source_of
+
+    if not row.isdecimal():
+        raise UserError(f"ROW must be the number of a row of {data_name(data)}, from 0. Got {row[:60]!r}.")
+    start, wanted = 0, int(row)
+    for part in read(data, schema_of_saved(fast, file), reading):
+        with as_user_error(data_name(data), ValueError, TypeError):
+            rows = source_of(part.rows)
+        if wanted < start + rows.n_rows:
+            return rows.take(np.array([wanted - start])).rows
+        start += rows.n_rows
+    raise UserError(f"ROW is {row}, and {data_name(data)} has {start} rows, whose numbers begin with 0.")

@@ -1,0 +1,246 @@
+"""What the score of a row is a sum of, by name: raw columns, tokens of a text, members of a vote, or runs of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction import FeatureHasher
+
+from ..models import AdditiveModel
+from ..models.protocols import Columnwise, Delegating
+from ..plan import Plan
+from ..sources import Source
+from ..sources.texts import texts_of
+from ..steps.vectorizers import read_vectorizer
+from ..utils.figures import thousands
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+#: Longest value in a title, in characters.
+LONGEST = 60
+#: Name of what a plan evaluates before the model's own terms.
+OWN_VECTORS = "vectors of the plan's own"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One summand of a row's scores.
+
+    Attributes
+    ----------
+    name : str
+        A column, a token, a member of a vote, or the unit of the model, such as "trees".
+    value : object
+        The raw value of the column, the number of occurrences of the token or of trees, or None.
+    adds : float64 ndarray of shape (n_scores,)
+        What it adds to each score.
+    stage : int
+        The stage at which it is read; the number of early stages stands for full evaluation.
+    title : str
+        Name and value, for people.
+    """
+
+    name: str
+    value: Any
+    adds: Floats
+    stage: int
+    title: str
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order in which a plan reads terms.
+
+    Parameters
+    ----------
+    terms : int ndarray of shape (n_terms,)
+        In the order of reading.
+    stage : int ndarray of shape (n_terms,)
+        The stage at which each term is read; the number of early stages for those that none of these reads.
+    last : int
+        The number of early stages.
+    own : dict of int to int
+        For stages that evaluate vectors of the plan's own, which are not part of the score, how many.
+    """
+
+    terms: Indices
+    stage: Indices
+    last: int
+    own: dict[int, int]
+
+    @classmethod
+    def of(cls, plan: Plan, n_terms: int) -> Order:
+        """The order of a plan; everything is read in full evaluation if rows do not leave early."""
+        stage: Indices = np.full(n_terms, plan.n_stages, dtype=np.intp)
+        early, own = plan.terms[:0], dict[int, int]()
+        if not plan.evaluate_all and plan.n_stages:
+            ordered = plan.terms[: int(plan.stage_terms[-1])]
+            at = np.searchsorted(plan.stage_terms, np.arange(len(ordered)), side="right")
+            early = ordered[ordered < n_terms]
+            stage[early] = at[ordered < n_terms]
+            found, counts = np.unique(at[ordered >= n_terms], return_counts=True)
+            own = dict(zip(found.tolist(), counts.tolist(), strict=True))
+        rest = np.setdiff1d(np.arange(n_terms), early)
+        return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own)
+
+
+def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> tuple[Part, ...]:
+    """Name the summands of a row's scores, in the order of reading.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    source, Z : Source
+        One row, before and after preprocessing.
+    order : Order
+    """
+    texts = None if model.texts is None else texts_of(source)
+    if texts is not None and isinstance(texts[0], str):
+        return _tokens(model, texts[0], order)
+    adds = model.terms.coef * model.terms.values(Z.array())[0]
+    if Columnwise.of(model.terms) is not None:
+        return _columns(model, source, Z, adds, order)
+    if Delegating.of(model.terms) is not None:
+        return _members(model, adds, order)
+    return _runs(model, adds, order)
+
+
+# ---- columns -------------------------------------------------------------------------------------------------------
+
+
+def _columns(model: AdditiveModel, source: Source, Z: Source, adds: Floats, order: Order) -> tuple[Part, ...]:
+    """One part for each column of the terms; of sparse rows, for those that are not zero."""
+    terms = Columnwise.of(model.terms)
+    assert terms is not None
+    column = np.asarray(terms.columns_read(np.arange(terms.n_terms)), dtype=np.intp)
+    held = Z.array()
+    present = np.unique(held.indices) if sparse.issparse(held) else np.arange(terms.n_features)
+    total, last = np.zeros((len(adds), terms.n_features)), np.zeros(terms.n_features, dtype=np.intp)
+    for own, out in zip(adds, total, strict=True):
+        np.add.at(out, column, own)
+    np.maximum.at(last, column, order.stage)
+    known = set(present.tolist())
+    names, values = _named_columns(model, source, Z)
+    return tuple(
+        Part(names[c], values[c], total[:, c], int(last[c]), f"{names[c]} = {_shown(values[c])}")
+        for c in dict.fromkeys(column[order.terms].tolist())
+        if c in known
+    )
+
+
+def _named_columns(model: AdditiveModel, source: Source, Z: Source) -> tuple[Sequence[str], Sequence[Any]]:
+    """Name and value of each column of the terms: of raw columns where the terms read these, as they are."""
+    step = model.preprocessing
+    if step is None and Z.is_sparse:
+        return _names(model.schema.names, model.terms.n_features), Z.array().toarray()[0].tolist()
+    raw = np.arange(model.terms.n_features) if step is None else getattr(step, "source_columns", None)
+    if raw is None:
+        written = Z.array()
+        row = written.toarray()[0] if sparse.issparse(written) else written[0]
+        return _names(_written_names(step, source), model.terms.n_features), row.tolist()
+    names = _names(model.schema.names, source.n_columns or 0)
+    row = source.row(0)
+    given = {str(name): value for name, value in zip(source.names or (), row, strict=False)}
+    by_name = source.is_named and model.schema.names is not None and set(given) >= {names[c] for c in raw}
+    values = [given[names[c]] if by_name else row[c] for c in raw]
+    return [names[c] for c in raw], values
+
+
+def _names(names: Sequence[Any] | None, n: int) -> list[str]:
+    return [f"column {c}" for c in range(n)] if names is None or len(names) < n else [str(name) for name in names]
+
+
+def _written_names(step: Any, source: Source) -> Sequence[str] | None:
+    """Names of the columns that transformers write; None if they have none."""
+    names: Any = None if source.names is None else np.array([str(name) for name in source.names], dtype=object)
+    try:
+        for _, transformer in step.steps:
+            names = transformer.get_feature_names_out(names)
+    except (AttributeError, TypeError, ValueError):  # not all transformers can name their columns
+        return None
+    return [str(name) for name in names]
+
+
+def _shown(value: Any) -> str:
+    plain = value.item() if isinstance(value, np.generic) else value
+    words = repr(round(plain, 6)) if isinstance(plain, float) else repr(plain)
+    return words if len(words) <= LONGEST else words[: LONGEST - 3] + "..."
+
+
+# ---- tokens --------------------------------------------------------------------------------------------------------
+
+
+def _tokens(model: AdditiveModel, text: str, order: Order) -> tuple[Part, ...]:
+    """One part for each token of the vocabulary, in the order in which the text has them; hashed ones may share one."""
+    assert model.texts is not None
+    assert model.preprocessing is not None
+    transformers = [step for _, step in model.preprocessing.steps]
+    found = read_vectorizer(transformers)
+    assert found is not None
+    vectorizer, n_steps = found
+    row: Any = [text]
+    for step in transformers[:n_steps]:
+        row = step.transform(row)
+    row = row.tocsr()
+    written = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+    tokens = transformers[0].build_analyzer()(text)
+    words: dict[int, dict[str, int]] = {}
+    for token, column in zip(tokens, _columns_of(vectorizer, tokens), strict=True):
+        if column in written:
+            counts = words.setdefault(column, {})
+            counts[token] = counts.get(token, 0) + 1
+    by_column = len(order.stage) == vectorizer.n_features  # of a plan that reads the columns of the vocabulary
+    parts = []
+    for column, counts in words.items():
+        adds = model.texts.terms.coef[:, column] * written[column]
+        name, n = ", ".join(counts), sum(counts.values())
+        title = " and ".join(map(repr, counts)) + (f", {n} times" if n > 1 else "")
+        stage = int(order.stage[column]) if by_column else order.last
+        parts.append(Part(name, n, adds, stage, title))
+    return tuple(sorted(parts, key=lambda part: part.stage))  # within a stage, in the order of the text
+
+
+def _columns_of(vectorizer: Any, tokens: Sequence[str]) -> list[int]:
+    """Column of each token; -1 where the vocabulary lacks it."""
+    if vectorizer.vocabulary is not None:
+        known = dict(zip(vectorizer.vocabulary, vectorizer.ids.tolist(), strict=True))
+        return [known.get(token, -1) for token in tokens]
+    hashed = FeatureHasher(vectorizer.n_features, input_type="string", alternate_sign=False)
+    rows = hashed.transform([[token] for token in tokens]) if tokens else None
+    return [] if rows is None else [int(i) for i in rows.indices]
+
+
+# ---- members and runs of terms -------------------------------------------------------------------------------------
+
+
+def _members(model: AdditiveModel, adds: Floats, order: Order) -> tuple[Part, ...]:
+    """One part for each member of a vote."""
+    members: Any = model.terms.members  # type: ignore[attr-defined]  # terms that delegate have them
+    each = model.terms.n_terms // len(members)
+    parts = []
+    for m in dict.fromkeys((order.terms // each).tolist()):
+        own = slice(m * each, (m + 1) * each)
+        name = str(members[m].name)
+        parts.append(Part(name, None, adds[:, own].sum(axis=1), int(order.stage[own].max()), name))
+    return tuple(parts)
+
+
+def _runs(model: AdditiveModel, adds: Floats, order: Order) -> tuple[Part, ...]:
+    """One part for the terms of each stage, such as trees or support vectors."""
+    unit, parts = model.terms.unit_name, []
+    for s in range(order.last + 1):
+        own = order.stage == s
+        n = int(own.sum())
+        if s in order.own:
+            words = f"{order.own[s]} {OWN_VECTORS}"
+            parts.append(Part(OWN_VECTORS, order.own[s], np.zeros(len(adds)), s, words))
+        if n:
+            words = f"{thousands(n)} {unit.removesuffix('s') if n == 1 else unit}"
+            parts.append(Part(unit, n, adds[:, own].sum(axis=1), s, words))
+    return tuple(parts)
