@@ -19,12 +19,10 @@ from .columns import positions
 from .numbers import OF_NUMBERS, Numbers, numbers_of_records
 from .probing import kinds_of
 from .step import ROWS_AT_ONCE
-from .tables import Lookup, Table, Tables, flat
+from .tables import BYTES, Lookup, Table, Tables, flat
 
 #: Bytes that are written at a time, and largest number of rows.
 WRITTEN_BYTES, MOST_AT_ONCE = 16 << 20, 1 << 16
-#: Up to this number of rows of a table, cells are replaced by a byte.
-BYTES = 256
 
 
 class ByColumn(Chain):

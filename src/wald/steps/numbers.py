@@ -28,6 +28,7 @@ from ..sources import FrameSource, Source
 from ..sources.arrays import ArraySource
 from ..sources.held import column_reader, held_columns
 from .affine import ColumnMap, read_step
+from .functions import ColumnFunction, Numeric
 from .tables import flat
 
 #: Transformers of numbers that are cheap, and that write a row by itself. They are called as they are.
@@ -118,6 +119,30 @@ class Numbers:
                 return None
             found = found.then(read)
         return found
+
+    def functions(self, first: int) -> list[ColumnFunction] | None:
+        """What it writes as functions of its columns, which are those from number `first` on in a sum of columns.
+
+        None if it does more than an affine map.
+        """
+        maps = self.maps()
+        if maps is None:
+            return None
+        fills = [None] * self.width if maps.fill is None else list(maps.fill[:, None])
+        return [
+            Numeric(
+                first + k, maps.scale[[k]], maps.shift[[k]], fills[k], np.array([self.first + k]), maps.magnitude[[k]]
+            )
+            for k in range(self.width)
+        ]
+
+    def raw_column(self, source: Source, k: int, places: list[int]) -> NDArray[Any] | None:
+        """The numbers of its k-th column as an array; None if it holds something else.
+
+        `places`: where each column is.
+        """
+        found = _columns(source, places[k : k + 1])
+        return None if found is None else found[0]
 
 
 def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict[str, Any]:

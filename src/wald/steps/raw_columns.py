@@ -9,11 +9,10 @@ import sklearn
 from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
-from .by_column import BYTES, ByColumn, native, of_table
+from .by_column import ByColumn, native, of_table
 from .chain import Chain
-from .functions import ByState, ColumnFunction, Numeric
+from .functions import ByState, ColumnFunction
 from .numbers import Numbers, of_number
-from .probing import kinds_of
 from .tables import Tables, flat
 
 #: Largest number of rows that are read at a time.
@@ -45,19 +44,11 @@ class RawColumns(ByColumn):
         self.functions = []
         self._source_columns: list[int] = []
         for part in self.parts:
-            if isinstance(part, Tables):
-                for table in part.tables:
-                    self.functions.append(ByState(len(self.functions), table.values.astype(np.float64), table.written))
-                    self._source_columns.append(table.column)
-                continue
-            maps = part.maps()
-            if maps is None:
+            functions = part.functions(len(self.functions))
+            if functions is None:
                 return False
-            for k, column in enumerate(part.columns):
-                fill = None if maps.fill is None else maps.fill[[k]]
-                one = (maps.scale[[k]], maps.shift[[k]], fill, np.array([part.first + k]), maps.magnitude[[k]])
-                self.functions.append(Numeric(len(self.functions), *one))
-                self._source_columns.append(column)
+            self.functions += functions
+            self._source_columns += part.columns
         return True
 
     @property
@@ -134,29 +125,10 @@ class RawColumns(ByColumn):
             at = [places[c] for c in part.columns]
             if min(at, default=0) < 0:
                 return None
-            found = self._rows_of_tables(part, source, at) if isinstance(part, Tables) else _numbers(part, source, at)
-            if found is None:
-                return None
-            if isinstance(part, Numbers):
-                single |= any(values.dtype == np.float32 for values in found)
-            columns += [native(values, False) for values in found]
+            for k in range(len(at)):
+                values = part.raw_column(source, k, at)
+                if values is None:
+                    return None
+                single |= isinstance(part, Numbers) and values.dtype == np.float32
+                columns.append(native(values, False))
         return SomeColumns(source.n_rows, columns, np.dtype(np.float32 if single else np.float64))
-
-    def _rows_of_tables(self, part: Tables, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
-        kinds = kinds_of(source, places)
-        lookups = None if kinds is None else part.lookups(kinds)
-        if lookups is None:
-            return None
-        columns = []
-        for table, lookup, place in zip(part.tables, lookups, places, strict=True):
-            few = len(table.values) < BYTES
-            rows = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
-            allowed = np.zeros_like(lookup.refused)
-            columns.append(
-                table.keys.take(source.cells(place), rows.astype(np.uint8 if few else np.float64), allowed)[0]
-            )
-        return columns
-
-
-def _numbers(part: Numbers, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
-    return Numbers(None, part.columns, part.first, part.width, None, []).arrays(source, places)

@@ -29,10 +29,12 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
+from ..sources import Source
 from ..sources.values import is_missing
 from .affine import gives_frames, overrides
+from .functions import ByState, ColumnFunction
 from .keys import NA, NAN, NONE, Keys
-from .probing import Kind, holds, made_table
+from .probing import Kind, holds, kinds_of, made_table
 
 ENCODERS: tuple[type, ...] = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 #: Transformers whose columns each depend on one column that they read, and on no other row.
@@ -40,6 +42,8 @@ COLUMNWISE: tuple[type, ...] = (*ENCODERS, SimpleImputer, StandardScaler, MinMax
 
 #: Largest number of values in the tables of one encoder.
 MOST_VALUES = 1 << 22
+#: Up to this number of rows of a table, cells are replaced by a byte.
+BYTES = 256
 #: Rows of random values on which the tables are compared with the encoder.
 COMPARED = 64
 
@@ -166,6 +170,27 @@ class Tables:
         if kinds not in self._lookups:
             self._lookups[kinds] = self._looked_up(kinds)
         return self._lookups[kinds]
+
+    def functions(self, first: int) -> list[ColumnFunction] | None:
+        """What it writes as functions of its columns, which are those from number `first` on in a sum of columns."""
+        return [
+            ByState(first + k, table.values.astype(np.float64), table.written) for k, table in enumerate(self.tables)
+        ]
+
+    def raw_column(self, source: Source, k: int, places: list[int]) -> NDArray[Any] | None:
+        """Rows of the k-th table for the cells of its column; None if the encoder itself must be asked about them.
+
+        A cell that the table does not answer gets a row that no table has, or NaN. `places`: where each column is.
+        """
+        kinds = kinds_of(source, places)
+        lookups = None if kinds is None else self.lookups(kinds)
+        if lookups is None:
+            return None
+        table, lookup = self.tables[k], lookups[k]
+        few = len(table.values) < BYTES
+        rows = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
+        allowed = np.zeros_like(lookup.refused)
+        return table.keys.take(source.cells(places[k]), rows.astype(np.uint8 if few else np.float64), allowed)[0]
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
