@@ -9,6 +9,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
+from .applied import Applied
 from .by_column import ByColumn, native, of_table
 from .chain import Chain
 from .functions import ByState, ColumnFunction
@@ -32,12 +33,17 @@ class RawColumns(ByColumn):
         One for each column that is written.
     """
 
+    writes_tables = False
     functions: list[ColumnFunction]
 
     @classmethod
     def of_sum(cls, chain: Chain) -> Self | None:
-        """Take a chain apart; None if one of its transformers is no table and no affine map."""
-        found = cls.of(chain, False, np.dtype(np.float64))
+        """Take the first step of a chain apart, what the further ones do is in the sum; None if it cannot be."""
+        found = cls.of(Chain(chain.steps[:1]), False, np.dtype(np.float64))
+        if found is not None:
+            if found.is_costly and chain.branches:  # these run late, for the rows that need them
+                return None
+            found.steps = chain.steps
         return found if found is not None and found._begun() else None
 
     def _begun(self) -> bool:
@@ -48,7 +54,7 @@ class RawColumns(ByColumn):
             if functions is None:
                 return False
             self.functions += functions
-            self._source_columns += part.columns
+            self._source_columns += part.sources
         return True
 
     @property
@@ -64,8 +70,8 @@ class RawColumns(ByColumn):
 
     @property
     def rows_at_once(self) -> int:
-        """Many: most columns are read where they lie."""
-        return MOST_AT_ONCE
+        """Many, if columns are read where they lie."""
+        return super().rows_at_once if any(isinstance(part, Applied) for part in self.parts) else MOST_AT_ONCE
 
     @property
     def n_steps(self) -> int:
@@ -95,7 +101,7 @@ class RawColumns(ByColumn):
         written = self.transform(source)
         for function, values in zip(self.functions, written.columns, strict=True):
             if isinstance(function, ByState):
-                found |= ~(values < len(function.values))  # NaN is not smaller
+                found |= ~(values < function.n_states)  # NaN is not smaller
         return found
 
     def of_records(self, library: str) -> list[dict[str, Any]] | None:
@@ -107,11 +113,11 @@ class RawColumns(ByColumn):
             if isinstance(part, Numbers):
                 found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
                 continue
-            lookups = part.of_records(library)
-            if lookups is None:
+            lookups = part.of_records(library) if isinstance(part, Tables) else None
+            if not isinstance(part, Tables) or lookups is None:
                 return None
             for table, lookup in zip(part.tables, lookups, strict=True):
-                rows = np.arange(len(table.values), dtype=np.float64)[:, None]
+                rows = np.arange(table.n_rows, dtype=np.float64)[:, None]
                 found.append(of_table(table, lookup, np.array([len(found)]), rows))
         return found
 
@@ -125,7 +131,7 @@ class RawColumns(ByColumn):
             at = [places[c] for c in part.columns]
             if min(at, default=0) < 0:
                 return None
-            for k in range(len(at)):
+            for k in range(len(part.sources)):
                 values = part.raw_column(source, k, at)
                 if values is None:
                     return None
