@@ -25,12 +25,7 @@ from .step import ROWS_AT_ONCE
 from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables, flat
 
 #: Packages of transformers that are as cheap as to read their columns.
-CHEAP = (
-    "sklearn.preprocessing._data",
-    "sklearn.preprocessing._discret",
-    "sklearn.preprocessing._enc",
-    "sklearn.impute",
-)
+CHEAP = ("sklearn.preprocessing.", "sklearn.impute.")
 #: Some columns of the terms, and what writes them.
 Part = Tables | Numbers | Applied
 
@@ -275,7 +270,7 @@ def _parts(chain: Chain) -> tuple[list[Part], int, bool] | None:
 def _may_be_costly(part: Part) -> bool:
     """Whether a part runs a transformer other than those of numbers in scikit-learn."""
     steps = flat(part.transformer) if isinstance(part, Applied) else []
-    return not all(type(step).__module__.startswith(CHEAP) for step in steps)
+    return not all(type(step).__module__.startswith(CHEAP) and type(step) is not FunctionTransformer for step in steps)
 
 
 def _is_dropped(step: Any) -> bool:

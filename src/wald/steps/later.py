@@ -90,8 +90,8 @@ class Later:
                 left = left[kept]
                 own = np.flatnonzero((left >= span.start) & (left < span.stop))
                 continue
-            part = sliced(step, own)
-            if part is None or step.n_features_in_ != len(left):
+            part = sliced(step, own) if getattr(step, "n_features_in_", None) == len(left) else None
+            if part is None:
                 return None
             if len(own):
                 found.append(OnSparse(part) if is_sparse else part)

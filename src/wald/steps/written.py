@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def columns_of(written: Written, columns: NDArray[np.intp]) -> Written:
 def differing(written: Written, base: Floats) -> NDArray[np.bool_]:
     """The columns in which a row is not equal to a certain row; NaN equals NaN."""
     if not sparse.issparse(written):
-        return ~alike(written, base).all(axis=0)
+        different: NDArray[np.bool_] = np.asarray(~alike(written, base).all(axis=0))
+        return different
     n, width = written.shape
     equal = np.bincount(written.indices[alike(written.data, base[written.indices])], minlength=width)
     held = np.bincount(written.indices, minlength=width)
@@ -49,9 +51,8 @@ def keys_of(written: Written) -> list[bytes]:
         plain = np.where(np.isnan(written), np.nan, written) if written.dtype.kind == "f" else written
         return [row.tobytes() for row in np.ascontiguousarray(plain)]
     starts, indices, data = written.indptr.tolist(), written.indices.astype(np.int64), written.data
-    return [
-        indices[i:j].tobytes() + data[i:j].tobytes() for i, j in zip(starts[:-1], starts[1:], strict=True)
-    ]  # of one length or of another: a key tells how many numbers it is made of
+    # of one length or of another: a key tells how many numbers it is made of
+    return [indices[i:j].tobytes() + data[i:j].tobytes() for i, j in pairwise(starts)]
 
 
 def equal(one: Written, other: Written) -> bool:
