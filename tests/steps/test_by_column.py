@@ -12,12 +12,10 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
-    FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
@@ -242,16 +240,6 @@ def test_one_raw_column_in_several_transformers() -> None:
     require_same(by_column(fitted(ColumnTransformer(parts))), frame(seed=1))
 
 
-@pytest.mark.parametrize(
-    "part",
-    [("own", FunctionTransformer(np.tanh), ["speed"]), ("a column", CountVectorizer(), "carrier")],
-    ids=lambda part: part[0],
-)
-def test_other_transformers_stay_in_front(part: Any) -> None:
-    pipeline = fitted(ColumnTransformer([("o", CATEGORIES["ordinal"], ["carrier"]), part]))
-    assert type(decompose(pipeline).preprocessing) is Chain
-
-
 class Louder(OneHotEncoder):
     """An encoder of one's own."""
 
@@ -259,7 +247,7 @@ class Louder(OneHotEncoder):
         return 2 * super().transform(X)
 
 
-def test_subclasses_stay_in_front() -> None:
+def test_an_encoder_of_ones_own_is_no_table() -> None:
     pipeline = fitted(ColumnTransformer([("o", Louder(), ["carrier"])]))
     assert type(decompose(pipeline).preprocessing) is Chain
 

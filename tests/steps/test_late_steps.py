@@ -211,7 +211,7 @@ MIXED = {
     "missing": lambda: [("a", "passthrough", slice(0, 6)), ("b", Costly(), slice(6, 12))],
     "integers": lambda: [("a", OrdinalEncoder(dtype=np.int32), [0, 1]), ("b", Costly(), slice(1, 12))],
     "one-hot": lambda: [("a", OneHotEncoder(sparse_output=False), [0, 1]), ("b", Costly(), slice(2, 12))],
-    "sparse": lambda: [("a", OneHotEncoder(), [0, 1]), ("b", OwnOneHot(), slice(2, 4))],
+    "sparse": lambda: [("a", OwnOneHot(), [0, 1]), ("b", OwnOneHot(), slice(2, 4))],
     "single": lambda: [("a", FunctionTransformer(np.float32), slice(0, 6)), ("b", Costly(), slice(6, 12))],
 }
 BETWEEN: dict[str, Any] = {

@@ -12,7 +12,8 @@ from ..models import AdditiveModel
 from ..plan.timing import seconds
 from ..sources import Source
 from ..steps import Chain
-from ..steps.numbers import OF_NUMBERS
+from ..steps.applied import Applied
+from ..steps.by_column import CHEAP, ByColumn
 from ..steps.tables import COLUMNWISE, flat
 from ..utils.figures import first_of, thousands
 from ..utils.warn import warn_caller
@@ -85,6 +86,8 @@ def measured(predictor: Predictor, source: Source) -> InFront | None:
         if found.late:  # what the engine takes at most is not theirs
             behind = preprocessed(predictor.model, rows)
             theirs = everything - seconds(lambda: predictor.by_engine(behind))
+        elif isinstance(step, ByColumn):
+            theirs = seconds(lambda: [part.arrays(rows) for part in _applied(step)])
         else:
             theirs = seconds(lambda: step.transform(rows))
     return InFront(found.steps, min(1.0, max(0.0, theirs / everything)), rows.n_rows, found.late)
@@ -102,10 +105,20 @@ def warn_of_time(found: InFront | None, evaluates_all: bool) -> None:
 
 def _steps(model: AdditiveModel) -> tuple[str, ...]:
     chain = model.preprocessing
+    if isinstance(chain, ByColumn):
+        return tuple(f"{part.name!r} ({_kinds(part.transformer)})" for part in _applied(chain))
     if model.texts is not None or type(chain) is not Chain:  # all other steps are taken apart
         return ()
     steps = [(name, step) for name, step in chain.steps if not type(step).__module__.startswith("wald.")]
     return tuple(f"{name!r} ({_kind(step)})" for name, step in steps)
+
+
+def _applied(chain: ByColumn) -> list[Applied]:
+    return [part for part in chain.parts if isinstance(part, Applied)]
+
+
+def _kinds(step: Any) -> str:
+    return first_of([type(each).__name__ for each in flat(step)], MOST_NAMED)
 
 
 def _kind(step: Any) -> str:
@@ -113,5 +126,6 @@ def _kind(step: Any) -> str:
     if type(step) is not ColumnTransformer:
         return type(step).__name__
     inner = [each for _, one, _ in step.transformers_ if not isinstance(one, str) for each in flat(one)]
-    unknown = dict.fromkeys(type(each).__name__ for each in inner if type(each) not in (*COLUMNWISE, *OF_NUMBERS))
+    known = [each for each in inner if type(each) in COLUMNWISE or type(each).__module__.startswith(CHEAP)]
+    unknown = dict.fromkeys(type(each).__name__ for each in inner if each not in known)
     return f"ColumnTransformer with {first_of(list(unknown), MOST_NAMED)}" if unknown else "ColumnTransformer"

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
 from ..steps.vectorizers import vectorizer_attributes
+from .before import before_steps
 from .boosters import fitted_for_good
 from .checks import check_terms
 from .column_terms import ColumnTerms
@@ -146,9 +147,10 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     by_product = reading.by_product
     if isinstance(preprocessing, Chain):
         linear = terms if type(terms) is LinearTerms and raw_columns else None
-        raw = None if linear is None else RawColumns.of_sum(preprocessing)
-        if linear is not None and raw is not None:
-            terms = ColumnTerms.of(linear, raw.functions, raw.n_steps)
+        first = None if linear is None else before_steps(preprocessing.steps[1:], linear)
+        raw = None if first is None else RawColumns.of_sum(preprocessing)
+        if first is not None and raw is not None:
+            terms = ColumnTerms.of(first, raw.functions, raw.n_steps)
             preprocessing, by_product, folded = raw, False, folded or Folded()
         else:
             preprocessing = _by_column(preprocessing, terms) or preprocessing

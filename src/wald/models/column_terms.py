@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from .. import _core
 from ..codec.reading import Section, require
@@ -138,10 +139,14 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
             coef, bound = linear.coef[:, each.written], linear.coef_bound[:, each.written]
             filled = None if linear.fill is None else linear.fill[each.written]
             if isinstance(each, ByState):
-                values = each.values if filled is None else np.where(np.isnan(each.values), filled, each.values)
-                n_states[j] = len(values)
-                tables.append(_sums(values[:, None, :] * coef))
-                table_bounds.append((np.abs(values) @ bound.T).max(axis=1))
+                n_states[j] = each.n_states
+                values = each.values
+                if sparse.issparse(values):
+                    tables.append(_sparse_sums(values, coef))
+                else:
+                    values = values if filled is None else np.where(np.isnan(values), filled, values)
+                    tables.append(_sums(values[:, None, :] * coef))
+                table_bounds.append(np.asarray(abs(values) @ bound.T).max(axis=1))
                 continue
             fill = each.fill
             if filled is not None:
@@ -335,6 +340,15 @@ def _sums(products: Floats) -> Floats:
     return np.array([math.fsum(row) for row in flat.tolist()]).reshape(products.shape[:-1])
 
 
+def _sparse_sums(values: Any, coef: Floats) -> Floats:
+    """The same for rows of a CSR matrix, most of which hold one number at most."""
+    found = np.asarray(values @ coef.T)
+    for i in np.flatnonzero(np.diff(values.indptr) > 1):
+        own = slice(values.indptr[i], values.indptr[i + 1])
+        found[i] = _sums(values.data[own] * coef[:, values.indices[own]])
+    return found
+
+
 def _checked(columns: Sequence[ColumnFunction], n_written: int) -> list[ColumnFunction]:
     """The functions in the order of their columns; ValueError says what is wrong with them."""
     functions = sorted(columns, key=lambda each: each.column)
@@ -348,13 +362,14 @@ def _checked(columns: Sequence[ColumnFunction], n_written: int) -> list[ColumnFu
         if isinstance(each, Numeric):
             arrays |= {"magnitude": each.magnitude} | ({} if each.fill is None else {"fill": each.fill})
         for name, array in arrays.items():
-            rows = (len(each.values),) if isinstance(each, ByState) else ()
+            rows = (each.n_states,) if isinstance(each, ByState) else ()
             if array.shape != (*rows, len(each.written)) or 0 in rows:
                 raise ValueError(
                     f"{name} of column {each.column} must have shape {(*rows, len(each.written))}, a number for each "
                     f"column written. Got {array.shape}."
                 )
-            if np.isinf(array).any() or (name not in ("values", "fill") and np.isnan(array).any()):
+            numbers = array.data if sparse.issparse(array) else array
+            if np.isinf(numbers).any() or (name not in ("values", "fill") and np.isnan(numbers).any()):
                 raise ValueError(f"{name} of column {each.column} must be finite. Got {array}.")
     written = np.concatenate([np.asarray(each.written, dtype=np.int64) for each in functions])
     if not np.array_equal(np.sort(written), np.arange(n_written)):

@@ -185,6 +185,8 @@ def sliced(step: Any, columns: NDArray[np.intp]) -> Any:
     if isinstance(step, SimpleImputer) and (step.statistics_.dtype.kind != "f" or np.isnan(step.statistics_).any()):
         return None
     part, n = copy.copy(step), step.n_features_in_
+    if columns.max(initial=-1) >= n:  # another step has dropped columns before it
+        return None
     for name, value in vars(step).items():
         if isinstance(value, np.ndarray) and value.shape == (n,):
             setattr(part, name, value[columns])

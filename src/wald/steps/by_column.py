@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from typing import Any, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
@@ -13,20 +14,27 @@ from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import FunctionTransformer
 
 from ..sources import SomeColumns, Source
-from .affine import gives_frames, sliced
-from .chain import Chain
+from .affine import gives_frames
+from .applied import MOST_WRITTEN, Applied
+from .chain import Branch, Chain
 from .columns import positions
-from .numbers import OF_NUMBERS, Numbers, numbers_of_records
+from .later import Later
+from .numbers import Numbers, numbers_of_records
 from .probing import kinds_of
 from .step import ROWS_AT_ONCE
-from .tables import BYTES, Lookup, Table, Tables, flat
+from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables, flat
+
+#: Packages of transformers that are as cheap as to read their columns.
+CHEAP = ("sklearn.preprocessing.", "sklearn.impute.")
+#: Some columns of the terms, and what writes them.
+Part = Tables | Numbers | Applied
 
 #: Bytes that are written at a time, and largest number of rows.
 WRITTEN_BYTES, MOST_AT_ONCE = 16 << 20, 1 << 16
 
 
 class ByColumn(Chain):
-    """Fitted transformers that work column by column.
+    """Fitted transformers that each read some columns: as tables of what they write, or as they are.
 
     Rows that the tables do not answer, such as those with an unknown category that the encoder refuses, go to the
     transformers themselves.
@@ -34,7 +42,7 @@ class ByColumn(Chain):
     Parameters
     ----------
     steps : list of (str, transformer)
-    parts : list of Tables and Numbers
+    parts : list of Tables, Numbers and Applied
         In the order of the columns that they write.
     width : int
     absent_is_missing : bool
@@ -45,10 +53,13 @@ class ByColumn(Chain):
         Columns that the model reads; None if it reads all.
     """
 
+    #: Whether tables are written out, so that they must be arrays.
+    writes_tables: ClassVar[bool] = True
+
     def __init__(
         self,
         steps: list[tuple[str, Any]],
-        parts: Sequence[Tables | Numbers],
+        parts: Sequence[Part],
         width: int,
         absent_is_missing: bool,
         integers: np.dtype[Any],
@@ -58,6 +69,7 @@ class ByColumn(Chain):
         self.parts, self._width, self.absent_is_missing, self.integers = list(parts), width, absent_is_missing, integers
         self.needed = np.arange(width) if needed is None else needed
         self._names = getattr(self.first, "feature_names_in_", None)
+        self._computes_later = any(part.later.computes for part in self.parts)
         self._selects_by_name = any(_are_names(columns) for _, _, columns in getattr(self.first, "transformers_", ()))
 
     @classmethod
@@ -73,12 +85,23 @@ class ByColumn(Chain):
         if found is None:
             return None
         parts, width, is_sparse = found
+        tables = [part for part in parts if isinstance(part, Tables)]
+        if cls.writes_tables:
+            if any(part.n_values > MOST_VALUES for part in tables):
+                return None
+            for part in tables:
+                part.become_arrays()
         return cls(chain.steps, parts, width, absent_is_missing and is_sparse, integers, needed)
 
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        """Those of the chain, if one of them may be costly; else all columns are cheap, and they run as a whole."""
+        return Chain(self.steps).branches if self.writes_tables and self.is_costly else ()
+
     @property
-    def branches(self) -> tuple[Any, ...]:  # a chain finds them once
-        """None: all columns are cheap."""
-        return ()
+    def is_costly(self) -> bool:
+        """Whether it runs a transformer other than those of numbers in scikit-learn."""
+        return any(map(_may_be_costly, self.parts))
 
     @property
     def identity(self) -> Chain:
@@ -114,7 +137,11 @@ class ByColumn(Chain):
             return None
         found: list[dict[str, Any]] = []
         for part in self.parts:
-            described = self._tables_of_records(part, library) if isinstance(part, Tables) else numbers_of_records(part)
+            described: list[dict[str, Any]] | None = None  # what is run as it is needs a frame
+            if isinstance(part, Tables):
+                described = self._tables_of_records(part, library)
+            elif isinstance(part, Numbers):
+                described = numbers_of_records(part)
             if described is None:
                 return None
             found += described
@@ -140,11 +167,17 @@ class ByColumn(Chain):
         dtypes: set[np.dtype[Any]] = set()
         for part in self.parts:
             at = [places[c] for c in part.columns]
+            if min(at, default=0) < 0:
+                return None
             found: dict[int, NDArray[Any]] | None
             if isinstance(part, Tables):
                 found, kinds = self._of_tables(part, source, at, wanted), {table.values.dtype for table in part.tables}
             else:
-                arrays = part.arrays(source, at)
+                arrays = (
+                    part.arrays(source, at)
+                    if isinstance(part, Numbers)
+                    else part.arrays(source, self.absent_is_missing)
+                )
                 found = None if arrays is None else dict(enumerate(arrays, part.first))
                 kinds = {values.dtype for values in arrays or ()}
             if found is None:
@@ -152,6 +185,8 @@ class ByColumn(Chain):
             dtypes |= kinds
             for c, values in found.items():
                 columns[c] = values
+        if self._computes_later and {np.dtype(np.float32), np.dtype(np.float64)} <= dtypes:
+            return None  # the scalers get all columns in float64
         dtype = np.result_type(*dtypes)
         if dtype.kind in "biu":
             columns = [values if values is unread else values.astype(self.integers) for values in columns]
@@ -202,70 +237,71 @@ def _are_names(columns: Any) -> bool:
     return isinstance(columns, str) or (np.ndim(columns) == 1 and any(isinstance(c, str) for c in columns))
 
 
-def _parts(chain: Chain) -> tuple[list[Tables | Numbers], int, bool] | None:
+def _parts(chain: Chain) -> tuple[list[Part], int, bool] | None:
     """What writes which columns, how many there are, and whether the chain gives sparse rows."""
     front, later = chain.first, [step for _, step in chain.steps[1:]]
     if type(front) is not ColumnTransformer:
-        names = getattr(front, "feature_names_in_", None)
-        n = getattr(front, "n_features_in_", None)
-        if later or n is None:
-            return None
-        given = None if names is None else names.tolist()
-        tables = Tables.of(front, list(range(n)), given, 0, None)
+        tables = None if later else _alone(front)
         if tables is None:
             return None
-        return (
-            [tables],
-            sum(len(table.written) for table in tables.tables),
-            bool(getattr(front, "sparse_output", False)),
-        )
+        width = sum(len(table.written) for table in tables.tables)
+        return [tables], width, bool(getattr(front, "sparse_output", False))
     if gives_frames(front):
         return None
     is_sparse = bool(getattr(front, "sparse_output_", True))
-    if later and is_sparse:
+    written = getattr(front, "output_indices_", {})
+    spans = [(part, written.get(part[0], slice(0, 0))) for part in front.transformers_]
+    spans = [(part, span) for part, span in spans if not _is_dropped(part[1]) and span.stop > span.start]
+    ends = [0, *(span.stop for _, span in spans)]
+    if [span.start for _, span in spans] != ends[:-1]:
         return None
-    found: list[Tables | Numbers] = []
-    end, written = 0, getattr(front, "output_indices_", {})
-    for name, step, columns in front.transformers_:
-        span = written.get(name, slice(0, 0))
-        if (isinstance(step, str) and step == "drop") or span.stop == span.start:
-            continue
-        if span.start != end or isinstance(columns, str | int):
+    found: list[Part] = []
+    for part, span in spans:
+        own = Later.of(later, span, ends[-1], is_sparse)
+        read = None if own is None else _part(front, part, span, own)
+        if read is None:
             return None
-        end = span.stop
-        own = [sliced(each, np.arange(span.start, span.stop)) for each in later]
-        part = _part(front, name, step, columns, span, own)
-        if part is None or None in own:
-            return None
-        found.append(part)
-    return (found, end, is_sparse) if any(isinstance(part, Tables) for part in found) else None
+        found.append(read)
+    if not any(isinstance(part, Tables) for part in found):
+        return None
+    return found, sum(len(part.later.kept) for part in found), is_sparse
 
 
-def _part(front: Any, name: str, step: Any, columns: Any, span: slice, later: list[Any]) -> Tables | Numbers | None:
+def _may_be_costly(part: Part) -> bool:
+    """Whether a part runs a transformer other than those of numbers in scikit-learn."""
+    steps = flat(part.transformer) if isinstance(part, Applied) else []
+    return not all(type(step).__module__.startswith(CHEAP) and type(step) is not FunctionTransformer for step in steps)
+
+
+def _is_dropped(step: Any) -> bool:
+    return isinstance(step, str) and step == "drop"
+
+
+def _alone(front: Any) -> Tables | None:
+    """The tables of an encoder that is in no ColumnTransformer."""
+    names, n = getattr(front, "feature_names_in_", None), getattr(front, "n_features_in_", None)
+    if n is None:
+        return None
+    return Tables.of(front, list(range(n)), None if names is None else names.tolist(), 0, None)
+
+
+def _part(front: Any, part: tuple[str, Any, Any], span: slice, later: Later) -> Part | None:
+    """What one transformer writes; None if the columns are too many."""
+    name, step, columns = part
     names: list[Hashable] | None = None if not hasattr(front, "feature_names_in_") else front.feature_names_in_.tolist()
     reads = positions(columns, front.n_features_in_, names)
     weight = (front.transformer_weights or {}).get(name)
-    own_names = None if names is None else [names[c] for c in reads]
-    tables = Tables.of(step, reads, own_names, span.start, weight)
     width = span.stop - span.start
-    if tables is not None:
-        if sum(len(table.written) for table in tables.tables) != width:
-            return None
-        for table in tables.tables:
-            _after(table, later, span.start, width)
-        return tables
-    if type(step) is FunctionTransformer and step.func is None:
-        return Numbers(None, reads, span.start, width, weight, later) if width == len(reads) else None
-    known = all(type(each) in OF_NUMBERS and not gives_frames(each) for each in flat(step))
-    return Numbers(step, reads, span.start, width, weight, later) if known else None
-
-
-def _after(table: Table, later: list[Any], first: int, width: int) -> None:
-    """Apply later transformers to the values of a table."""
-    for step in later:
-        rows = np.zeros((len(table.values), width), dtype=table.values.dtype)
-        rows[:, table.written - first] = table.values
-        table.values = np.asarray(step.transform(rows))[:, table.written - first]
+    if not isinstance(columns, str | int):  # these select no table
+        tables = Tables.of(step, reads, None if names is None else [names[c] for c in reads], span.start, weight)
+        if tables is not None and sum(len(table.written) for table in tables.tables) == width:
+            return tables if tables.finished(later) else None
+        is_identity = type(step) is FunctionTransformer and step.func is None
+        numbers = Numbers(None if is_identity else step, reads, width, weight, later)
+        affine = not any(gives_frames(each) for each in flat(step)) and numbers.maps() is not None
+        if width == len(reads) and (is_identity or affine):
+            return numbers
+    return Applied(front, part, reads, later) if width <= MOST_WRITTEN else None
 
 
 def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArray[Any]) -> dict[str, Any]:

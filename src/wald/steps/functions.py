@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ class ByState:
     ----------
     column : int
         Number of the raw column, whose cells are states, 0 to ``n_states - 1``.
-    values : float64 ndarray of shape (n_states, n_written)
+    values : float64 ndarray or CSR matrix of shape (n_states, n_written)
         What the step writes for each state. NaN stands for states that the wrapped model refuses.
     written : int64 ndarray of shape (n_written,)
         Numbers of the columns that it writes.
@@ -35,8 +36,13 @@ class ByState:
     """
 
     column: int
-    values: NDArray[np.float64]
+    values: Any
     written: NDArray[np.int64]
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return int(self.values.shape[0])
 
 
 @dataclass(frozen=True, eq=False)

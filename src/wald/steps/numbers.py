@@ -8,19 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.feature_selection import VarianceThreshold
-from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import (
-    Binarizer,
-    KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
-    Normalizer,
-    PolynomialFeatures,
-    PowerTransformer,
-    QuantileTransformer,
     RobustScaler,
-    SplineTransformer,
     StandardScaler,
 )
 
@@ -29,20 +21,8 @@ from ..sources.arrays import ArraySource
 from ..sources.held import column_reader, held_columns
 from .affine import ColumnMap, read_step
 from .functions import ColumnFunction, Numeric
+from .later import Later
 from .tables import flat
-
-#: Transformers of numbers that are cheap, and that write a row by itself. They are called as they are.
-OF_NUMBERS: tuple[type, ...] = (
-    *(SimpleImputer, MissingIndicator, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Binarizer, Normalizer),
-    *(
-        KBinsDiscretizer,
-        QuantileTransformer,
-        PowerTransformer,
-        SplineTransformer,
-        PolynomialFeatures,
-        VarianceThreshold,
-    ),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,25 +35,38 @@ class Numbers:
         None: they are written as they are.
     columns : list of int
         Numbers of the raw columns.
-    first : int
-        Number of the first column that is written.
-    width : int
+    n_written : int
+        Number of columns that the transformer writes.
     weight : float or None
         Factor of what is written.
-    later : list of transformer
-        Scalers and imputers that are applied after it.
+    later : Later
+        Transformers that are applied after it.
     """
 
     transformer: Any
     columns: list[int]
-    first: int
-    width: int
+    n_written: int
     weight: float | None
-    later: list[Any]
+    later: Later
+
+    @property
+    def first(self) -> int:
+        """Number of the first column that is written in the end."""
+        return self.later.first
+
+    @property
+    def width(self) -> int:
+        """Number of columns that are written in the end."""
+        return len(self.later.kept)
+
+    @property
+    def sources(self) -> list[int]:
+        """The raw column of each column that a sum reads."""
+        return self.columns
 
     def arrays(self, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the transformers themselves must do it."""
-        if self.transformer is None and not self.later and self.weight is None:
+        if self.transformer is None and not self.later.steps and self.weight is None:
             return _columns(source, places)
         X: Any = _selected(source, places)
         if self.transformer is not None:
@@ -81,17 +74,16 @@ class Numbers:
         if sparse.issparse(X):
             return None
         table = np.asarray(X if self.weight is None else X * self.weight)  # a frame keeps the dtypes of its columns
-        if table.ndim != 2 or table.shape[1] != self.width or table.dtype.kind not in "biuf":
+        if table.ndim != 2 or table.shape[1] != self.n_written or table.dtype.kind not in "biuf":
             return None
-        for step in self.later:
-            table = step.transform(table)
+        table = self.later.transform(table)
         return None if table.dtype.itemsize > 8 or table.dtype == np.float16 else list(np.ascontiguousarray(table.T))
 
     def operations(self) -> list[list[tuple[str, float]]] | None:
         """What happens to each number, in the order of the transformers' own operations; None if they do more."""
         steps = [] if self.transformer is None else flat(self.transformer)
         found: list[list[tuple[str, float]]] = [[] for _ in self.columns]
-        for step in [*steps, self.weight, *self.later]:
+        for step in [*steps, self.weight, *self.later.steps]:
             operations = [("multiply", step)] if isinstance(step, float | int) else _operations(step)
             if operations is None or self.width != len(self.columns):
                 return None
@@ -113,7 +105,7 @@ class Numbers:
                 return None
             before = read if before is None else before.then(read)
         found = found if before is None else before.then(found)
-        for step in self.later:
+        for step in self.later.steps:
             read = read_step(step)
             if read is None:
                 return None

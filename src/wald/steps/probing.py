@@ -92,3 +92,14 @@ def holds(kind: Kind, value: Any) -> bool:
     first = held[0].as_py() if kind[0] == "pyarrow" else held[0]
     plain = first.item() if isinstance(first, np.generic) else first
     return type(plain) is not bool and bool(plain == value)
+
+
+def all_held(kind: Kind, values: Sequence[Any]) -> bool:
+    """Whether a column of this kind certainly can hold all of these texts or numbers, each as itself."""
+    try:
+        made = made_column(kind, values)
+        held = made.to_pylist() if kind[0] == "pyarrow" else made.to_list() if kind[0] == "polars" else made.tolist()
+    except Exception:  # whatever a library raises for a value that its dtype lacks
+        return False
+    alike = (type(one) is not bool and one == other for one, other in zip(held, values, strict=True))
+    return len(held) > 0 and all(value is True for value in alike)

@@ -11,7 +11,8 @@ import sklearn
 from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
-from .by_column import ByColumn, native, of_table
+from .applied import Applied
+from .by_column import ByColumn, Part, native, of_table
 from .chain import Chain
 from .functions import ByState, ColumnFunction
 from .numbers import Numbers, of_number
@@ -35,17 +36,22 @@ class RawColumns(ByColumn):
         One for each column that is written.
     """
 
+    writes_tables = False
     functions: list[ColumnFunction]
 
     @classmethod
     def of_sum(cls, chain: Chain) -> Self | None:
-        """Take a chain apart; None if one of its transformers is no table and no affine map."""
-        found = cls.of(chain, False, np.dtype(np.float64))
+        """Take the first step of a chain apart, what the further ones do is in the sum; None if it cannot be."""
+        found = cls.of(Chain(chain.steps[:1]), False, np.dtype(np.float64))
+        if found is not None:
+            if found.is_costly and chain.branches:  # these run late, for the rows that need them
+                return None
+            found.steps = chain.steps
         return found if found is not None and found._begun() else None
 
     def _begun(self) -> bool:
         self.functions = []
-        self._owners: list[tuple[Tables | Numbers, int]] = []
+        self._owners: list[tuple[Part, int]] = []
         for part in self.parts:
             functions = part.functions(len(self.functions))
             if functions is None:
@@ -67,8 +73,8 @@ class RawColumns(ByColumn):
 
     @property
     def rows_at_once(self) -> int:
-        """Many: most columns are read where they lie."""
-        return MOST_AT_ONCE
+        """Many, if columns are read where they lie."""
+        return super().rows_at_once if any(isinstance(part, Applied) for part in self.parts) else MOST_AT_ONCE
 
     @property
     def n_steps(self) -> int:
@@ -79,7 +85,7 @@ class RawColumns(ByColumn):
     @property
     def source_columns(self) -> NDArray[np.int64]:
         """The raw column of each column that it writes."""
-        return np.array([part.columns[k] for part, k in self._owners], dtype=np.int64)
+        return np.array([part.sources[k] for part, k in self._owners], dtype=np.int64)
 
     @cached_property
     def branches(self) -> tuple[RawColumn, ...]:  # type: ignore[override]  # a chain has branches of other steps
@@ -129,7 +135,7 @@ class RawColumns(ByColumn):
             if values is None:
                 return np.ones(source.n_rows, dtype=bool)
             if isinstance(function, ByState):
-                found |= ~(values < len(function.values))  # NaN is not smaller
+                found |= ~(values < function.n_states)  # NaN is not smaller
         return found
 
     def of_records(self, library: str) -> list[dict[str, Any]] | None:
@@ -141,11 +147,11 @@ class RawColumns(ByColumn):
             if isinstance(part, Numbers):
                 found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
                 continue
-            lookups = part.of_records(library)
-            if lookups is None:
+            lookups = part.of_records(library) if isinstance(part, Tables) else None
+            if not isinstance(part, Tables) or lookups is None:
                 return None
             for table, lookup in zip(part.tables, lookups, strict=True):
-                rows = np.arange(len(table.values), dtype=np.float64)[:, None]
+                rows = np.arange(table.n_rows, dtype=np.float64)[:, None]
                 found.append(of_table(table, lookup, np.array([len(found)]), rows))
         return found
 

@@ -35,13 +35,15 @@ from ..sources.values import is_missing
 from .affine import gives_frames, overrides
 from .functions import ByState, ColumnFunction
 from .keys import NA, NAN, NONE, Keys
-from .probing import Kind, holds, kinds_of, made_table
+from .later import Later, nothing_later
+from .probing import Kind, all_held, holds, kinds_of, made_table
+from .written import Floats, Written, canonical, columns_of, differing, equal, keys_of, stacked
 
 ENCODERS: tuple[type, ...] = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 #: Transformers whose columns each depend on one column that they read, and on no other row.
 COLUMNWISE: tuple[type, ...] = (*ENCODERS, SimpleImputer, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
-#: Largest number of values in the tables of one encoder.
+#: Largest number of values in the tables of one encoder as arrays, and in one array that it is asked for.
 MOST_VALUES = 1 << 22
 #: Up to this number of rows of a table, cells are replaced by a byte.
 BYTES = 256
@@ -52,8 +54,6 @@ COMPARED = 64
 TEXTS = ("a value that no encoder knows", *"~^|#@`$%&!?", *map(chr, range(0x2460, 0x2474)))
 #: Whole numbers from this one on are not told apart by all of scikit-learn's conversions.
 INEXACT = 2**53
-
-Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,35 +81,45 @@ class Table:
     column : int
         Number of the raw column.
     keys : Keys
-    written : int ndarray of shape (n_written,)
-        Numbers of the columns that it determines.
-    values : ndarray of shape (n_rows, n_written)
+    own : int ndarray of shape (n_own,)
+        Numbers of the columns that it determines, among those of the encoder.
+    asked : ndarray or CSR matrix of shape (n_rows, n_own)
         The distinct rows of these columns.
+    written : int ndarray of shape (n_written,)
+        Numbers of the columns that are written in the end.
+    values : ndarray or CSR matrix of shape (n_rows, n_written)
+        What is written for each of the rows.
     """
 
     column: int
     keys: Keys
+    own: NDArray[np.intp]
+    asked: Written
     written: NDArray[np.intp]
-    values: Floats
+    values: Written
     _rows: dict[bytes, int] = field(default_factory=dict)
 
-    def row(self, values: Floats) -> int | None:
-        """The row that holds these values."""
-        return self._rows.get(_bytes(values))
+    @property
+    def n_rows(self) -> int:
+        """Number of distinct rows."""
+        return int(self.values.shape[0])
 
-    def with_values(self, states: Floats, grow: bool) -> NDArray[np.int64]:
-        """Rows of the table for these values of the written columns; -1 where it has none, unless it may grow."""
-        found = np.empty(len(states), dtype=np.int64)
+    def has(self, values: Written) -> bool:
+        """Whether a row holds these values."""
+        return keys_of(values)[0] in self._rows
+
+    def begin(self, states: Written) -> None:
+        """Take the distinct rows of values of the written columns."""
         new = []
-        for i, values in enumerate(states):
-            key = _bytes(values)
-            if grow and key not in self._rows:
+        for i, key in enumerate(keys_of(states)):
+            if key not in self._rows:
                 self._rows[key] = len(self._rows)
-                new.append(values)
-            found[i] = self._rows.get(key, -1)
-        if new:
-            self.values = np.concatenate([self.values, np.stack(new)])
-        return found
+                new.append(i)
+        self.asked = self.values = states[new]
+
+    def rows_of(self, states: Written) -> NDArray[np.int64]:
+        """Rows of the table for these values of the written columns; -1 where it has none."""
+        return np.array([self._rows.get(key, -1) for key in keys_of(states)], dtype=np.int64)
 
 
 class Tables:
@@ -139,8 +149,9 @@ class Tables:
             first,
         )
         self._known = _known_values(transformer, len(columns)) or []
+        self.later = nothing_later(slice(first, first))
         self.tables: list[Table] = []
-        self._usual: Floats = np.empty(0)
+        self._sparse = False  # whether the tables are sparse
         self._lookups: dict[tuple[Kind, ...], list[Lookup] | None] = {}
 
     @classmethod
@@ -171,6 +182,42 @@ class Tables:
         if kinds not in self._lookups:
             self._lookups[kinds] = self._looked_up(kinds)
         return self._lookups[kinds]
+
+    @property
+    def sources(self) -> list[int]:
+        """The raw column of each column that a sum reads."""
+        return self.columns
+
+    @property
+    def n_values(self) -> int:
+        """Number of values that the tables have as arrays."""
+        return sum(table.n_rows * len(table.written) for table in self.tables)
+
+    def finished(self, later: Later) -> bool:
+        """Apply later transformers to what the tables hold; False if they refuse it."""
+        self.later = later
+        if not later.steps:
+            return True
+        if self.n_values > MOST_VALUES:
+            return False
+        self.become_arrays()
+        width = sum(len(table.own) for table in self.tables)
+        for table in self.tables:
+            rows = np.zeros((table.n_rows, width), dtype=table.values.dtype)
+            rows[:, table.own] = table.values
+            try:
+                values = later.transform(rows)
+            except ValueError:  # it holds NaN, which they do not take
+                return False
+            left = np.isin(later.kept, table.own)
+            table.values, table.written = values[:, left], later.first + np.flatnonzero(left)
+        return True
+
+    def become_arrays(self) -> None:
+        """Let what is written be arrays."""
+        for table in self.tables:
+            if sparse.issparse(table.values):
+                table.values = table.values.toarray()
 
     def functions(self, first: int) -> list[ColumnFunction] | None:
         """What it writes as functions of its columns, which are those from number `first` on in a sum of columns."""
@@ -207,7 +254,7 @@ class Tables:
     ) -> NDArray[Any]:
         """What `raw_column` gives for cells."""
         table, lookup = self.tables[k], lookups[k]
-        few = len(table.values) < BYTES
+        few = table.n_rows < BYTES
         states = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
         allowed = np.zeros_like(lookup.refused)
         return table.keys.take(cells, states.astype(np.uint8 if few else np.float64), allowed, rows)[0]
@@ -243,28 +290,32 @@ class Tables:
         if any(not each for each in states):
             return None
         usual = [next(iter(each.values())) for each in states]
+        begun = not self.tables
         try:
-            base = self._asked(kinds, [[value] for value in usual])[0]
+            base = self._asked(kinds, [[value] for value in usual], begins=begun, n_rows=max(map(len, states)))
         except Exception:  # whatever the encoder refuses
             return None
-        begun = not self.tables
-        found: list[tuple[NDArray[np.intp], Floats]] = []
+        found: list[tuple[NDArray[np.intp], Written]] = []
         for j, each in enumerate(states):
             asked = self._asked_of(kinds, usual, j, each)
             if asked is None:
                 return None
             found.append(asked)
-        if begun:
-            if not self._begin_tables(base, [values for _, values in found]):
-                return None
-        elif not self._same(base, usual):
+        first = base.toarray()[0] if self._sparse else base[0]
+        differences = [differing(values, first) for _, values in found]
+        if begun and not self._begin_tables(first, differences):
+            return None
+        if not begun and not all(table.has(columns_of(base, table.own)) for table in self.tables):
             return None
         lookups = []
-        for table, (which, values) in zip(self.tables, found, strict=True):
-            others = np.setdiff1d(np.arange(len(base)), table.written - self._first)
-            if not _equal(values[:, others], np.broadcast_to(base[others], (len(values), len(others)))):
+        for table, (which, values), differs in zip(self.tables, found, differences, strict=True):
+            differs[table.own] = False
+            if differs.any():
                 return None
-            at = table.with_values(values[:, table.written - self._first], grow=begun)
+            states_of = columns_of(values, table.own)
+            if begun:
+                table.begin(states_of)
+            at = table.rows_of(states_of)
             rows: NDArray[np.int64] = np.zeros(table.keys.n_states, dtype=np.int64)
             refused: NDArray[np.bool_] = np.ones(table.keys.n_states, dtype=bool)
             rows[which[at >= 0]], refused[which[at >= 0]] = at[at >= 0], False
@@ -282,17 +333,17 @@ class Tables:
             missing.append(pandas.NA)
         every = dict(enumerate(values))
         certain = text and (kind[1] in (np.dtype(object), "category") or "str" in str(kind[1]).lower())
-        found = every if certain else {s: value for s, value in every.items() if holds(kind, value)}
+        found = every if certain or all_held(kind, values) else {s: v for s, v in every.items() if holds(kind, v)}
         unknown = _unknown(values, kind, text)
         others = enumerate([*unknown, *missing], len(values) + 1 - len(unknown))
         return found | {s: value for s, value in others if holds(kind, value)}
 
     def _asked_of(
         self, kinds: tuple[Kind, ...], usual: list[Any], j: int, states: dict[int, Any]
-    ) -> tuple[NDArray[np.intp], Floats] | None:
+    ) -> tuple[NDArray[np.intp], Written] | None:
         """What is written for the states of column j, beside usual values in the others; without those that raise."""
 
-        def ask(which: list[int]) -> Floats:
+        def ask(which: list[int]) -> Written:
             lists = [[value] * len(which) for value in usual]
             lists[j] = [states[s] for s in which]
             return self._asked(kinds, lists)
@@ -305,7 +356,7 @@ class Tables:
             pass
         which, values = list(known), []
         try:
-            values.append(ask(known) if known else np.empty((0, 0)))
+            values += [ask(known)] if known else []
         except Exception:
             return None
         for s in others:
@@ -314,43 +365,46 @@ class Tables:
             except Exception:  # the encoder itself will say so
                 continue
             which.append(s)
-        return np.array(which, dtype=np.intp), np.concatenate([each for each in values if each.size])
+        return np.array(which, dtype=np.intp), stacked(values)
 
-    def _asked(self, kinds: tuple[Kind, ...], lists: list[list[Any]]) -> Floats:
-        """What the transformer writes for rows of these values."""
+    def _asked(
+        self, kinds: tuple[Kind, ...], lists: list[list[Any]], *, begins: bool = False, n_rows: int = 0
+    ) -> Written:
+        """What the transformer writes for rows of these values.
+
+        `begins`: whether this decides if tables are sparse, because up to `n_rows` rows will be asked for.
+        """
         with warnings.catch_warnings(), sklearn.config_context(transform_output="default"):
             warnings.simplefilter("ignore")
             written = self.transformer.transform(made_table(kinds, self.names, lists))
-        table = written.toarray() if sparse.issparse(written) else np.asarray(written)
+        if begins and n_rows * written.shape[1] > MOST_VALUES:
+            if not sparse.issparse(written):
+                raise MemoryError("no array as large")
+            self._sparse = True
+        table = written if self._weight is None else written * self._weight
+        if self._sparse:
+            return canonical(table)
+        table = table.toarray() if sparse.issparse(table) else np.asarray(table)
         if table.ndim != 2 or table.dtype.kind not in "biuf":
             raise TypeError("no table of numbers")
-        return table if self._weight is None else table * self._weight
+        return table
 
     # ---- the tables ------------------------------------------------------------------------------------------------
 
-    def _begin_tables(self, base: Floats, found: list[Floats]) -> bool:
+    def _begin_tables(self, base: Floats, differences: list[NDArray[np.bool_]]) -> bool:
         """Find which column determines which of the written ones; False if one is determined by several."""
         owner = np.full(len(base), -1)
-        for j, values in enumerate(found):
-            differs = ~_alike(values, base).all(axis=0)
+        for j, differs in enumerate(differences):
             if (owner[differs] >= 0).any():
                 return False
             owner[differs] = j
         owner[owner < 0] = 0  # the same whatever the values are
-        sizes = sum(len(values) * np.count_nonzero(owner == j) for j, values in enumerate(found))
-        if sizes > MOST_VALUES:
-            return False
         for j, column in enumerate(self.columns):
             written = np.flatnonzero(owner == j)
-            empty = np.empty((0, len(written)), dtype=base.dtype)
-            self.tables.append(Table(column, Keys(_plain(self._known[j])), written + self._first, empty))
-        self._usual = base
+            nothing = np.empty((0, len(written)), dtype=base.dtype)
+            keys = Keys(_plain(self._known[j]))
+            self.tables.append(Table(column, keys, written, nothing, written + self._first, nothing))
         return True
-
-    def _same(self, base: Floats, usual: list[Any]) -> bool:
-        """Whether usual values are in the tables as they are written now."""
-        written = [table.row(base[table.written - self._first]) for table in self.tables]
-        return None not in written
 
     def _agrees(self, kinds: tuple[Kind, ...], states: list[dict[int, Any]], lookups: list[Lookup]) -> bool:
         """Whether the transformer writes for random rows what the tables say."""
@@ -367,10 +421,8 @@ class Tables:
             own = self._asked(kinds, lists)
         except Exception:
             return False
-        return all(
-            _equal(own[:, table.written - self._first], table.values[at])
-            for table, at in zip(self.tables, rows, strict=True)
-        )
+        pairs = zip(self.tables, rows, strict=True)
+        return all(equal(columns_of(own, table.own), table.asked[at]) for table, at in pairs)
 
 
 def _plain(known: list[str] | NDArray[Any]) -> list[str] | NDArray[Any]:
@@ -445,17 +497,3 @@ def _unknown(known: Sequence[Any], kind: Kind, text: bool) -> list[Any]:
         low, high = min(known), max(known)
         candidates = [type(low)(number) for number in (high + 1, low - 1, 0, (low + high) / 2, 2 * high, 2 * low)]
     return [value for value in candidates if value not in known and holds(kind, value)][:1]
-
-
-def _bytes(values: Floats) -> bytes:
-    plain = np.where(np.isnan(values), np.nan, values) if values.dtype.kind == "f" else values
-    return np.ascontiguousarray(plain).tobytes()
-
-
-def _alike(one: Floats, other: Floats) -> NDArray[np.bool_]:
-    same: NDArray[np.bool_] = (one == other) | ((one != one) & (other != other))
-    return same
-
-
-def _equal(one: Floats, other: Floats) -> bool:
-    return one.shape == other.shape and bool(_alike(one, other).all())

@@ -1,0 +1,100 @@
+"""Transformers of a ColumnTransformer that wald does not look into, run for their own columns alone."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..sources import Source
+from .functions import ColumnFunction, Numeric
+from .later import Later
+
+#: Largest number of columns that such a transformer may write: each of them becomes an array.
+MOST_WRITTEN = 1024
+
+#: What transformers wrote for rows, as long as the rows are there: a sum reads the columns one by one.
+_written: WeakKeyDictionary[Source, dict[Applied, tuple[Any, list[NDArray[Any]] | None]]] = WeakKeyDictionary()
+
+
+class Applied:
+    """A fitted transformer of a ColumnTransformer that runs as it is, for the columns that it reads.
+
+    It is assumed to write each row by itself, as of all transformers.
+
+    Parameters
+    ----------
+    front : ColumnTransformer
+        Fitted.
+    part : (str, transformer, columns)
+        Its transformer.
+    columns : list of int
+        Numbers of the raw columns that it reads.
+    later : Later
+        Transformers after the ColumnTransformer.
+
+    Attributes
+    ----------
+    name : str
+    first : int
+        Number of the first column that is written.
+    width : int
+    """
+
+    def __init__(self, front: Any, part: tuple[str, Any, Any], columns: list[int], later: Later) -> None:
+        self.name, self.transformer, self.columns, self.later = part[0], part[1], columns, later
+        self.first, self.width = later.first, len(later.kept)
+        # A ColumnTransformer of this transformer alone selects its columns, weighs what it writes, and converts that.
+        self._front = copy.copy(front)
+        self._front.transformers_, self._front.n_jobs = [part], None
+
+    def arrays(self, source: Source, zeros_are_missing: bool = False) -> list[NDArray[Any]] | None:
+        """The columns that are written for rows, each as an array; None if the whole chain must do it.
+
+        Parameters
+        ----------
+        source : Source
+        zeros_are_missing : bool, default=False
+            Whether the model tells zeros that sparse rows hold from those that they do not hold.
+        """
+        table = self._front.transform(source.rows)
+        if sparse.issparse(table):
+            if zeros_are_missing and not table.data.all():
+                return None
+            table = table.toarray()
+        table = np.asarray(table)
+        if table.dtype.kind not in "biuf" or table.dtype.itemsize > 8 or table.dtype == np.float16:
+            return None
+        table = self.later.transform(table)
+        return list(np.ascontiguousarray(table.T)) if table.shape == (source.n_rows, self.width) else None
+
+    # ---- sums of columns -------------------------------------------------------------------------------------------
+
+    @property
+    def sources(self) -> list[int]:
+        """The raw column of each column that a sum reads; -1 if it is made of several."""
+        return (self.columns if len(self.columns) == 1 else [-1]) * self.width
+
+    def functions(self, first: int) -> list[ColumnFunction]:
+        """What it writes as functions of columns of a sum, from number `first` on: each is a column as it is."""
+        one, nothing = np.ones(1), np.zeros(1)
+        return [Numeric(first + k, one, nothing, None, np.array([self.first + k])) for k in range(self.width)]
+
+    def raw_column(
+        self, source: Source, k: int, places: list[int], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[Any] | None:
+        """The k-th column that it writes; None if the whole chain must do it. Parameters as for `Tables`.
+
+        It writes all of its columns at once, which are kept until other rows of the source are asked for.
+        """
+        held = _written.setdefault(source, {})
+        of_rows, columns = held.get(self, (None, None))
+        if self not in held or (of_rows is not None and of_rows is not rows):
+            of_rows, columns = held[self] = rows, self.arrays(source if rows is None else source.take(rows))
+        if columns is None:
+            return None
+        return columns[k] if rows is None or of_rows is not None else columns[k].take(rows)
