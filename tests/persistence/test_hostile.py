@@ -129,7 +129,7 @@ FIELDS = [
     ("logistic", "library", "\ud800", "surrogate"),
     ("logistic", "fingerprint", "f" * 1001, "at most 1000 characters"),
     ("logistic", "by_proof", 1, "by_proof should be true or false"),
-    ("logistic", "model.family", "forest", "family should be one of trees, .*linear, .*kernel"),
+    ("logistic", "model.family", "forest", "family should be one of .*linear, .*kernel"),
     ("logistic", "model.dtype", "object", "dtype should be one of"),
     ("logistic", "model.tie_margin", -1.0, "tie_margin should be a number of at least 0"),
     ("logistic", "model.tie_margin", "nan", "tie_margin should be a number"),

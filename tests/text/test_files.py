@@ -206,10 +206,10 @@ LIES: dict[str, tuple[Change, str]] = {
     "weights for fewer words": (put("estimator.steps.0.1._tfidf.idf_", lambda a: a[1:]), NONE),
     "infinite weights": (put("estimator.steps.0.1._tfidf.idf_", entry(0, np.inf)), NONE),
     "other weights": (put("estimator.steps.1.1.coef_.T", lambda a: a + 1), "other terms than the file"),
-    "another class": (lambda f, a: vectorizer(f).update({"class": "FunctionTransformer"}), "should be one of"),
+    "another class": (lambda f, a: vectorizer(f).update({"class": "FunctionTransformer"}), "has an unknown"),
     "no vectorizer": (lambda f, a: f["estimator"]["steps"].pop(0), "does not answer|other terms|unknown"),
     "no estimator": (lambda f, a: f.update(estimator=None), "lacks the vectorizer|unknown|no header"),
-    "no steps of its own": (lambda f, a: f.update(own_steps=False), "own_steps does not fit"),
+    "no steps of its own": (lambda f, a: f.update(own_steps=False), "own_steps does not fit|not that of the model"),
 }
 
 

@@ -143,7 +143,7 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
     raw = archives.dump(owner.estimator_)
     unknown = archives.untrusted(raw)
     try:
-        rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"))
+        rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"), model)
         if not (_needs_archive(rebuilt) and _equal(rebuilt, model)):
             raise FileFormatError("it reads otherwise when it is built again")
     except FileFormatError as error:
@@ -292,7 +292,7 @@ class Parts:
     def whole(self, trusted: Sequence[str], where: str) -> AdditiveModel:
         """Build the pipeline, which must have the terms of the file."""
         assert self.archive is not None
-        read = _read(archives.load(self.archive, trusted, self.room, where))
+        read = _read(archives.load(self.archive, trusted, self.room, where), self.model)
         n_columns = getattr(read.estimator, "n_features_in_", None)
         fits = _needs_archive(read) and _equal(read, self.model)
         require(fits and n_columns in (None, self.n_features), "the pipeline inside has other terms than the file")

@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..sources import Source
 from .functions import ColumnFunction, Numeric
@@ -51,6 +50,7 @@ class Applied:
         # A ColumnTransformer of this transformer alone selects its columns, weighs what it writes, and converts that.
         self._front = copy.copy(front)
         self._front.transformers_, self._front.n_jobs = [part], None
+        self._front.sparse_output_ = False  # SciPy puts no dense table of one transformer into a sparse one
 
     def arrays(self, source: Source, zeros_are_missing: bool = False) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the whole chain must do it.
@@ -61,12 +61,9 @@ class Applied:
         zeros_are_missing : bool, default=False
             Whether the model tells zeros that sparse rows hold from those that they do not hold.
         """
-        table = self._front.transform(source.rows)
-        if sparse.issparse(table):
-            if zeros_are_missing and not table.data.all():
-                return None
-            table = table.toarray()
-        table = np.asarray(table)
+        if zeros_are_missing:
+            return None
+        table = np.asarray(self._front.transform(source.rows))
         if table.dtype.kind not in "biuf" or table.dtype.itemsize > 8 or table.dtype == np.float16:
             return None
         table = self.later.transform(table)
