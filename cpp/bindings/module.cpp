@@ -14,6 +14,7 @@
 #include "bindings/forest.hpp"
 #include "bindings/keys.hpp"
 #include "bindings/lookup.hpp"
+#include "bindings/named_values.hpp"
 #include "bindings/one_row.hpp"
 #include "bindings/online.hpp"
 #include "bindings/parser.hpp"
@@ -21,6 +22,7 @@
 #include "bindings/policies.hpp"
 #include "bindings/record.hpp"
 #include "bindings/text.hpp"
+#include "bindings/text_union.hpp"
 #include "bindings/trees.hpp"
 #include "isa/dispatch.hpp"
 
@@ -89,4 +91,6 @@ NB_MODULE(_core, m) {
     bind_online(m);
     bind_boosting(m);
     bind_text(m);
+    bind_text_union(m);
+    bind_named_values(m);
 }

@@ -141,6 +141,23 @@ public:
         return {found, errors, reached, characters, whole};
     }
     bool same_bits() const { return model_.spec().same_bits; }
+    const TextSpec& spec() const { return model_.spec(); }
+    // Adds to the sums of texts, (n_texts, n_outputs). Those of what cannot be read are NaN then.
+    void add_to(const nb::list& texts, int n_threads, double* sums, TextSums* sizes) {
+        LentTexts lent(texts, interpreter_);
+        const auto n_outputs = static_cast<std::size_t>(spec().n_outputs);
+        std::vector<bool> read(lent.size());
+        for (const std::size_t i : lent.readable()) read[i] = true;
+        for (std::size_t i = 0; i < lent.size(); ++i)
+            if (!read[i]) std::fill_n(sums + i * n_outputs, n_outputs, std::numeric_limits<double>::quiet_NaN());
+        run(lent, n_threads, [&](std::size_t i, TextScratch& s) {
+            const ReadStatus status = model_.add(lent[i], s, sums + i * n_outputs, sizes[i]);
+            if (status == ReadStatus::refused)
+                std::fill_n(sums + i * n_outputs, n_outputs, std::numeric_limits<double>::quiet_NaN());
+            return status;
+        });
+    }
+    bool add_intercept(double* sums) const { return model_.add_intercept(sums); }
     std::tuple<nb::ndarray<nb::numpy, std::int32_t>, nb::ndarray<nb::numpy, std::int32_t>> counts(nb::str text) {
         std::vector<std::int32_t> columns, counts;
         read_one(text, [&](const TextView& view, TextScratch& s) {
@@ -216,6 +233,8 @@ private:
         const auto norm = f.get<std::optional<std::string>>("norm");
         require(!norm || *norm == "l1" || *norm == "l2", "norm must be None, 'l1' or 'l2'");
         if (norm) spec.values.norm = *norm == "l1" ? Norm::l1 : Norm::l2;
+        spec.values.weight = f.get<double>("weight");
+        require(std::isfinite(spec.values.weight), "weight must be finite");
         const auto bound = f.get<std::optional<Matrix>>("coef_bound");
         if (bound) {
             require(bound->shape(0) == coef.shape(0) && bound->shape(1) == coef.shape(1),
@@ -388,6 +407,8 @@ described : dict
     binary, sublinear_tf : bool
     idf : float64 array of shape (n_features,), or None
     norm : {None, "l1", "l2"}
+    weight : float
+        By which all values are multiplied at last.
     single : bool
         Whether the vectorizer's dtype is float32.
     coef : float64 or float32 array of shape (n_outputs, n_features)

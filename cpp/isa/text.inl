@@ -79,13 +79,13 @@ inline bool scan_text(const std::uint8_t* text, std::size_t n, bool lower, wald:
                                       : scan_tokens<wald::Token::not_space>(text, n, lower, out, in_token, high);
 }
 
-// The dot products of `panels` panels of outputs.
+// Adds dot products to `panels` panels of outputs.
 template <int panels>
 inline void dots_of_panels(const double* values, const std::int32_t* columns, std::int64_t n, const double* records,
                            std::int64_t stride, double* out) {
     using P = Pack<double>;
     P sums[panels];
-    for (int p = 0; p < panels; ++p) sums[p] = P::zero();
+    for (int p = 0; p < panels; ++p) sums[p] = P::load(out + p * P::kSize);
     for (std::int64_t i = 0; i < n; ++i) {
         const double* record = records + columns[i] * stride;
         const P value = P::set(values[i]);
@@ -98,22 +98,24 @@ inline void text_dots(const double* values, const std::int32_t* columns, std::in
                       std::int64_t stride, std::int64_t n_outputs, double* out) {
     constexpr int L = Pack<double>::kSize;
     if (n_outputs == 1) {
-        double sum = 0;
+        double sum = out[0];
         for (std::int64_t i = 0; i < n; ++i) sum += values[i] * records[columns[i] * stride];
         out[0] = sum;
         return;
     }
     for (std::int64_t k = 0; k < n_outputs;) {
         const std::int64_t left = n_outputs - k;
-        alignas(64) double sums[4 * L];
+        alignas(64) double sums[4 * L] = {};
         const int panels = left > 3 * L ? 4 : static_cast<int>((left + L - 1) / L);
         const auto add = panels == 4   ? &dots_of_panels<4>
                          : panels == 3 ? &dots_of_panels<3>
                          : panels == 2 ? &dots_of_panels<2>
                                        : &dots_of_panels<1>;
-        add(values, columns, n, records + k, stride, sums);
         const std::int64_t taken = left < panels * L ? left : panels * L;
-        std::memcpy(out + k, sums, static_cast<std::size_t>(taken) * sizeof(double));
+        const std::size_t bytes = static_cast<std::size_t>(taken) * sizeof(double);
+        std::memcpy(sums, out + k, bytes);
+        add(values, columns, n, records + k, stride, sums);
+        std::memcpy(out + k, sums, bytes);
         k += taken;
     }
 }

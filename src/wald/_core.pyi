@@ -1186,6 +1186,8 @@ class Text:
         binary, sublinear_tf : bool
         idf : float64 array of shape (n_features,), or None
         norm : {None, "l1", "l2"}
+        weight : float
+            By which all values are multiplied at last.
         single : bool
             Whether the vectorizer's dtype is float32.
         coef : float64 or float32 array of shape (n_outputs, n_features)
@@ -1266,4 +1268,68 @@ class Text:
     def tokens(self, text: str) -> list[str]:
         """
         Return the tokens of a text as ``vectorizer.build_analyzer()`` does, in its order.
+        """
+
+class TextUnion:
+    """
+    A linear model behind several vectorizers of the same texts. Threads may share it.
+
+    Parameters
+    ----------
+    parts : list of Text
+        In the order of their columns, each with its own columns' weights. The intercept is that of the last one; it is 0
+        in the others.
+    """
+
+    def __init__(self, parts: list[Text]) -> None: ...
+    def scores(self, texts: list[Any], n_threads: int = 1) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Return scores and bounds of their distance to scikit-learn's, as `Text.scores` does.
+        """
+
+    def exact_scores(self, texts: list[Any], n_threads: int = 1) -> NDArray[numpy.float64]:
+        """
+        Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.
+        """
+
+    @property
+    def same_bits(self) -> bool:
+        """
+        Whether the scores are scikit-learn's to the last bit, so that all bounds are 0.
+        """
+
+class NamedValues:
+    """
+    A linear model behind a DictVectorizer or a FeatureHasher, from Python's objects to scores. Threads may share it.
+
+    Parameters
+    ----------
+    described : dict
+        form : {"dict", "pair", "string"}
+            Whether a row is a dict, or a list of pairs of a name and a value, or a list of names whose values are 1.
+        separator : str
+            Between a name and a value that is a string: both together are a name of the value 1.
+        names : list of str, or None
+        ids : int64 array, or None
+            The column of each name.
+        hashing : dict, or None
+            ``n_features`` and ``alternate_sign``, in place of names. Values of one column are summed.
+        single : bool
+            Whether values are float32.
+        coef, intercept, coef_bound
+            As those of `Text`.
+    """
+
+    def __init__(self, described: dict[str, Any]) -> None: ...
+    def scores(self, rows: list[Any]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Return scores of shape (n_rows, n_outputs), and bounds of their distance to scikit-learn's, (n_rows,).
+
+        A score is NaN, and its bound infinite, where scikit-learn must be asked.
+        """
+
+    @property
+    def same_bits(self) -> bool:
+        """
+        Whether the scores are scikit-learn's to the last bit wherever the order of additions is known.
         """

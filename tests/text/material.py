@@ -40,6 +40,7 @@ def described(vectorizer: Any, coef: NDArray[Any], intercept: NDArray[Any], **mo
         "sublinear_tf": getattr(vectorizer, "sublinear_tf", False),
         "idf": None if idf is None else np.asarray(idf, dtype=np.float64),
         "norm": getattr(vectorizer, "norm", None),
+        "weight": 1.0,
         "single": np.dtype(vectorizer.dtype) == np.float32,
         "coef": np.ascontiguousarray(coef),
         "intercept": np.ascontiguousarray(intercept),

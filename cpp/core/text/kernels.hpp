@@ -14,8 +14,8 @@ struct TextKernels {
     // after the end. Returns whether any byte is no ASCII.
     bool (*scan)(const std::uint8_t* text, std::size_t n, bool lower, Token token, std::uint8_t* out,
                  std::uint64_t* in_token, std::uint64_t* high);
-    // out[k] = sum over i < n of values[i] * records[columns[i] * stride + k] for k < n_outputs: each product is
-    // rounded, and added in the order of i to a sum that starts at 0. The records are followed by a panel.
+    // out[k] += values[i] * records[columns[i] * stride + k] for k < n_outputs and i < n: each product is rounded, and
+    // added in the order of i. The records are followed by a panel.
     void (*dots)(const double* values, const std::int32_t* columns, std::int64_t n, const double* records,
                  std::int64_t stride, std::int64_t n_outputs, double* out);
 };

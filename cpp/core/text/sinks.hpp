@@ -17,6 +17,7 @@ struct CountValues {
     bool single = false;             // float32
     std::vector<double> logarithms;  // 1 + log(count), by count; empty: the count itself counts
     Norm norm = Norm::none;
+    double weight = 1;  // by which a union of vectorizers multiplies what this one gives
 
     // Before the norm. NaN for a count without a logarithm.
     double value(std::int32_t count, double idf) const {
@@ -87,7 +88,8 @@ public:
     void write(double* out) const {
         const double size = std::max(size_, 0.0);
         const double norm = rules_.norm == Norm::l1 ? size : rules_.norm == Norm::l2 ? std::sqrt(size) : 1;
-        for (std::size_t k = 0; k < sums_.size(); ++k) out[k] = sums_[k] / (norm > 0 ? norm : 1) + intercept_[k];
+        for (std::size_t k = 0; k < sums_.size(); ++k)
+            out[k] = sums_[k] / (norm > 0 ? norm : 1) * rules_.weight + intercept_[k];
     }
 
 private:

@@ -43,6 +43,20 @@ struct Reached {
     bool whole;
 };
 
+// What bounds the errors of a text's scores: at most `n` summands were added, whose absolute values add up to `size`.
+struct TextSums {
+    double size = 0;
+    std::int64_t n = 0;
+    bool single = false;
+
+    // Each summand passes through at most n + 32 roundings, in the core and in the wrapped model.
+    double bound(double bias) const {
+        const double unit = single ? 0x1p-24 : 0x1p-53;
+        const double e = 2.1 * static_cast<double>(n + 32) * unit * (size + bias) + 0x1p-140;
+        return std::isfinite(e) ? e : std::numeric_limits<double>::infinity();
+    }
+};
+
 // Memory of one thread.
 struct TextScratch {
     static constexpr int kBatch = 256;
@@ -113,6 +127,25 @@ public:
         count(s, sink);
         finish(s, out, error);
         return status;
+    }
+    // Adds the products of a text's values and their weights to sums, one after the other; the intercept is left out.
+    ReadStatus add(const TextView& text, TextScratch& s, double* out, TextSums& sums) const {
+        const ReadStatus status = reader_.read(text, s.reading);
+        if (status != ReadStatus::read) return status;
+        CountAll sink{s.counts};
+        count(s, sink);
+        add_counted(s, out, sums);
+        return status;
+    }
+    // Adds the intercept to sums. Returns whether all scores are finite.
+    bool add_intercept(double* out) const {
+        bool finite = true;
+        for (std::size_t k = 0; k < spec_.intercept.size(); ++k) {
+            out[k] += spec_.intercept[k];
+            if (spec_.single_sums && spec_.single_intercept) out[k] = static_cast<float>(out[k]);
+            finite &= std::isfinite(out[k]);
+        }
+        return finite;
     }
     // Scores of the tokens that end in the first bytes, [look][output], and last those of `scores`; and the numbers of
     // characters, the last one of all. Both are 0 for looks at the end of the text and behind.
@@ -363,6 +396,13 @@ private:
 
     // Scores from the counts, which it clears.
     void finish(TextScratch& s, double* out, double* error) const {
+        std::fill_n(out, spec_.n_outputs, 0.0);
+        TextSums sums;
+        add_counted(s, out, sums);
+        const bool finite = add_intercept(out);
+        *error = !finite ? std::numeric_limits<double>::infinity() : spec_.same_bits ? 0 : sums.bound(spec_.bias);
+    }
+    void add_counted(TextScratch& s, double* out, TextSums& sums) const {
         const CountValues& rules = spec_.values;
         const bool counts_count = !rules.binary && !rules.single && rules.logarithms.empty();
         const double* const records = records_.data();
@@ -380,16 +420,21 @@ private:
         const double size = normalize(std::span(s.values.data(), values), squares);
         if (spec_.single_sums) single_dots(n, s, out);
         else text_kernels().dots(s.values.data(), s.met.data(), n, records + 1, stride_, spec_.n_outputs, out);
-        bool finite = true;
-        for (std::size_t k = 0; k < spec_.intercept.size(); ++k) {
-            out[k] += spec_.intercept[k];
-            if (spec_.single_sums && spec_.single_intercept) out[k] = static_cast<float>(out[k]);
-            finite &= std::isfinite(out[k]);
-        }
-        *error = !finite ? std::numeric_limits<double>::infinity() : spec_.same_bits ? 0 : bound(size, n);
+        // by Cauchy and Schwarz, the sum of the summands' sizes is at most the product of the lengths of both vectors
+        sums.size += 1.001 * size * length_;
+        sums.n += n;
+        sums.single |= rules.single;
     }
-    // Divides the values by their norm, as scikit-learn does. Returns a bound of their size as a vector.
+    // Divides the values by their norm, and weighs them, as scikit-learn does. Returns a bound of their size as a
+    // vector.
     double normalize(std::span<double> values, double squares) const {
+        const double size = divide_by_norm(values, squares);
+        const double weight = spec_.values.weight;
+        if (weight == 1) return size;
+        for (double& x : values) x = spec_.values.single ? static_cast<float>(x * weight) : x * weight;
+        return size * std::abs(weight);
+    }
+    double divide_by_norm(std::span<double> values, double squares) const {
         const CountValues& rules = spec_.values;
         double norm = 0;
         if (rules.norm == Norm::l1)
@@ -403,7 +448,7 @@ private:
         return 1;
     }
     void single_dots(std::int64_t n, TextScratch& s, double* out) const {
-        std::fill(s.sums.begin(), s.sums.end(), 0.0f);
+        std::transform(out, out + s.sums.size(), s.sums.begin(), [](double x) { return static_cast<float>(x); });
         for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
             const double* weights = records_.data() + s.met[i] * stride_ + 1;
             const auto x = static_cast<float>(s.values[i]);
@@ -411,14 +456,6 @@ private:
         }
         std::copy(s.sums.begin(), s.sums.end(), out);
     }
-    // Each summand passes through at most n + 32 roundings, in the core and in the wrapped model. By Cauchy and
-    // Schwarz, the sum of the summands' sizes is at most the product of the lengths of both vectors.
-    double bound(double size, std::int64_t n) const {
-        const double unit = spec_.values.single ? 0x1p-24 : 0x1p-53;
-        const double e = 2.1 * static_cast<double>(n + 32) * unit * (1.001 * size * length_ + spec_.bias) + 0x1p-140;
-        return std::isfinite(e) ? e : std::numeric_limits<double>::infinity();
-    }
-
     TextSpec spec_;
     TextReader reader_;
     std::int64_t stride_;

@@ -59,7 +59,8 @@ def explain(
 
 def _given(fast: EarlyExitClassifier, row: str) -> Any:
     """The row that an argument holds."""
-    if fast.compiled_plan_.model.texts is not None:
+    texts = fast.compiled_plan_.model.texts
+    if texts is not None and texts.vectorizer.takes(row):
         return row
     try:
         x = json_module.loads(row)

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_random_state
 from ..engine.threads import effective_threads
 from ..models import decompose, fitted_for_good
 from ..sources import Source
-from ..sources.texts import refuse_no_texts
 from ..steps import RawColumns
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.risks import Risk, largest
@@ -196,7 +195,7 @@ class EarlyExitClassifier(ClassifierMixin, EarlyExitEstimator):
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         model = decompose(inner)
         if model.texts is not None:
-            refuse_no_texts(source)
+            model.texts.vectorizer.require(source)
         if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = decompose(inner, fold=False)
         if isinstance(model.preprocessing, RawColumns) and model.preprocessing.unanswered(source).any():

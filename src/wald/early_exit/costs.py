@@ -21,7 +21,6 @@ from ..models.protocols import Columnwise, Summed
 from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
 from ..sources import Source, source_of
-from ..sources.texts import texts_of
 from ..steps import Branch, Chain, RawColumns
 from ..steps.raw_columns import RawColumn
 from ..stopping import Walk
@@ -176,7 +175,7 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
 
     The engine runs for `at_least` seconds or longer.
     """
-    if model.texts is not None and (texts := texts_of(source)) is not None:  # the wrapped model takes far longer
+    if model.texts is not None and (texts := model.texts.vectorizer.rows_of(source)) is not None:
         scores, repeats = model.texts.scores, model.terms.planning.timed_repeats
         return seconds(lambda: scores(texts, n_threads), repeats, at_least)
     seconds_of_model = predict_time(model, source, n_threads)

@@ -101,7 +101,7 @@ def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> t
     order : Order
     """
     texts = None if model.texts is None else texts_of(source)
-    if texts is not None and isinstance(texts[0], str):
+    if texts is not None and isinstance(texts[0], str) and read_vectorizer(_steps(model)) is not None:
         return _tokens(model, texts[0], order)
     adds = model.terms.coef * model.terms.values(Z.array())[0]
     if Columnwise.of(model.terms) is not None:
@@ -176,11 +176,16 @@ def _shown(value: Any) -> str:
 # ---- tokens --------------------------------------------------------------------------------------------------------
 
 
+def _steps(model: AdditiveModel) -> list[Any]:
+    """The transformers before the terms."""
+    assert model.preprocessing is not None
+    return [step for _, step in model.preprocessing.steps]
+
+
 def _tokens(model: AdditiveModel, text: str, order: Order) -> tuple[Part, ...]:
     """One part for each token of the vocabulary, in the order in which the text has them; hashed ones may share one."""
     assert model.texts is not None
-    assert model.preprocessing is not None
-    transformers = [step for _, step in model.preprocessing.steps]
+    transformers = _steps(model)
     found = read_vectorizer(transformers)
     assert found is not None
     vectorizer, n_steps = found

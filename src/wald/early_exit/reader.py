@@ -16,7 +16,6 @@ from ..sources import ArraySource, FrameSource, RawSource, RecordSource, Source,
 from ..sources.building import frame_of, library_at_hand
 from ..sources.given import numbers_of_row, values_of_row
 from ..sources.records import as_record
-from ..sources.texts import refuse_no_texts
 from ..sources.values import NATIVE, is_missing
 from ..steps.categories import CategoryCodes
 from ..steps.columns import needed, text_columns
@@ -58,7 +57,7 @@ class RowReader:
         """Read rows, check names and number of columns, and give columns in the model's order."""
         schema = self.model.schema
         if self.model.texts is not None:
-            refuse_no_texts(X)
+            self.model.texts.vectorizer.require(X)
         source = source_of(X, schema)
         if isinstance(source, RecordSource):
             return self._of_records(source)

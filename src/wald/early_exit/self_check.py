@@ -20,7 +20,6 @@ from scipy import sparse
 from ..models import TreeClassifier
 from ..models.protocols import Delegating
 from ..sources import ArraySource, RawSource, Source, SparseSource, source_of
-from ..sources.texts import texts_of
 from .made_rows import affordable, made_rows, stacked, with_and_without_nan
 from .own_answers import Reference, plain, shown
 from .predictor import Predictor
@@ -128,13 +127,14 @@ def _compare_texts(predictor: Predictor, source: Source | None) -> Agreement:
     """Compare what the engine and the wrapped object make of given texts and of made ones."""
     model = predictor.model
     assert model.texts is not None
-    given = None if source is None else texts_of(source.take(slice(GIVEN_ROWS)))
-    texts = [text for text in given or () if isinstance(text, str)] + model.texts.made_texts()
+    vectorizer = model.texts.vectorizer
+    given = None if source is None else vectorizer.rows_of(source.take(slice(GIVEN_ROWS)))
+    texts = [text for text in given or () if vectorizer.takes(text)] + model.texts.made_texts()
     codes, sure = model.texts.codes(texts, model.decision, model.tie_margin, 1)
     rows, whole = RawSource(texts), Reference(predictor, True)
 
     def name(rows: Source, i: int) -> str:
-        return f"the text {texts[i][:80]!r}"
+        return f"the row {repr(texts[i])[:80]}"
 
     scores = whole.judge(rows, rows, whole.ask(rows), name, (codes, sure, *model.texts.scores(texts)))
     return Agreement(len(texts), scores)

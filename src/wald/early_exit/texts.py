@@ -13,7 +13,6 @@ from ..models.protocols import Documents
 from ..models.texts import EarlyStages
 from ..plan import Plan
 from ..sources import Source
-from ..sources.texts import texts_of
 from ..utils.exits import exits
 from .documents import early_stages
 from .full_model import Codes, FullModel, Statuses
@@ -68,7 +67,7 @@ class Texts:
         """
         found, start = [], 0
         for part in source.parts(TEXTS):
-            texts = texts_of(part)
+            texts = self._scores.vectorizer.rows_of(part)
             if texts is None or len(texts) != part.n_rows:
                 return None
             decided = self._of_texts(texts, n_stages, answer, n_threads)
@@ -137,13 +136,14 @@ class Texts:
         self, part: Source, texts: list[Any], left: NDArray[np.intp], start: int
     ) -> tuple[Codes, Statuses]:
         codes, status = np.zeros(len(left), dtype=np.int32), np.full(len(left), Status.HANDED_OVER, dtype=np.uint8)
-        odd = np.array([not isinstance(texts[i], str) for i in left], dtype=bool)
+        takes = self._scores.vectorizer.takes
+        odd = np.array([not takes(texts[i]) for i in left], dtype=bool)
         if odd.any():
             rows = left[odd]
             try:
                 codes[odd] = self._full.predict(part.take(rows))
             except (AttributeError, TypeError, ValueError) as error:
-                _say_where(error, [(start + int(i), texts[i]) for i in rows])
+                _say_where(error, self._scores.vectorizer.of, [(start + int(i), texts[i]) for i in rows])
                 raise
         if not odd.all():
             codes[~odd] = self._full.at_ties(part.take(left[~odd]))
@@ -153,12 +153,12 @@ class Texts:
         """What a method of the wrapped model returns, bit for bit; None if the engine does not know that."""
         if self._model.ruled or not self._scores.replays:
             return None
-        texts = texts_of(source)
+        texts = self._scores.vectorizer.rows_of(source)
         return None if texts is None else self._scores.numbers(method, texts, n_threads)
 
     def label_one(self, n_stages: int, x: Any, return_cost: bool) -> Any:
         """The label of one text, or label and cost; None if the engine does not settle it."""
-        if type(x) is not str:
+        if not self._scores.vectorizer.takes(x):
             return None
         output, paid = self._model.decision, self._plan.full_cost
         if self.stages is None:
@@ -179,10 +179,10 @@ class Texts:
         return (label, paid) if return_cost else label
 
 
-def _say_where(error: Exception, rows: list[tuple[int, Any]]) -> None:
+def _say_where(error: Exception, of: str, rows: list[tuple[int, Any]]) -> None:
     """Add the first row that is neither text nor bytes to an error that has a message alone."""
     found = next(((i, value) for i, value in rows if not isinstance(value, bytes)), None)
     if found is not None and len(error.args) == 1 and isinstance(error.args[0], str):
         i, value = found
         shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}..."
-        error.args = (f"{error.args[0].rstrip('.')}. X must hold texts: row {i} is {shown}.",)
+        error.args = (f"{error.args[0].rstrip('.')}. X must hold {of}: row {i} is {shown}.",)

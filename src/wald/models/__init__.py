@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
-from ..steps.vectorizers import vectorizer_attributes
+from ..steps.vectorizer_unions import rows_attributes
 from .before import before_steps
 from .boosters import fitted_for_good
 from .checks import check_terms
@@ -160,7 +160,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         schema = replace(schema, library="pipeline")
     kept = [step for _, step in steps[:n_kept]]
     texts = TextScores.of(kept, terms, leaf, folded=folded is not None) if decision.compiled else None
-    further = (attribute for step in kept for attribute in vectorizer_attributes(step))
+    further = (attribute for step in kept for attribute in rows_attributes(step))
     step_attributes += [attribute for attribute in further if attribute not in step_attributes]
     return AdditiveModel(
         estimator=estimator,

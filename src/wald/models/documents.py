@@ -15,6 +15,7 @@ from ..engine.python_engine import PythonCascade
 from ..sources import Source, source_of
 from ..sources.texts import texts_of
 from ..steps import Chain
+from ..steps.vectorizers import Vectorizer
 from ..utils.exits import exits
 from ..utils.stage_table import StageTable
 from .encoding import Filed
@@ -174,7 +175,8 @@ def read_in_parts(model: AdditiveModel) -> bool:
     output = model.decision
     of_classes = output.races or (output.centre is not None and bool(np.isfinite(output.centre)))
     few = of_classes and model.terms.n_outputs <= MOST_OUTPUTS
-    return few and model.texts is not None and type(model.terms) is LinearTerms
+    single = model.texts is not None and isinstance(model.texts.vectorizer, Vectorizer)
+    return few and single and type(model.terms) is LinearTerms
 
 
 class PackedDocuments(PythonTerms):

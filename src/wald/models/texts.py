@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import sklearn
@@ -15,7 +15,9 @@ from sklearn.linear_model._base import LinearClassifierMixin
 
 from .. import _core
 from ..steps.affine import read_step
-from ..steps.vectorizers import Vectorizer, components, read_vectorizer, selected
+from ..steps.named_values import NamedValues
+from ..steps.vectorizer_unions import VectorizerUnion, read_rows
+from ..steps.vectorizers import Vectorizer, components, selected
 from .linear import LinearTerms
 from .units import Floats
 
@@ -24,13 +26,19 @@ if TYPE_CHECKING:
 
 #: Fewer texts than this are scored by one thread.
 FEW_TEXTS = 32
-#: Texts in which letters change when they are lowered or lose their accents, and words end in unusual ways.
-HARD = (
-    "",
-    "A b  c_d\te1\nF\u00a0g\x1ch",
-    "\u0130stanbul \u039f\u0394\u039f\u03a3 \u03a3 stra\u00dfe caf\u00e9 cafe\u0301 NA\u00cfVE",
-    "\u2122 \u00bd \ufb01t \u0939\u093f\u0928\u094d\u0926\u0940 \u4f60\u597d \U0001f600 x\u200by",
-)
+
+Reader = Vectorizer | VectorizerUnion | NamedValues
+
+
+class Scorer(Protocol):
+    """What a vectorizer makes of the weights of a linear model."""
+
+    @property
+    def same_bits(self) -> bool:
+        """Whether scores may have the bits of scikit-learn's."""
+
+    def scores(self, rows: list[Any], n_threads: int = 1, /) -> tuple[Floats, Floats]:
+        """Scores, and bounds of their distance to the wrapped model's own."""
 
 
 class EarlyStages(NamedTuple):
@@ -66,11 +74,11 @@ class Walked(NamedTuple):
 
 
 class TextScores:
-    """Scores of texts, in one pass over their characters, without the sparse rows between.
+    """Scores of texts, or of rows of named values, without the sparse rows between.
 
     Parameters
     ----------
-    vectorizer : Vectorizer
+    vectorizer : Vectorizer, VectorizerUnion or NamedValues
     terms : LinearTerms
         The weights of its columns, with the steps between folded in.
     extra : int
@@ -79,7 +87,7 @@ class TextScores:
         The steps and the linear model behind them, if the model's own scores are this product.
     """
 
-    def __init__(self, vectorizer: Vectorizer, terms: LinearTerms, extra: int, own: tuple[Any, ...] = ()) -> None:
+    def __init__(self, vectorizer: Reader, terms: LinearTerms, extra: int, own: tuple[Any, ...] = ()) -> None:
         self.vectorizer, self.terms, self._extra, self._own = vectorizer, terms, extra, own
 
     @classmethod
@@ -103,7 +111,7 @@ class TextScores:
         """
         if type(terms) is not LinearTerms or terms.fill is not None:
             return None
-        found = read_vectorizer(steps)
+        found = read_rows(steps)
         if found is None:
             return None
         vectorizer, n_steps = found
@@ -114,36 +122,48 @@ class TextScores:
                 return None
             terms, further = before
             extra, exact = extra + further, exact and further == 0
+        if isinstance(vectorizer, VectorizerUnion):
+            whole = _before_union(vectorizer, terms)
+            if whole is None:
+                return None
+            terms, further = whole
+            extra, exact = extra + further, exact and further == 0
         if terms.n_terms != vectorizer.n_features:
             return None
         own = (*steps, leaf) if exact else ()
         return cls(vectorizer, terms, max(0, extra), own)
 
     @cached_property
-    def _read(self) -> tuple[_core.Text, bool]:
+    def _read(self) -> tuple[Scorer, bool]:
         """The extension's part, and whether its scores have the bits of the wrapped model's own.
 
         It adds up in the order of scikit-learn's products with sparse rows. Whether these have the same bits depends on
         how SciPy was compiled, so it is tried on some texts.
         """
         terms = self.terms
-        described = self.vectorizer.described()
-        if self._own:
+        if self._own and not self.vectorizer.dense:
             coef, intercept = (np.asarray(own).dtype for own in (self._own[-1].coef_, self._own[-1].intercept_))
             kept = {"coef": _native(terms.coef, coef), "intercept": _native(terms.intercept, intercept)}
-            core = _core.Text(described | kept | {"coef_bound": None})
+            core = self.vectorizer.scorer(kept | {"coef_bound": None})
             if core.same_bits and self._has_bits(core):
                 return core, True
         names = ("coef", "intercept", "coef_bound")
-        return _core.Text(described | {name: np.ascontiguousarray(getattr(terms, name)) for name in names}), False
+        return self.vectorizer.scorer({name: np.ascontiguousarray(getattr(terms, name)) for name in names}), False
 
     def prepare(self) -> None:
         """Build what the extension needs, which the first scores would build else."""
         self._read  # noqa: B018  # a cached property
 
     @property
-    def _scorer(self) -> _core.Text:
+    def _scorer(self) -> Scorer:
         return self._read[0]
+
+    @property
+    def _text(self) -> _core.Text:
+        """The scorer of one vectorizer of texts, which can be read in parts."""
+        scorer = self._scorer
+        assert isinstance(scorer, _core.Text)
+        return scorer
 
     @property
     def replays(self) -> bool:
@@ -156,7 +176,7 @@ class TextScores:
         roundoff = 2.0**-24 if self.vectorizer.single else 2.0**-53
         return 4.0 * (self._extra + 16) * roundoff * float(self.terms.intercept_bound.max())
 
-    def _has_bits(self, core: _core.Text) -> bool:
+    def _has_bits(self, core: Scorer) -> bool:
         """Whether scores of some texts have the bits of the wrapped model's own."""
         *steps, leaf = self._own
         texts = self.made_texts()
@@ -169,15 +189,11 @@ class TextScores:
                 own = np.asarray(leaf.decision_function(rows))
             except Exception:  # whatever an object raises that was changed
                 return False
-        return bool(np.array_equal(core.exact_scores(texts).ravel(), own.ravel()))
+        return bool(np.array_equal(core.scores(texts)[0].ravel(), own.ravel()))
 
-    def made_texts(self, n_texts: int = 24) -> list[str]:
-        """Texts of the vocabulary's own words, and of characters that are hard to read."""
-        rng, known = np.random.default_rng(0), self.vectorizer.vocabulary
-        words = [known[i] for i in rng.integers(len(known), size=64)] if known else [f"word{i}" for i in range(64)]
-        joined = "" if self.vectorizer.analyzer == "char" else " "
-        made = [joined.join(words[i] for i in rng.integers(len(words), size=n)) for n in range(n_texts - len(HARD))]
-        return [*HARD, *made]
+    def made_texts(self, n_texts: int = 24) -> list[Any]:
+        """Rows that are made of what the vectorizer knows, and some that are hard to read."""
+        return self.vectorizer.made_rows(n_texts)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_read"}
@@ -206,7 +222,7 @@ class TextScores:
 
         See ``_core.Text.prefixes``; the bounds are those of `scores`.
         """
-        scores, errors, characters = self._scorer.prefixes(texts, looks)
+        scores, errors, characters = self._text.prefixes(texts, looks)
         return scores, self._bounds(errors), characters
 
     def walk(self, texts: list[Any], stages: EarlyStages, n_threads: int = 1) -> Walked:
@@ -219,7 +235,7 @@ class TextScores:
         n_threads : int, default=1
         """
         threads = 1 if len(texts) < FEW_TEXTS else n_threads
-        walked = Walked(*self._scorer.walk(texts, *stages, n_threads=threads))
+        walked = Walked(*self._text.walk(texts, *stages, n_threads=threads))
         return walked if self.replays else walked._replace(errors=self._bounds(walked.errors))
 
     def _bounds(self, errors: Floats) -> Floats:
@@ -227,7 +243,10 @@ class TextScores:
 
     def exact(self, texts: list[Any], n_threads: int = 1) -> Floats | None:
         """Scores with the bits of the wrapped model's own, NaN for what is no text; None if they are not known."""
-        return np.asarray(self._scorer.exact_scores(texts, n_threads)) if self.replays else None
+        if not self.replays:
+            return None
+        scores, errors = self._scorer.scores(texts, n_threads)
+        return None if np.any((errors > 0) & np.isfinite(errors)) else scores
 
     def codes(
         self, texts: list[Any], decision: Output, tie_margin: float, n_threads: int
@@ -280,6 +299,35 @@ def _scores_by_product(leaf: Any) -> bool:
     """Whether the scores of a model are ``X @ coef_.T + intercept_`` of a dense matrix of weights."""
     inherited = getattr(type(leaf), "decision_function", None) is LinearClassifierMixin.decision_function
     return inherited and isinstance(leaf.coef_, np.ndarray)
+
+
+def _before_union(union: VectorizerUnion, terms: LinearTerms) -> tuple[LinearTerms, int] | None:
+    """Terms for the columns of all vectorizers of a union, and the number of roundings of the steps behind them."""
+    if terms.n_terms != union.width:
+        return None
+    parts, start, most = [], 0, 0
+    zeros = np.zeros(terms.n_outputs)
+    for part in union.parts:
+        some = slice(start, start := start + part.width)
+        coef, bound = np.ascontiguousarray(terms.coef[:, some]), np.ascontiguousarray(terms.coef_bound[:, some])
+        own, roundings = LinearTerms(coef, zeros, None, bound, zeros), 0
+        if part.weight is not None:
+            own = LinearTerms(coef * part.weight, zeros, None, bound * abs(part.weight), zeros)
+            roundings = 2
+        for step in reversed(part.later):
+            before = _before(step, own)
+            if before is None:
+                return None
+            own, further = before
+            roundings += further
+        if own.n_terms != part.vectorizer.n_features:
+            return None
+        most = max(most, roundings)
+        parts.append(own)
+    coef, bound = (np.hstack([getattr(part, name) for part in parts]) for name in ("coef", "coef_bound"))
+    intercept = terms.intercept + sum(part.intercept for part in parts)
+    intercept_bound = terms.intercept_bound + sum(part.intercept_bound for part in parts)
+    return LinearTerms(coef, intercept, None, bound, intercept_bound), most
 
 
 def _before(step: Any, terms: LinearTerms) -> tuple[LinearTerms, int] | None:

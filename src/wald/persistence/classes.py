@@ -6,6 +6,7 @@ from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.frozen import FrozenEstimator
@@ -109,6 +110,8 @@ TABLE: dict[type, tuple[str, ...]] = {
     FeatureUnion: ("transformer_list", "transformer_weights"),
     CountVectorizer: (*_READING, "vocabulary_", "fixed_vocabulary_"),
     TfidfVectorizer: (*_READING, *_WEIGHTS, "vocabulary_", "fixed_vocabulary_", "_tfidf"),
+    DictVectorizer: ("dtype", "separator", "sparse", "vocabulary_"),
+    FeatureHasher: ("dtype", "n_features", "input_type", "alternate_sign"),
     HashingVectorizer: (*_READING, "norm", "n_features", "alternate_sign"),
     TfidfTransformer: (*_WEIGHTS, "idf_", *SCHEMA),
     VarianceThreshold: ("threshold", "variances_", *SCHEMA),

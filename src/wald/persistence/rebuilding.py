@@ -21,10 +21,12 @@ from sklearn.base import BaseEstimator
 from sklearn.calibration import _CalibratedClassifier
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC, NuSVC
 
@@ -36,7 +38,9 @@ from ..models.protocols import training_rows
 from ..models.wrappers import peel, positive_code, response_method
 from ..steps.affine import gives_frames
 from ..steps.columns import names_of
-from ..steps.vectorizers import READ_BY_VECTORIZERS, read_vectorizer, selected
+from ..steps.named_values import READ_BY_NAMED
+from ..steps.vectorizer_unions import read_rows
+from ..steps.vectorizers import READ_BY_VECTORIZERS, selected
 from .classes import CLASSES, SCHEMA, TABLE
 from .encoders import require_encoder
 from .objects import KINDS, NUMBERS, decode_object, encode_object
@@ -187,6 +191,23 @@ def _plain(part: Any) -> Any:
     return part
 
 
+def _few_rows(made: Any) -> list[Any]:
+    """Rows that a pipeline of texts, of dicts or of lists takes."""
+    first: Any = made
+    while not hasattr(first, "transform"):
+        first = first.steps[0][1] if isinstance(first, Pipeline) else vars(first).get("estimator", None)
+        if first is None:
+            break
+    while isinstance(first, Pipeline):
+        first = first.steps[0][1]
+    if isinstance(first, DictVectorizer):
+        return [{}, {"a": 1.0}]
+    if isinstance(first, FeatureHasher):
+        forms: dict[str, list[Any]] = {"dict": [{}, {"a": 1.0}], "pair": [[], [("a", 1.0)]], "string": [[], ["a"]]}
+        return forms[first.input_type]
+    return ["", "a text"]
+
+
 def _same(one: Any, other: Any) -> bool:
     if sparse.issparse(one) and sparse.issparse(other):
         return one.shape == other.shape and all(_same(getattr(one, part), getattr(other, part)) for part in CSR_PARTS)
@@ -218,7 +239,7 @@ class Reader(_Shared):
                 warnings.simplefilter("ignore")
                 made = self.node(section)
                 if rows is not None:
-                    made.predict(rows)
+                    made.predict(_few_rows(made) if n is None else rows)
         except FileFormatError:
             raise
         except Exception as error:  # attributes of a forged estimator may be anything
@@ -247,6 +268,8 @@ class Reader(_Shared):
             state[name] = [tuple(step) for step in state[name]]
         if "transformers_" in state:
             state["transformers"] = state["transformers_"]
+        if kind is DictVectorizer:
+            state["feature_names_"] = sorted(state["vocabulary_"], key=state["vocabulary_"].__getitem__)
         if "estimator_" in state:
             state["estimator"] = state["estimator_"]
         elif "calibrated_classifiers_" in state:
@@ -259,7 +282,7 @@ class Reader(_Shared):
             made.__setstate__(state | {"_sklearn_version": sklearn.__version__})
         else:
             made.__dict__ |= state
-        if kind in READ_BY_VECTORIZERS:
+        if kind in READ_BY_VECTORIZERS or kind in READ_BY_NAMED:
             self._require_vectorizer(made)
         elif kind is OneHotEncoder:
             require_encoder(made)
@@ -274,7 +297,7 @@ class Reader(_Shared):
             n = 1 if idf is None else idf.size
             steps.insert(0, HashingVectorizer(norm=None, alternate_sign=False, n_features=n))
         try:
-            good = read_vectorizer(steps) is not None
+            good = read_rows(steps) is not None
         except BAD_VALUES:
             good = False
         if good and hasattr(made, "encoding"):

@@ -113,7 +113,11 @@ class Rows:
 
     def _are_texts(self, rows: list[Any]) -> bool:
         """Whether all rows are texts that the engine reads together; others are answered one by one."""
-        return self._compiled.model.texts is not None and all(type(row) is str for row in rows)
+        return (
+            self._compiled.model.texts is not None
+            and self._compiled.model.texts.vectorizer.of == "texts"
+            and all(type(row) is str for row in rows)
+        )
 
     def _predict(self, rows: Any, budget: float | None) -> Answers:
         if not len(rows):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn.feature_selection
@@ -18,6 +18,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _core
+from ..sources import Source
+from ..sources.texts import refuse_no_texts, texts_of
 from .affine import gives_frames, overrides
 
 #: Runs of at least k characters of words, as patterns write them: with or without the flag and the ends.
@@ -29,6 +32,13 @@ MOST_HASHED = 2**31 - 1
 #: Dtypes in which words are counted exactly, whatever the text.
 COUNTS = tuple(map(np.dtype, (np.int32, np.int64, np.float32, np.float64)))
 NORMS = ("l1", "l2", None)
+#: Texts in which letters change when they are lowered or lose their accents, and words end in unusual ways.
+HARD = (
+    "",
+    "A b  c_d\te1\nF\u00a0g\x1ch",
+    "\u0130stanbul \u039f\u0394\u039f\u03a3 \u03a3 stra\u00dfe caf\u00e9 cafe\u0301 NA\u00cfVE",
+    "\u2122 \u00bd \ufb01t \u0939\u093f\u0928\u094d\u0926\u0940 \u4f60\u597d \U0001f600 x\u200by",
+)
 #: Attributes besides the parameters that transform reads, by type of step.
 READ_BY_VECTORIZERS: dict[type, tuple[str, ...]] = {
     CountVectorizer: ("vocabulary_",),
@@ -71,6 +81,8 @@ class Vectorizer:
     norm : {"l1", "l2"} or None, default=None
     single : bool, default=False
         Whether rows are float32.
+    weight : float, default=1.0
+        By which a FeatureUnion multiplies the rows.
     """
 
     analyzer: str
@@ -88,6 +100,33 @@ class Vectorizer:
     idf: NDArray[Any] | None = None
     norm: str | None = None
     single: bool = False
+    weight: float = 1.0
+    dense: ClassVar[bool] = False
+    of: ClassVar[str] = "texts"
+
+    def scorer(self, weights: dict[str, Any]) -> _core.Text:
+        """What scores rows, with ``coef``, ``intercept`` and ``coef_bound`` of a linear model."""
+        return _core.Text(self.described() | weights)
+
+    def rows_of(self, source: Source) -> list[Any] | None:
+        """Rows as a list; None if they are in no form that is known here."""
+        return texts_of(source)
+
+    def takes(self, row: Any) -> bool:
+        """Whether a row is of the type that is read here."""
+        return isinstance(row, str)
+
+    def require(self, X: Any) -> None:
+        """Raise an error for what is no column of rows."""
+        refuse_no_texts(X)
+
+    def made_rows(self, n_rows: int = 24) -> list[Any]:
+        """Texts of the vocabulary's own words, and of characters that are hard to read."""
+        rng, known = np.random.default_rng(0), self.vocabulary
+        words = [known[i] for i in rng.integers(len(known), size=64)] if known else [f"word{i}" for i in range(64)]
+        joined = "" if self.analyzer == "char" else " "
+        made = [joined.join(words[i] for i in rng.integers(len(words), size=n)) for n in range(n_rows - len(HARD))]
+        return [*HARD, *made]
 
     def described(self) -> dict[str, Any]:
         """The fields as the extension takes them."""
@@ -102,6 +141,7 @@ class Vectorizer:
             "sublinear_tf": self.sublinear_tf,
             "idf": None if self.idf is None else np.asarray(self.idf, dtype=np.float64),
             "norm": self.norm,
+            "weight": self.weight,
             "single": self.single,
         }
 

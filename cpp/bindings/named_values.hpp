@@ -1,0 +1,222 @@
+// Linear models of named values: behind DictVectorizer and FeatureHasher.
+#pragma once
+
+#include "bindings/text.hpp"
+#include "core/models/named_model.hpp"
+
+namespace wald::bindings {
+
+// Reads rows as Python's objects, so the lock is held. What it does not read, it leaves to others.
+class NamedValues {
+public:
+    explicit NamedValues(nb::dict described) : NamedValues(Fields(described)) {}
+
+    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> scores(const nb::list& rows) const {
+        const nb::tuple all(rows);  // a list may change
+        const std::size_t n = all.size(), n_outputs = static_cast<std::size_t>(model_->spec().n_outputs);
+        auto found = new_array<double>({n, n_outputs});
+        auto errors = new_array<double>({n});
+        NamedRow row;
+        std::string joined;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (read(all[i], row, joined)) {
+                model_->scores(row, found.data() + i * n_outputs, errors.data() + i);
+                continue;
+            }
+            row.entries.clear();
+            std::fill_n(found.data() + i * n_outputs, n_outputs, std::numeric_limits<double>::quiet_NaN());
+            errors.data()[i] = std::numeric_limits<double>::infinity();
+        }
+        return {found, errors};
+    }
+    bool same_bits() const { return model_->spec().same_bits; }
+
+private:
+    enum class Form : std::uint8_t { mapping, pairs, strings };
+
+    explicit NamedValues(Fields f) : form_(f.one_of<Form>("form", {"dict", "pair", "string"})) {
+        separator_ = f.get<std::string>("separator");
+        NamedSpec spec;
+        spec.single = f.get<bool>("single");
+        const Weights coef(f, "coef", 2), intercept(f, "intercept", 1);
+        require(coef.shape(0) >= 1 && coef.shape(0) <= kMaxClasses && coef.shape(1) >= 1 &&
+                    coef.shape(1) <= static_cast<std::size_t>(kMaxFeatures),
+                "coef must have a row for each output, and a column for each feature");
+        spec.n_outputs = static_cast<std::int64_t>(coef.shape(0));
+        spec.n_columns = static_cast<std::int64_t>(coef.shape(1));
+        require(intercept.shape(0) == coef.shape(0), "intercept must have a value for each row of coef");
+        read_names(f, spec);
+        const auto bound = f.get<std::optional<Matrix>>("coef_bound");
+        if (bound) {
+            require(bound->shape(0) == coef.shape(0) && bound->shape(1) == coef.shape(1),
+                    "coef_bound must be None, or have the shape of coef");
+            spec.bound = span_of(*bound);
+        }
+        f.done();
+        spec.coef = coef.values();
+        spec.intercept.assign(intercept.values().begin(), intercept.values().end());
+        for (const double b : spec.intercept) spec.bias = std::max(spec.bias, std::abs(b));
+        spec.single_sums = spec.single && coef.single();
+        spec.single_intercept = intercept.single();
+#if defined(__x86_64__)  // elsewhere compilers fuse the multiplications and additions of SciPy's loops
+        spec.same_bits = !bound && !(spec.single && !coef.single() && coef.fit_float32());
+#else
+        spec.same_bits = false;
+#endif
+        model_ = std::make_unique<NamedModel>(std::move(spec));
+        const nb::object numpy = nb::module_::import_("numpy");
+        for (const char* name : {"float64", "float32", "int64", "int32"}) numbers_.push_back(numpy.attr(name));
+    }
+    static void read_names(Fields& f, NamedSpec& spec) {
+        const auto hashing = f.get<std::optional<nb::dict>>("hashing");
+        const auto given = f.get<std::optional<nb::list>>("names");
+        const auto ids = f.get<std::optional<Longs>>("ids");
+        if (hashing) {
+            Fields h(*hashing);
+            require(h.get<std::int64_t>("n_features") == spec.n_columns,
+                    "n_features must be the number of columns of coef");
+            spec.hashing = true;
+            spec.alternate_sign = h.get<bool>("alternate_sign");
+            h.done();
+            return;
+        }
+        require(given && ids, "either names and ids must be given, or hashing");
+        const Strings strings(*given, "names");
+        require(given->size() == ids->size(), "ids must have a value for each string of names");
+        static std::random_device random;
+        const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
+        spec.keys = columns::Keys(true, strings.found.size(), seed);
+        for (std::size_t i = 0; i < strings.found.size(); ++i) {
+            const std::int64_t id = ids->data()[strings.places[i]];
+            require(id >= 0 && id < spec.n_columns, "ids must be numbers of columns of coef");
+            require(strings.found[i].size() <= columns::Keys::kLongest, "a name has more than 4 GB");
+            require(spec.keys.add_text(strings.found[i]), "a string of names is repeated");
+            spec.columns.push_back(static_cast<std::int32_t>(id));
+        }
+    }
+
+    // False if something is left to others. No reference is kept: nothing of what is called runs code of the user.
+    bool read(nb::handle x, NamedRow& row, std::string& joined) const {
+        const nb::ft_object_guard guard(x);  // free-threaded: what is borrowed below stays there
+        if (form_ == Form::mapping) {
+            if (!PyDict_CheckExact(x.ptr())) return false;
+            Py_ssize_t place = 0;
+            PyObject *name = nullptr, *value = nullptr;
+            while (PyDict_Next(x.ptr(), &place, &name, &value))
+                if (!entry(name, value, row, joined)) return false;
+            return true;
+        }
+        const bool listed = PyList_CheckExact(x.ptr());
+        if (!listed && !PyTuple_CheckExact(x.ptr())) return false;
+        const Py_ssize_t n = listed ? PyList_Size(x.ptr()) : PyTuple_Size(x.ptr());
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            PyObject* const item = listed ? PyList_GetItem(x.ptr(), i) : PyTuple_GetItem(x.ptr(), i);
+            if (form_ == Form::strings) {
+                std::string_view name;
+                if (!text(item, name)) return false;
+                model_->add(name, 1, row);
+            } else if (!PyTuple_CheckExact(item) || PyTuple_Size(item) != 2 ||
+                       !entry(PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1), row, joined)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    bool entry(PyObject* name, PyObject* value, NamedRow& row, std::string& joined) const {
+        std::string_view key;
+        if (!text(name, key)) return false;
+        double number;
+        if (number_of(value, number)) {
+            model_->add(key, number, row);
+            return true;
+        }
+        if (PyUnicode_CheckExact(value)) return add_joined(key, value, row, joined);
+        const bool listed = PyList_CheckExact(value);
+        if (model_->spec().hashing || (!listed && !PyTuple_CheckExact(value))) return false;
+        const Py_ssize_t n = listed ? PyList_Size(value) : PyTuple_Size(value);
+        for (Py_ssize_t i = 0; i < n; ++i)
+            if (!add_joined(key, listed ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i), row, joined))
+                return false;
+        return true;
+    }
+    bool add_joined(std::string_view key, PyObject* value, NamedRow& row, std::string& joined) const {
+        std::string_view end;
+        if (!text(value, end)) return false;
+        joined.assign(key);
+        joined += separator_;
+        joined += end;
+        model_->add(joined, 1, row);
+        return true;
+    }
+    static bool text(PyObject* o, std::string_view& found) {
+        if (!PyUnicode_CheckExact(o)) return false;
+        Py_ssize_t n = 0;
+        const char* bytes = PyUnicode_AsUTF8AndSize(o, &n);
+        if (bytes == nullptr) {
+            if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
+            PyErr_Clear();
+            return false;
+        }
+        found = {bytes, static_cast<std::size_t>(n)};
+        return true;
+    }
+    bool number_of(PyObject* value, double& number) const {
+        if (PyFloat_CheckExact(value)) {
+            number = PyFloat_AsDouble(value);
+            return true;
+        }
+        if (PyUnicode_CheckExact(value)) return false;
+        if (!PyLong_CheckExact(value) && !PyBool_Check(value)) {
+            const bool known = std::any_of(numbers_.begin(), numbers_.end(), [value](const nb::object& type) {
+                return type.ptr() == reinterpret_cast<PyObject*>(Py_TYPE(value));
+            });
+            if (!known) return false;
+        }
+        number = PyLong_Check(value) ? PyLong_AsDouble(value) : PyFloat_AsDouble(value);
+        if (number != -1.0 || PyErr_Occurred() == nullptr) return true;
+        PyErr_Clear();  // too large
+        return false;
+    }
+
+    Form form_;
+    std::string separator_;
+    std::unique_ptr<NamedModel> model_;
+    std::vector<nb::object> numbers_;  // types of NumPy's numbers
+};
+
+inline void bind_named_values(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<NamedValues>(
+        m, "NamedValues",
+        R"doc(A linear model behind a DictVectorizer or a FeatureHasher, from Python's objects to scores. Threads may share it.
+
+Parameters
+----------
+described : dict
+    form : {"dict", "pair", "string"}
+        Whether a row is a dict, or a list of pairs of a name and a value, or a list of names whose values are 1.
+    separator : str
+        Between a name and a value that is a string: both together are a name of the value 1.
+    names : list of str, or None
+    ids : int64 array, or None
+        The column of each name.
+    hashing : dict, or None
+        ``n_features`` and ``alternate_sign``, in place of names. Values of one column are summed.
+    single : bool
+        Whether values are float32.
+    coef, intercept, coef_bound
+        As those of `Text`.)doc")
+        .def(nb::init<nb::dict>(), "described"_a,
+             nb::sig("def __init__(self, described: dict[str, typing.Any]) -> None"))
+        .def(
+            "scores", &NamedValues::scores, "rows"_a,
+            nb::sig("def scores(self, rows: list[typing.Any]) -> "
+                    "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+            R"doc(Return scores of shape (n_rows, n_outputs), and bounds of their distance to scikit-learn's, (n_rows,).
+
+A score is NaN, and its bound infinite, where scikit-learn must be asked.)doc")
+        .def_prop_ro("same_bits", &NamedValues::same_bits,
+                     "Whether the scores are scikit-learn's to the last bit wherever the order of additions is known.");
+}
+
+}  // namespace wald::bindings
