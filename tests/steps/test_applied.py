@@ -33,6 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from wald import EarlyExitClassifier
 from wald.models import decompose
+from wald.sources import source_of
 from wald.steps import ByColumn, Chain, RawColumns
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -124,7 +125,35 @@ def test_a_transformer_runs_once_for_rows() -> None:
     fast = EarlyExitClassifier(pipeline, risk=0).fit(frame())
     calls.clear()
     fast.predict(frame(200, 1))
-    assert calls == [200]  # not once for each column that it writes
+    assert calls == [200]  # not once for each column that it writes, and not in the model besides
+
+
+@pytest.mark.parametrize("threshold", [0, 1.0])
+@pytest.mark.parametrize("name", ["splines", "products", "norm"])
+def test_a_transformer_beside_sparse_columns_writes_arrays(name: str, threshold: float) -> None:
+    transformer, columns = APPLIED[name]
+    step = decompose(
+        fitted([("a", transformer, columns)], model=LogisticRegression(), sparse_threshold=threshold)
+    ).preprocessing
+    assert isinstance(step, RawColumns)
+    assert not step.unanswered(source_of(frame(50, 1))).any()
+
+
+def test_a_transformer_that_refuses_rows_is_asked_once() -> None:
+    calls: list[int] = []
+
+    def picky(X: Any) -> Any:
+        calls.append(len(X))
+        if len(X) == 7:
+            raise RuntimeError("seven rows")
+        return 2 * np.asarray(X)
+
+    pipeline = fitted([("a", FunctionTransformer(picky), NUMBERS)], model=LogisticRegression())
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(frame())
+    calls.clear()
+    with pytest.raises(RuntimeError, match="seven rows"):
+        fast.predict(frame(7, 1))
+    assert len(calls) == 2  # once for its columns, and once in the model, whose error it is
 
 
 def test_too_many_columns_stay_in_front() -> None:

@@ -1,6 +1,7 @@
 """Dicts and hashed names before linear models: labels and scores are those of scikit-learn."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("row", BAD, ids=repr)
+@pytest.mark.parametrize("row", BAD, ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", repr(value)))
 @pytest.mark.parametrize("name", ["dicts", "hashed"])
 def test_bad_values_raise_the_pipelines_own_errors(name, row):
     pipeline, train, test, _ = fitted(name, LogisticRegression(max_iter=2000))

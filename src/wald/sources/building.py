@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 #: Libraries in which frames are built, the usual one first.
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -23,4 +24,18 @@ def frame_of(columns: Mapping[Any, Any], library: str | None) -> Any:
         raise ImportError(
             f"The pipeline reads columns by name, which needs one of {', '.join(LIBRARIES)}: install one."
         )
+    if library == "pandas":
+        import pandas
+
+        # pandas would take texts and None for its own strings, whose missing value is NaN
+        columns = {
+            name: pandas.Series(values, dtype=object) if _has_none(values) else values
+            for name, values in columns.items()
+        }
+        return pandas.DataFrame(columns)
     return nw.from_dict(dict(columns), backend=library).to_native()  # type: ignore[arg-type]  # one of LIBRARIES
+
+
+def _has_none(values: Any) -> bool:
+    """Whether an array of objects holds None."""
+    return isinstance(values, np.ndarray) and values.dtype == object and any(value is None for value in values)

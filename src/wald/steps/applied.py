@@ -50,7 +50,9 @@ class Applied:
         # A ColumnTransformer of this transformer alone selects its columns, weighs what it writes, and converts that.
         self._front = copy.copy(front)
         self._front.transformers_, self._front.n_jobs = [part], None
-        self._front.sparse_output_ = False  # SciPy puts no dense table of one transformer into a sparse one
+        self._dense = copy.copy(self._front)
+        self._dense.sparse_output_ = False  # scipy stacks no dense block that stands alone
+        self._writes_sparse = bool(getattr(front, "sparse_output_", False))
 
     def arrays(self, source: Source, zeros_are_missing: bool = False) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the whole chain must do it.
@@ -61,13 +63,27 @@ class Applied:
         zeros_are_missing : bool, default=False
             Whether the model tells zeros that sparse rows hold from those that they do not hold.
         """
-        if zeros_are_missing:
-            return None
-        table = np.asarray(self._front.transform(source.rows))
+        table = self._transformed(source.rows, zeros_are_missing)
+        if sparse.issparse(table):
+            if zeros_are_missing and not table.data.all():
+                return None
+            table = table.toarray()
+        table = np.asarray(table)
         if table.dtype.kind not in "biuf" or table.dtype.itemsize > 8 or table.dtype == np.float16:
             return None
         table = self.later.transform(table)
         return list(np.ascontiguousarray(table.T)) if table.shape == (source.n_rows, self.width) else None
+
+    def _transformed(self, rows: Any, as_sparse: bool) -> Any:
+        """What the transformer writes: sparse where that is asked for, and where it writes sparse rows."""
+        if as_sparse and self._writes_sparse:
+            try:
+                return self._front.transform(rows)
+            except ValueError:  # it writes an array, or refuses the rows
+                table = self._dense.transform(rows)
+                self._writes_sparse = False
+                return table
+        return self._dense.transform(rows)
 
     # ---- sums of columns -------------------------------------------------------------------------------------------
 
@@ -91,7 +107,9 @@ class Applied:
         held = _written.setdefault(source, {})
         of_rows, columns = held.get(self, (None, None))
         if self not in held or (of_rows is not None and of_rows is not rows):
-            of_rows, columns = held[self] = rows, self.arrays(source if rows is None else source.take(rows))
+            of_rows, columns = held[self] = rows, None  # which stays if the transformer refuses the rows
+            columns = self.arrays(source if rows is None else source.take(rows))
+            held[self] = rows, columns
         if columns is None:
             return None
         return columns[k] if rows is None or of_rows is not None else columns[k].take(rows)

@@ -30,13 +30,18 @@ def text_columns(first: Any, names: Sequence[str]) -> dict[str, float | None]:
     parts = _parts(first, names) if isinstance(first, ColumnTransformer) else [(first, list(names))]
     found: dict[str, float | None] = {}
     for step, columns in parts:
-        inner = [each for _, each in step.steps] if isinstance(step, Pipeline) else [step]
+        inner = _inner(step)
         known_of = next((each.categories_ for each in inner if hasattr(each, "categories_")), ())
         filled = any(isinstance(each, SimpleImputer) and each.missing_values != each.missing_values for each in inner)
         for name, known in zip(columns, known_of, strict=False):
             if known.dtype == object:
                 found[name] = math.nan if filled or any(value != value for value in known.tolist()) else None
     return found
+
+
+def _inner(step: Any) -> list[Any]:
+    """Steps of nested pipelines, in their order."""
+    return [each for _, inner in step.steps for each in _inner(inner)] if isinstance(step, Pipeline) else [step]
 
 
 def _parts(transformer: ColumnTransformer, names: Sequence[str]) -> list[tuple[Any, list[str]]]:
