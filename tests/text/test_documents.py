@@ -131,6 +131,57 @@ def test_bytes_and_halves_of_surrogates_are_the_pipelines() -> None:
     assert cost.tolist() == [len(row) for row in rows]
 
 
+def test_a_word_too_frequent_for_the_table_of_logarithms_counts_in_the_plan_as_it_is_read() -> None:
+    fast, model = planned(TfidfVectorizer(sublinear_tf=True), n=700)
+    predictor, text = fast.compiled_plan_._predictor, "red1 " * 66_000
+    rows = preprocessed(predictor.model, RawSource([text]))
+    expected = predictor._cascade.predict(rows, *predictor._reach(None), 1)
+    assert fast.predict([text], return_cost=True)[1] == expected.ledger.paid < len(text)
+    whole = predictor.predict(RawSource([text]), 1, None, full=True)
+    assert_array_equal(fast.classes_[whole.codes], model.predict([text]))
+    assert whole.ledger.paid == len(text)
+
+
+EXPLAINED = dict(VECTORIZERS) | {"stop words, pairs": TfidfVectorizer(ngram_range=(1, 2), stop_words=["word1", "red2"])}
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_explains_what_was_read(name: str) -> None:
+    fast, model = planned(EXPLAINED[name], n=700)
+    terms, early = fast.compiled_plan_.model.terms, fast.plan_.early
+    texts = [
+        "",
+        "red1",
+        "Caf\u00e9 red1, green2  \n word7 " + "word3 \u00dcber word5 " * 40,
+        b"red1 word2" * 20,
+        *texts_of(6, 2, 7)[0],
+    ]
+    n_unread = 0
+    for text in texts:
+        found, cost = fast.explain(text), float(fast.predict([text], return_cost=True)[1][0])
+        assert (found.unit, found.cost_unit, found.trace.cost) == ("tokens", "characters", cost)
+        assert found.as_dict()["full_cost"] >= cost
+        assert found.trace.costs[min(found.trace.stage, len(early))] == cost
+        total = found.intercept + sum(part.adds for part in found.parts)
+        assert total == pytest.approx(model.decision_function([text]), abs=1e-5)
+        assert "inf" not in str(found)
+        if cost == found.as_dict()["full_cost"]:
+            assert not found.unread
+            continue
+        assert found.read
+        n_unread += len(found.unread)
+        # what was read has the columns of the tokens that end in the first bytes
+        look = int(terms.looks[early.terms[found.trace.stage] // terms.n_outputs - 1])
+        read = model[0].build_preprocessor()(model[0].decode(text)).encode()[:look].decode(errors="ignore")
+        inside = set(model[0].build_analyzer()(read))
+        for part in found.read:
+            assert not inside.isdisjoint(part.name.split(", "))
+        cut = set(model[0].build_analyzer()(read[: read.rindex(" ")]))
+        for part in found.unread:
+            assert part.name not in cut
+    assert n_unread > 0
+
+
 def test_short_texts_are_read_whole() -> None:
     texts, kinds = texts_of(300, 2, 0)
     texts = [text[:40] for text in texts]
