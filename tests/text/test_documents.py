@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +182,15 @@ def test_explains_what_was_read(name: str) -> None:
         for part in found.unread:
             assert part.name not in cut
     assert n_unread > 0
+
+
+def test_inspect_counts_words_and_costs_characters(tmp_path: Path) -> None:
+    fast, model = planned(TfidfVectorizer(), n=400)
+    wald.save(fast, tmp_path / "fast.wald")
+    command = [sys.executable, "-m", "wald", "inspect", str(tmp_path / "fast.wald")]
+    shown = " ".join(subprocess.run(command, capture_output=True, text=True, check=False).stdout.split())
+    assert f"{len(model[0].vocabulary_)} words or slices; " in shown
+    assert "characters per row expected" in shown
 
 
 def test_short_texts_are_read_whole() -> None:
