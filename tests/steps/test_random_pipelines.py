@@ -270,12 +270,12 @@ def containers(F: pd.DataFrame) -> dict[str, Callable[[], Any]]:
     }
 
 
-def outcome(call: Callable[[], Any]) -> Any:
+def outcome(call: Callable[[Any], Any], rows: Any) -> Any:
     """What a call gives, or the type of its error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return call()
+            return call(rows)
         except Exception as error:
             return type(error)
 
@@ -298,17 +298,17 @@ def require_exact(seed: int) -> None:
         for name, make in containers(X).items():
             rows = make()
             where = f"seed {seed}, {name}, unknown={unknown}"
-            require_same(outcome(lambda: pipeline.predict(rows)), outcome(lambda: fast.predict(rows)), where)
+            require_same(outcome(pipeline.predict, rows), outcome(fast.predict, rows), where)
             if has_shares and name in ("pandas", "polars", "category", "sliced"):
-                own, theirs = (outcome(lambda: each.predict_proba(rows)) for each in (pipeline, fast))
+                own, theirs = (outcome(each.predict_proba, rows) for each in (pipeline, fast))
                 require_same(own, theirs, f"{where}, proba", 0.0 if is_trees else 1e-12)
         records = X.head(8).to_dict("records")
         for i, record in enumerate(records):
-            own = outcome(lambda: pipeline.predict(X.iloc[i : i + 1])[0])
-            theirs = outcome(lambda: fast.predict_one(record))
+            own = outcome(lambda row: pipeline.predict(row)[0], X.iloc[i : i + 1])
+            theirs = outcome(fast.predict_one, record)
             require_same(own, theirs, f"seed {seed}, record {i}, unknown={unknown}")
-        own = outcome(lambda: pipeline.predict(X.head(8)))
-        require_same(own, outcome(lambda: fast.predict(records)), f"seed {seed}, records, unknown={unknown}")
+        own = outcome(pipeline.predict, X.head(8))
+        require_same(own, outcome(fast.predict, records), f"seed {seed}, records, unknown={unknown}")
 
 
 def require_close(seed: int) -> None:

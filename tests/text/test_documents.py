@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,66 @@ def test_bytes_and_halves_of_surrogates_are_the_pipelines() -> None:
     labels, cost = fast.predict(rows, return_cost=True)
     assert_array_equal(labels, model.predict(rows))
     assert cost.tolist() == [len(row) for row in rows]
+
+
+def test_a_word_too_frequent_for_the_table_of_logarithms_counts_in_the_plan_as_it_is_read() -> None:
+    fast, model = planned(TfidfVectorizer(sublinear_tf=True), n=700)
+    predictor, text = fast.compiled_plan_._predictor, "red1 " * 66_000
+    rows = preprocessed(predictor.model, RawSource([text]))
+    expected = predictor._cascade.predict(rows, *predictor._reach(None), 1)
+    assert fast.predict([text], return_cost=True)[1] == expected.ledger.paid < len(text)
+    whole = predictor.predict(RawSource([text]), 1, None, full=True)
+    assert_array_equal(fast.classes_[whole.codes], model.predict([text]))
+    assert whole.ledger.paid == len(text)
+
+
+EXPLAINED = dict(VECTORIZERS) | {"stop words, pairs": TfidfVectorizer(ngram_range=(1, 2), stop_words=["word1", "red2"])}
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_explains_what_was_read(name: str) -> None:
+    fast, model = planned(EXPLAINED[name], n=700)
+    terms, early = fast.compiled_plan_.model.terms, fast.plan_.early
+    texts = [
+        "",
+        "red1",
+        "Caf\u00e9 red1, green2  \n word7 " + "word3 \u00dcber word5 " * 40,
+        b"red1 word2" * 20,
+        *texts_of(6, 2, 7)[0],
+    ]
+    n_unread = 0
+    for text in texts:
+        found, cost = fast.explain(text), float(fast.predict([text], return_cost=True)[1][0])
+        assert (found.unit, found.cost_unit, found.trace.cost) == ("tokens", "characters", cost)
+        assert found.as_dict()["full_cost"] >= cost
+        assert found.trace.costs[min(found.trace.stage, len(early))] == cost
+        total = found.intercept + sum(part.adds for part in found.parts)
+        assert total == pytest.approx(model.decision_function([text]), abs=1e-5)
+        assert "inf" not in str(found)
+        if cost == found.as_dict()["full_cost"]:
+            assert not found.unread
+            continue
+        assert found.read
+        n_unread += len(found.unread)
+        # what was read has the columns of the tokens that end in the first bytes
+        look = int(terms.looks[early.terms[found.trace.stage] // terms.n_outputs - 1])
+        read = model[0].build_preprocessor()(model[0].decode(text)).encode()[:look].decode(errors="ignore")
+        inside = set(model[0].build_analyzer()(read))
+        for part in found.read:
+            assert not inside.isdisjoint(part.name.split(", "))
+        cut = set(model[0].build_analyzer()(read[: read.rindex(" ")]))
+        for part in found.unread:
+            assert part.name not in cut
+    assert n_unread > 0
+
+
+def test_inspect_counts_words_and_costs_characters(tmp_path: Path) -> None:
+    fast, model = planned(TfidfVectorizer(), n=400)
+    wald.save(fast, tmp_path / "fast.wald")
+    command = [sys.executable, "-m", "wald", "inspect", str(tmp_path / "fast.wald")]
+    shown = " ".join(subprocess.run(command, capture_output=True, text=True, check=False).stdout.split())
+    assert f"{len(model[0].vocabulary_)} words or slices; " in shown
+    assert "characters per row expected" in shown
 
 
 def test_short_texts_are_read_whole() -> None:

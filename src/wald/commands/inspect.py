@@ -71,12 +71,14 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     kind = model["description"]
     own = f" and {plan['n_surrogates']} vectors of the plan's own" if plan["n_surrogates"] else ""
     read = "rows that are no table's" if model["n_features"] is None else f"{model['n_features']} features"
-    words = f"{kind}, {len(model['classes'])} classes, {read}, {model['terms']} {model['unit']}{own}; "
+    parts = model["unit"] == "characters"  # of texts, which a plan reads in parts
+    counted, units = ("words or slices", "characters") if parts else (model["unit"], "units")
+    words = f"{kind}, {len(model['classes'])} classes, {read}, {model['terms']} {counted}{own}; "
     if plan["evaluate_all"]:
-        return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} units.{_unused(plan)}"
+        return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} {units}.{_unused(plan)}"
     cost = between(plan["expected_cost_low"], plan["expected_cost_high"])
     return (
-        f"{words}{cost} of {number(plan['full_cost'])} units per row expected.\nShares and cost are estimated from "
+        f"{words}{cost} of {number(plan['full_cost'])} {units} per row expected.\nShares and cost are estimated from "
         f"{thousands(plan['n_rows'])} validation rows; the intervals hold together with {plan['confidence']:.0%} "
         "confidence if the stages, which were chosen on the same rows, fit others as well."
     )

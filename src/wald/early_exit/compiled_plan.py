@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..engine import NOTHING, Decisions, Packed
 from ..models import AdditiveModel
+from ..models.protocols import Documents
 from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
 from ..plan import CertificateSize, Plan
@@ -24,6 +25,7 @@ from ..utils.warn import warn_caller
 from .answers import Answers
 from .auditing import audited, audited_one, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
+from .documents import costs_at_stages
 from .explaining import Explanation, explained
 from .full_model import as_met
 from .in_front import in_front_of, measured
@@ -31,7 +33,7 @@ from .locating import located
 from .lossless import FeatureRanges
 from .predictor import Predictor, Trace
 from .reader import RowReader
-from .rows import Rows, refuse_half_precision
+from .rows import Rows, preprocessed, refuse_half_precision
 from .self_check import Agreement, require_own_answers
 
 
@@ -327,8 +329,17 @@ class CompiledPlan:
             decided = self._predictor.predict(source, n_threads, None, full=in_full)
         low, high = self.plan.thresholds()
         answers = Answers(self._predictor, decided)
-        costs, cost = self.plan.stage_costs, float(answers.costs[0])
+        costs, cost = self._stage_costs(source), float(answers.costs[0])
         return Trace(scores[0], low, high, costs, int(stage[0]), answers.labels[0], cost)
+
+    def _stage_costs(self, source: Source) -> NDArray[np.float64]:
+        """The costs of the stages for one row: those of the plan, or the characters of a text that is read in parts."""
+        terms = Documents.of(self.model.terms)
+        if terms is None:
+            return self.plan.stage_costs
+        rows = np.asarray(preprocessed(self.model, source).array())
+        costs: NDArray[np.float64] = costs_at_stages(terms, self.plan.early, rows)[0]
+        return costs
 
     def explain(self, x: Any, n_threads: int = 1) -> Explanation:
         """Explain one row: what was read, what each part added, and when the answer was clear."""

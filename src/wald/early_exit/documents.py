@@ -164,6 +164,13 @@ def early_stages(
     )
 
 
+def costs_at_stages(terms: Documents, early: Stages, rows: NDArray[np.float64]) -> Floats:
+    """Characters of each text that are read at each stage, and of all: (n_rows, n_stages + 1)."""
+    read = terms.characters(rows)
+    at = read[:, early.terms // terms.n_outputs - 1]
+    return np.column_stack([np.where(at > 0, at, read[:, -1:]), read[:, -1]]).astype(np.float64)
+
+
 def _costs(model: AdditiveModel, terms: Documents, validation: Rows, recipe: Recipe, request: Request) -> CostModel:
     """Costs in characters, or in seconds: of a character that is read and of a look."""
     if isinstance(request.cost, CostModel):

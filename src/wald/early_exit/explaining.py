@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.protocols import Documents
 from ..outputs import Output
 from ..sources import Source, source_of
 from ..utils.figures import first_of, significant, thousands
 from ..utils.plain import plain
-from .parts import OWN_VECTORS, Order, Part, parts_of
+from .parts import OWN_VECTORS, Order, Part, parts_of, text_of
 from .predictor import Predictor, Trace
 from .rows import check_finite, preprocessed
 
@@ -156,7 +157,7 @@ class Explanation:
 
     def _headline(self) -> str:
         trace = self.trace
-        full = f"{trace.costs[-1]:g}" + (f" {self.cost_unit}" if self.cost_unit == self.unit else "")
+        full = f"{trace.costs[-1]:g}" + (f" {self.cost_unit}" if self.cost_unit in (self.unit, "characters") else "")
         if not self.exits:
             return f"Label {self.label}. Every row is evaluated in full, at a cost of {full}."
         n = len(trace.low)
@@ -167,6 +168,8 @@ class Explanation:
         """One sentence about the estimate at a stage, and the threshold that it passed or did not pass."""
         trace = self.trace
         estimate, low, high = float(trace.scores[stage]), float(trace.low[stage]), float(trace.high[stage])
+        if not np.isfinite(estimate) and self.unit != self.cost_unit:
+            return "the text has ended" + (": its whole score counts" if stage == trace.stage else "")
         word = "estimate" if self.output.two_sided else "confidence"
         below = self.output.two_sided and np.isfinite(low)
         if stage == trace.stage:
@@ -226,20 +229,22 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
     model, plan, trace = predictor.model, predictor.plan, traced()
     Z = source_of(preprocessed(model, source).array(model.terms.accepts.conversion))
     check_finite(model, Z)
-    parts = parts_of(model, source, Z, Order.of(plan, model.terms.n_terms))
+    parts = parts_of(model, source, Z, Order.of(plan, model.terms))
     parts = tuple(part for part in parts if part.name != OWN_VECTORS or part.stage <= trace.stage)
-    scores = predictor.full_scores(Z)[0][0]
+    scores, intercept = predictor.full_scores(Z)[0][0], model.terms.intercept
+    if model.texts is not None and text_of(model, source) is not None:
+        intercept = model.texts.terms.intercept
     output = model.decision
     named = output.races and len(scores) == len(model.classes)
     names = tuple(str(label) for label in model.classes) if named else _score_names(len(scores))
     return Explanation(
         label=trace.label,
         parts=parts,
-        intercept=model.terms.intercept.astype(np.float64),
+        intercept=intercept.astype(np.float64),
         scores=scores.astype(np.float64),
         score_names=names,
         trace=trace,
-        unit=model.terms.unit_name,
+        unit=model.terms.unit_name if Documents.of(model.terms) is None else "tokens",
         cost_unit=model.terms.unit_name,
         output=output,
         exits=not plan.evaluate_all and plan.n_stages > 0,

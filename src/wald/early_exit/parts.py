@@ -12,12 +12,14 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
 from ..models import AdditiveModel
-from ..models.protocols import Columnwise, Delegating
+from ..models.protocols import Columnwise, Delegating, Documents
+from ..models.terms import Terms
 from ..plan import Plan
 from ..sources import Source
 from ..sources.texts import texts_of
 from ..steps.vectorizers import read_vectorizer
 from ..utils.figures import thousands
+from .token_ends import token_ends
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -41,7 +43,8 @@ class Part:
     adds : float64 ndarray of shape (n_scores,)
         What it adds to each score.
     stage : int
-        The stage at which it is read; the number of early stages stands for full evaluation.
+        The stage at which it is read, a token for the first time; the number of early stages stands for full
+        evaluation.
     title : str
         Name and value, for people.
     """
@@ -67,16 +70,20 @@ class Order:
         The number of early stages.
     own : dict of int to int
         For stages that evaluate vectors of the plan's own, which are not part of the score, how many.
+    looks : int ndarray of shape (n_stages,), default=None
+        Of a plan that reads texts in parts, where its stages look, in bytes.
     """
 
     terms: Indices
     stage: Indices
     last: int
     own: dict[int, int]
+    looks: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, plan: Plan, n_terms: int) -> Order:
+    def of(cls, plan: Plan, terms: Terms) -> Order:
         """The order of a plan; everything is read in full evaluation if rows do not leave early."""
+        n_terms, documents = terms.n_terms, Documents.of(terms)
         stage: Indices = np.full(n_terms, plan.n_stages, dtype=np.intp)
         early, own = plan.terms[:0], dict[int, int]()
         if not plan.evaluate_all and plan.n_stages:
@@ -87,7 +94,16 @@ class Order:
             found, counts = np.unique(at[ordered >= n_terms], return_counts=True)
             own = dict(zip(found.tolist(), counts.tolist(), strict=True))
         rest = np.setdiff1d(np.arange(n_terms), early)
-        return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own)
+        looks = None
+        if documents is not None:
+            looks = documents.looks[plan.early.terms // documents.n_outputs - 1]
+        return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own, looks)
+
+
+def text_of(model: AdditiveModel, source: Source) -> str | bytes | None:
+    """The text of a row whose parts are tokens; None for other rows."""
+    texts = None if model.texts is None else texts_of(source)
+    return texts[0] if texts is not None and isinstance(texts[0], str | bytes) else None
 
 
 def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> tuple[Part, ...]:
@@ -100,9 +116,9 @@ def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> t
         One row, before and after preprocessing.
     order : Order
     """
-    texts = None if model.texts is None else texts_of(source)
-    if texts is not None and isinstance(texts[0], str) and read_vectorizer(_steps(model)) is not None:
-        return _tokens(model, texts[0], order)
+    text = text_of(model, source)
+    if text is not None and read_vectorizer(_steps(model)) is not None:
+        return _tokens(model, text, order)
     adds = model.terms.coef * model.terms.values(Z.array())[0]
     if Columnwise.of(model.terms) is not None:
         return _columns(model, source, Z, adds, order)
@@ -182,7 +198,7 @@ def _steps(model: AdditiveModel) -> list[Any]:
     return [step for _, step in model.preprocessing.steps]
 
 
-def _tokens(model: AdditiveModel, text: str, order: Order) -> tuple[Part, ...]:
+def _tokens(model: AdditiveModel, text: str | bytes, order: Order) -> tuple[Part, ...]:
     """One part for each token of the vocabulary, in the order in which the text has them; hashed ones may share one."""
     assert model.texts is not None
     transformers = _steps(model)
@@ -195,9 +211,13 @@ def _tokens(model: AdditiveModel, text: str, order: Order) -> tuple[Part, ...]:
     row = row.tocsr()
     written = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
     tokens = transformers[0].build_analyzer()(text)
+    stages = _stages_of(transformers[0], text, order)
     words: dict[int, dict[str, int]] = {}
-    for token, column in zip(tokens, _columns_of(vectorizer, tokens), strict=True):
+    first: dict[int, int] = {}
+    for i, (token, column) in enumerate(zip(tokens, _columns_of(vectorizer, tokens), strict=True)):
         if column in written:
+            if stages is not None:
+                first[column] = min(int(stages[i]), first.get(column, order.last))
             counts = words.setdefault(column, {})
             counts[token] = counts.get(token, 0) + 1
     by_column = len(order.stage) == vectorizer.n_features  # of a plan that reads the columns of the vocabulary
@@ -206,9 +226,14 @@ def _tokens(model: AdditiveModel, text: str, order: Order) -> tuple[Part, ...]:
         adds = model.texts.terms.coef[:, column] * written[column]
         name, n = ", ".join(counts), sum(counts.values())
         title = " and ".join(map(repr, counts)) + (f", {n} times" if n > 1 else "")
-        stage = int(order.stage[column]) if by_column else order.last
+        stage = int(order.stage[column]) if by_column else first.get(column, order.last)
         parts.append(Part(name, n, adds, stage, title))
     return tuple(sorted(parts, key=lambda part: part.stage))  # within a stage, in the order of the text
+
+
+def _stages_of(vectorizer: Any, text: str | bytes, order: Order) -> NDArray[np.intp] | None:
+    """The stage that reads each token of a text that is read in parts; None for other plans."""
+    return None if order.looks is None else np.searchsorted(order.looks, token_ends(vectorizer, text), side="left")
 
 
 def _columns_of(vectorizer: Any, tokens: Sequence[str]) -> list[int]:

@@ -77,7 +77,7 @@ class Texts:
                 codes[left], status[left] = self._handed_over(part, texts, left, start)
                 stages[left] = self._plan.n_stages
                 if self.stages is not None:
-                    paid[left] = [len(texts[i]) for i in left]
+                    paid[left] = np.where(paid[left] > 0, paid[left], [len(texts[i]) for i in left])
             found.append(decided)
             start += len(texts)
         return Decisions.concatenated(found)

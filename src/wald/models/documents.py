@@ -140,7 +140,7 @@ class DocumentSteps(Chain):
         return self._terms.n_features
 
     def transform(self, source: Source) -> NDArray[np.float64]:
-        """Read texts at all looks. Rows that the engine does not read come from the steps, or raise their errors."""
+        """Read texts at all looks. Scores that the engine does not know come from the steps, or raise their errors."""
         terms, texts = self._terms, texts_of(source)
         n_looks, n_outputs = len(terms.looks), terms.n_outputs
         if texts is None:
@@ -152,9 +152,14 @@ class DocumentSteps(Chain):
             odd = np.flatnonzero(~np.isfinite(found).all(axis=1))
         if len(odd):
             rows = super().transform(source.take(odd))
-            found[odd] = 0.0
-            if texts is not None:
-                found[odd, n_looks] = [len(texts[i]) for i in odd]
+            if texts is not None:  # what was read of these all the same counts as for other texts
+                known = np.asarray(np.isfinite(scores[odd, :-1]).all(axis=2))
+                found[odd, :n_looks] *= known
+                found[odd, n_looks + 1 : -1 - n_outputs] = np.where(known[..., None], scores[odd, :-1], 0.0).reshape(
+                    len(odd), -1
+                )
+                of_all = characters[odd, n_looks]
+                found[odd, n_looks] = np.where(of_all > 0, of_all, [len(texts[i]) for i in odd])
             found[odd, -1 - n_outputs : -1] = terms.linear.scores(rows)
             found[odd, -1] = UNREAD
         return found

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..sources import Source
 from .functions import ColumnFunction, Numeric
