@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from wald import EarlyExitClassifier, Planner
 from wald.early_exit import late_columns
@@ -217,3 +217,12 @@ def test_keys_take_some_cells():
 
 def test_late_columns_are_what_answers(fast):
     assert isinstance(fast.compiled_plan_._predictor._late, LateColumns)
+
+
+def test_columns_that_are_mixed_have_no_prices_of_their_own():
+    X = frame(3000, 1)
+    front = ColumnTransformer([("texts", OneHotEncoder(), TEXTS), ("products", PolynomialFeatures(), ["u", "v"])])
+    model = make_pipeline(front, LogisticRegression(max_iter=300)).fit(X, X["u"] * X["v"] > 0)
+    priced = EarlyExitClassifier(model, risk=0.05, feature_costs={"u": 2.0, "a": 3.0}, planner=Planner(cost="units"))
+    with pytest.raises(ValueError, match="mixes several in the transformer 'products'"):
+        priced.fit(frame(2000))

@@ -21,6 +21,7 @@ from ..models.units import feature_units
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
 from ..steps import RawColumns
+from ..steps.applied import Applied
 from ..stopping import Boundary, StageScores, Walk
 from ..utils.stage_table import StageTable
 from .costs import LINE, Costs
@@ -251,6 +252,12 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
 def _units_of_raw_columns(model: AdditiveModel, step: RawColumns, request: Request) -> Units:
     """Units from the user's groups and costs of raw columns; those that nobody reads belong to none."""
     n_raw, n_outputs, source = model.n_features_in, model.terms.n_outputs, step.source_columns
+    mixing = [part.name for part in step.parts if isinstance(part, Applied) and -1 in part.sources]
+    if mixing:
+        raise ValueError(
+            "feature_costs and feature_groups refer to raw columns, of which the pipeline mixes several in the "
+            f"transformer {mixing[0]!r}."
+        )
     raw = feature_units(
         int(source.max()) + 1 if n_raw is None else n_raw,
         request.names,
