@@ -156,6 +156,26 @@ def test_a_transformer_that_refuses_rows_is_asked_once() -> None:
     assert len(calls) == 2  # once for its columns, and once in the model, whose error it is
 
 
+def test_what_is_written_together_has_one_price() -> None:
+    calls: list[int] = []
+
+    def doubled(X: Any) -> Any:
+        calls.append(len(X))
+        return 2 * np.asarray(X)
+
+    pipeline = fitted([("a", FunctionTransformer(doubled), NUMBERS)], model=LogisticRegression(), sparse_threshold=1.0)
+    step = decompose(pipeline).preprocessing
+    assert isinstance(step, RawColumns)
+    assert [branch.numbers for branch in step.branches] == [[0], [1], [2, 3]]
+    assert [list(branch.reads) for branch in step.branches] == [[0], [2], [2, 3]]
+    calls.clear()
+    source = source_of(frame(50, 1))
+    for _ in range(2):  # each time that it is timed
+        written = step.branches[-1].transform(source)
+    assert calls == [50, 50]
+    np.testing.assert_allclose(written, 2 * frame(50, 1)[NUMBERS])
+
+
 def test_too_many_columns_stay_in_front() -> None:
     wide = ("a", HashingVectorizer(n_features=5000), "note")
     assert type(decompose(fitted([wide], model=LogisticRegression())).preprocessing) is Chain

@@ -22,7 +22,7 @@ from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
 from ..sources import Source, source_of
 from ..steps import Branch, Chain, RawColumns
-from ..steps.raw_columns import RawColumn
+from ..steps.raw_columns import SomeRawColumns
 from ..stopping import Walk
 from .full_model import predict_wrapped
 from .lossless import FeatureRanges
@@ -53,7 +53,7 @@ class Costs:
         self._model, self._units, self._precision, self._request = model, units, precision, request
         self._rows = rows.first(n_timed(model, len(rows)))
         self._full, self._before_stages = math.nan, 0.0
-        self._branches: list[tuple[Branch | RawColumn, float]] = []
+        self._branches: list[tuple[Branch | SomeRawColumns, float]] = []
         step = model.preprocessing
         self._by_column = isinstance(step, RawColumns)
         if request.cost == "time":

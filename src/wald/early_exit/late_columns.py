@@ -8,7 +8,7 @@ The rounds of `LateSteps` come after those stages where the plan expects them to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,21 +26,6 @@ LOOKED_UP, FOUND, ADDED, TAKEN = 6.0, 1.0, 0.8, 1.5
 FEW_ROWS = 512
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Some of the columns that `RawColumns` writes.
-
-    Parameters
-    ----------
-    numbers : list of int
-    reads : list of int
-        The raw columns.
-    """
-
-    numbers: Sequence[int]
-    reads: Sequence[int]
-
-
 class LateColumns(LateSteps):
     """Answers rows by a cascade whose columns come one by one from raw columns.
 
@@ -50,7 +35,7 @@ class LateColumns(LateSteps):
     cascade : Cascade
     looks : list of Look
         One for each stage after which further columns are read, and one for the last stage.
-    rest : Columns or None
+    rest : SomeRawColumns or None
         The columns that full evaluation needs besides.
     """
 
@@ -82,7 +67,7 @@ class LateColumns(LateSteps):
         looks, read = [], np.empty(0, dtype=np.intp)
         for end in ends:
             new = np.setdiff1d(by_stage[end - 1], read)
-            looks.append(Look(end, cls._columns(step, new)))
+            looks.append(Look(end, step.some(new.tolist()) if len(new) else None))
             read = by_stage[end - 1]
         n_stages = len(by_stage) - 1
         rest: Reading | None = None
@@ -91,13 +76,9 @@ class LateColumns(LateSteps):
         elif ends[-1] > n_stages:  # the last stages and full evaluation share a round
             looks[-1] = Look(n_stages, looks[-1].new)
         else:
-            rest = cls._columns(step, np.setdiff1d(by_stage[-1], read))
+            new = np.setdiff1d(by_stage[-1], read)
+            rest = step.some(new.tolist()) if len(new) else None
         return cls(step, cascade, looks, rest) if len(looks) > 1 or rest is not None else None
-
-    @staticmethod
-    def _columns(step: RawColumns, numbers: NDArray[np.intp]) -> Columns | None:
-        reads = np.unique(step.source_columns[numbers])
-        return Columns(numbers.tolist(), reads.tolist()) if len(numbers) else None
 
     def require_rows_alone(self, source: Source, together: NDArray[np.floating]) -> None:
         """Do nothing: each cell is read by itself."""
@@ -106,7 +87,7 @@ class LateColumns(LateSteps):
         return self._step.nothing(n_rows)
 
     def _beside(
-        self, rows: SomeColumns, branch: Columns, source: Source, left: NDArray[np.intp] | None
+        self, rows: SomeColumns, branch: Any, source: Source, left: NDArray[np.intp] | None
     ) -> SomeColumns | None:
         return self._step.beside(rows, branch.numbers, source, left)
 

@@ -114,11 +114,9 @@ class Predictor:
         step = self.model.preprocessing
         if isinstance(step, RawColumns):
             return LateColumns.of_columns(step, self._cascade, self._terms_by_stage(), self.plan.reached)
-        return (
-            None
-            if step is None or not step.branches
-            else LateSteps.of(self.model, self._cascade, self._terms_by_stage())
-        )
+        if step is None or not step.branches:
+            return None
+        return LateSteps.of(self.model, self._cascade, self._terms_by_stage())
 
     @property
     def runs_late(self) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
-from weakref import WeakKeyDictionary
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from .later import Later
 
 #: Largest number of columns that such a transformer may write: each of them becomes an array.
 MOST_WRITTEN = 1024
-
-#: What transformers wrote for rows, as long as the rows are there: a sum reads the columns one by one.
-_written: WeakKeyDictionary[Source, dict[Applied, tuple[Any, list[NDArray[Any]] | None]]] = WeakKeyDictionary()
 
 
 class Applied:
@@ -44,6 +41,8 @@ class Applied:
         Number of the first column that is written.
     width : int
     """
+
+    together: ClassVar[bool] = True
 
     def __init__(self, front: Any, part: tuple[str, Any, Any], columns: list[int], later: Later) -> None:
         self.name, self.transformer, self.columns, self.later = part[0], part[1], columns, later
@@ -98,19 +97,9 @@ class Applied:
         one, nothing = np.ones(1), np.zeros(1)
         return [Numeric(first + k, one, nothing, None, np.array([self.first + k])) for k in range(self.width)]
 
-    def raw_column(
-        self, source: Source, k: int, places: list[int], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[Any] | None:
-        """The k-th column that it writes; None if the whole chain must do it. Parameters as for `Tables`.
-
-        It writes all of its columns at once, which are kept until other rows of the source are asked for.
-        """
-        held = _written.setdefault(source, {})
-        of_rows, columns = held.get(self, (None, None))
-        if self not in held or (of_rows is not None and of_rows is not rows):
-            of_rows, columns = held[self] = rows, None  # which stays if the transformer refuses the rows
-            columns = self.arrays(source if rows is None else source.take(rows))
-            held[self] = rows, columns
-        if columns is None:
-            return None
-        return columns[k] if rows is None or of_rows is not None else columns[k].take(rows)
+    def reader(
+        self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
+    ) -> Callable[[int], NDArray[Any]] | None:
+        """What gives the k-th column that it writes, as all of them at once; parameters as for `Tables`."""
+        columns = self.arrays(source if rows is None else source.take(rows))
+        return None if columns is None else columns.__getitem__

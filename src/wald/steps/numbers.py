@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ class Numbers:
     n_written: int
     weight: float | None
     later: Later
+    together: ClassVar[bool] = False
 
     @property
     def first(self) -> int:
@@ -128,12 +130,16 @@ class Numbers:
             for k in range(self.width)
         ]
 
-    def raw_column(
-        self, source: Source, k: int, places: list[int], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[Any] | None:
-        """The numbers of its k-th column as an array; None if it holds something else. Parameters as for `Tables`."""
-        found = _columns(source, places[k : k + 1])
-        return None if found is None else found[0] if rows is None else found[0].take(rows)
+    def reader(
+        self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
+    ) -> Callable[[int], NDArray[Any] | None]:
+        """What gives the numbers of the k-th column; None if it holds something else. Parameters as for `Tables`."""
+
+        def read(k: int) -> NDArray[Any] | None:
+            found = _columns(source, places[k : k + 1])
+            return None if found is None else found[0] if rows is None else found[0].take(rows)
+
+        return read
 
 
 def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from .chain import Chain
 from .functions import ByState, ColumnFunction
 from .numbers import Numbers, of_number
 from .step import Step
-from .tables import Lookup, Tables, flat
+from .tables import Tables, flat
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18
@@ -87,10 +87,22 @@ class RawColumns(ByColumn):
         """The raw column of each column that it writes."""
         return np.array([part.sources[k] for part, k in self._owners], dtype=np.int64)
 
+    def reads_of(self, number: int) -> list[int]:
+        """The raw columns of a column that it writes."""
+        part, k = self._owners[number]
+        return part.columns if part.sources[k] < 0 else [part.sources[k]]
+
+    def some(self, numbers: Sequence[int]) -> SomeRawColumns:
+        """A step for some of the columns that it writes."""
+        return SomeRawColumns(self, numbers)
+
     @cached_property
-    def branches(self) -> tuple[RawColumn, ...]:  # type: ignore[override]  # a chain has branches of other steps
-        """A step for each column that it writes."""
-        return tuple(RawColumn(self, c) for c in range(self.width))
+    def branches(self) -> tuple[SomeRawColumns, ...]:  # type: ignore[override]  # a chain has branches of other steps
+        """A step for each column that it writes, or for all columns of a part that writes them together."""
+        numbers: dict[Any, list[int]] = {}
+        for c, (part, _) in enumerate(self._owners):
+            numbers.setdefault(part if part.together else c, []).append(c)
+        return tuple(map(self.some, numbers.values()))
 
     def transform(self, source: Source) -> SomeColumns:
         """Raw numbers and rows of tables; where a column or a value is not understood, what the terms refuse."""
@@ -160,46 +172,45 @@ class RawColumns(ByColumn):
     ) -> Iterator[NDArray[Any] | None]:
         """Some columns, as the parts give them; None for one that only the model's own transformers understand."""
         places = self._places(source) if sklearn.get_config()["transform_output"] == "default" else None
-        known: dict[int, list[Lookup] | None] = {}  # they take as long as a column, and are those of all columns
+        readers: dict[Part, Callable[[int], NDArray[Any] | None] | None] = {}
         for c in which:
             part, k = self._owners[c]
-            at = [] if places is None else [places[column] for column in part.columns]
             try:
-                if min(at, default=-1) < 0:
-                    yield None
-                elif isinstance(part, Tables):
-                    if id(part) not in known:
-                        known[id(part)] = part.lookups_of(source, at)
-                    lookups = known[id(part)]
-                    yield None if lookups is None else part.rows_of(source.cells(at[k]), k, lookups, rows)
-                else:
-                    yield part.raw_column(source, k, at, rows)
+                if part not in readers:
+                    readers[part] = None  # which stays if it raises
+                    at = [] if places is None else [places[column] for column in part.columns]
+                    if min(at, default=-1) >= 0:
+                        readers[part] = part.reader(source, at, rows)
+                read = readers[part]
+                yield None if read is None else read(k)
             except Exception:  # the model's own transformers will raise theirs
                 yield None
 
 
-class RawColumn(Step):
-    """One of the columns that `RawColumns` writes.
+class SomeRawColumns(Step):
+    """Some of the columns that `RawColumns` writes.
 
     Parameters
     ----------
     every : RawColumns
-    number : int
+    numbers : sequence of int
     """
 
-    width = 1
+    def __init__(self, every: RawColumns, numbers: Sequence[int]) -> None:
+        self._every, self.numbers = every, list(numbers)
+        self.columns = np.array(self.numbers, dtype=np.intp)
 
-    def __init__(self, every: RawColumns, number: int) -> None:
-        self._every, self.number = every, number
-        self.columns = np.array([number])
+    @property
+    def width(self) -> int:
+        """Number of the columns."""
+        return len(self.numbers)
 
     @property
     def reads(self) -> Sequence[int]:
-        """The raw column."""
-        return (int(self._every.source_columns[self.number]),)
+        """The raw columns."""
+        return sorted({column for c in self.numbers for column in self._every.reads_of(c)})
 
     def transform(self, source: Source) -> NDArray[Any]:
-        """Numbers, or rows of a table."""
-        values = self._every.beside(self._every.nothing(source.n_rows), [self.number], source).columns[self.number]
-        assert values is not None
-        return values[:, None]
+        """Numbers, or rows of tables."""
+        written = self._every.beside(self._every.nothing(source.n_rows), self.numbers, source).columns
+        return np.column_stack([values for c in self.numbers if (values := written[c]) is not None])

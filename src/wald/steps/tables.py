@@ -8,10 +8,10 @@ which values are equal to it, is what the table says.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -30,7 +30,6 @@ from sklearn.preprocessing import (
 )
 
 from ..sources import Source
-from ..sources.cells import Cells
 from ..sources.values import is_missing
 from .affine import gives_frames, overrides
 from .functions import ByState, ColumnFunction
@@ -136,7 +135,14 @@ class Tables:
         Number of the first column that it writes.
     weight : float or None
         Factor of what it writes.
+
+    Attributes
+    ----------
+    together : bool
+        Whether a sum gets all of its columns at the price of one.
     """
+
+    together: ClassVar[bool] = False
 
     def __init__(
         self, transformer: Any, columns: list[int], names: list[Any] | None, first: int, weight: float | None
@@ -225,39 +231,34 @@ class Tables:
             ByState(first + k, table.values.astype(np.float64), table.written) for k, table in enumerate(self.tables)
         ]
 
-    def raw_column(
-        self, source: Source, k: int, places: list[int], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[Any] | None:
-        """Rows of the k-th table for the cells of its column; None if the encoder itself must be asked about them.
+    def reader(
+        self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
+    ) -> Callable[[int], NDArray[Any]] | None:
+        """What gives the rows of the k-th table for the cells of its column; None if the encoder must be asked itself.
 
         A cell that the table does not answer gets a row that no table has, or NaN.
 
         Parameters
         ----------
         source : Source
-        k : int
         places : list of int
             Where each of its columns is.
         rows : int64 ndarray or None, default=None
             Some rows, ascending; None: all.
         """
-        lookups = self.lookups_of(source, places)
-        return None if lookups is None else self.rows_of(source.cells(places[k]), k, lookups, rows)
-
-    def lookups_of(self, source: Source, places: list[int]) -> list[Lookup] | None:
-        """The lookups for a table's columns, which all of them take together."""
         kinds = kinds_of(source, places)
-        return None if kinds is None else self.lookups(kinds)
+        lookups = None if kinds is None else self.lookups(kinds)
+        if lookups is None:
+            return None
 
-    def rows_of(
-        self, cells: Cells, k: int, lookups: list[Lookup], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[Any]:
-        """What `raw_column` gives for cells."""
-        table, lookup = self.tables[k], lookups[k]
-        few = table.n_rows < BYTES
-        states = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
-        allowed = np.zeros_like(lookup.refused)
-        return table.keys.take(cells, states.astype(np.uint8 if few else np.float64), allowed, rows)[0]
+        def read(k: int) -> NDArray[Any]:
+            table, lookup = self.tables[k], lookups[k]
+            few = table.n_rows < BYTES
+            states = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
+            values = states.astype(np.uint8 if few else np.float64)
+            return table.keys.take(source.cells(places[k]), values, np.zeros_like(lookup.refused), rows)[0]
+
+        return read
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
