@@ -46,10 +46,6 @@ public:
         }
         return {found, errors};
     }
-    nb::ndarray<nb::numpy, double> exact_scores(const nb::list& texts, int n_threads) {
-        require(same_bits_, "the scores of this model are near those of scikit-learn, not the same: see `same_bits`");
-        return std::get<0>(scores(texts, n_threads));
-    }
     bool same_bits() const { return same_bits_; }
 
 private:
@@ -74,10 +70,6 @@ parts : list of Text
              nb::sig("def scores(self, texts: list[typing.Any], n_threads: int = 1) -> "
                      "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
              "Return scores and bounds of their distance to scikit-learn's, as `Text.scores` does.")
-        .def("exact_scores", &TextUnion::exact_scores, "texts"_a, "n_threads"_a = 1,
-             nb::sig("def exact_scores(self, texts: list[typing.Any], n_threads: int = 1) -> "
-                     "numpy.typing.NDArray[numpy.float64]"),
-             "Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.")
         .def_prop_ro("same_bits", &TextUnion::same_bits,
                      "Whether the scores are scikit-learn's to the last bit, so that all bounds are 0.");
 }

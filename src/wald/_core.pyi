@@ -1287,11 +1287,6 @@ class TextUnion:
         Return scores and bounds of their distance to scikit-learn's, as `Text.scores` does.
         """
 
-    def exact_scores(self, texts: list[Any], n_threads: int = 1) -> NDArray[numpy.float64]:
-        """
-        Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.
-        """
-
     @property
     def same_bits(self) -> bool:
         """

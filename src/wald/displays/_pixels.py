@@ -35,7 +35,7 @@ def easy_and_hard(stages: NDArray[np.int32], allowed: NDArray[np.bool_], n_stage
 def pixels_of(model: AdditiveModel, caller: str) -> Terms:
     """Terms of a model that reads pixel by pixel."""
     wrapped = type(model.estimator).__name__
-    if model.texts is not None and model.texts.vectorizer.of == "texts":
+    if model.texts is not None and model.texts.vectorizer.row_kind == "texts":
         raise ValueError(
             f"{caller} draws images, and this {wrapped} reads texts. fast.explain(text) says which words were read, "
             "and what each of them added."

@@ -14,7 +14,7 @@ from ..sources import Source
 from ..steps import Chain
 from ..steps.applied import Applied
 from ..steps.by_column import CHEAP, ByColumn
-from ..steps.tables import COLUMNWISE, flat
+from ..steps.known_values import COLUMNWISE, flat
 from ..utils.figures import first_of, thousands
 from ..utils.warn import warn_caller
 from .predictor import Predictor

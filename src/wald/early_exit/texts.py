@@ -143,7 +143,7 @@ class Texts:
             try:
                 codes[odd] = self._full.predict(part.take(rows))
             except (AttributeError, TypeError, ValueError) as error:
-                _say_where(error, self._scores.vectorizer.of, [(start + int(i), texts[i]) for i in rows])
+                _say_where(error, self._scores.vectorizer.row_kind, [(start + int(i), texts[i]) for i in rows])
                 raise
         if not odd.all():
             codes[~odd] = self._full.at_ties(part.take(left[~odd]))

@@ -115,7 +115,7 @@ class Rows:
         """Whether all rows are texts that the engine reads together; others are answered one by one."""
         return (
             self._compiled.model.texts is not None
-            and self._compiled.model.texts.vectorizer.of == "texts"
+            and self._compiled.model.texts.vectorizer.row_kind == "texts"
             and all(type(row) is str for row in rows)
         )
 

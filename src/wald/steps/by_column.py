@@ -18,11 +18,12 @@ from .affine import gives_frames
 from .applied import MOST_WRITTEN, Applied
 from .chain import Branch, Chain
 from .columns import positions
+from .known_values import flat
 from .later import Later
 from .numbers import Numbers, numbers_of_records
 from .probing import kinds_of
 from .step import ROWS_AT_ONCE
-from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables, flat
+from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables
 
 #: Packages of transformers that are as cheap as to read their columns.
 CHEAP = ("sklearn.preprocessing.", "sklearn.impute.")

@@ -69,7 +69,7 @@ class NamedValues:
     dense: bool = False
 
     @property
-    def of(self) -> str:
+    def row_kind(self) -> str:
         """What rows are, for messages."""
         return {"dict": "dicts", "pair": "lists of pairs", "string": "lists of names"}[self.form]
 
@@ -100,7 +100,7 @@ class NamedValues:
     def require(self, X: Any) -> None:
         """Raise an error for what is no list of rows."""
         if isinstance(X, Mapping):
-            raise ValueError(f"X must hold {self.of}, as a list. Got one {type(X).__name__}: use predict_one.")
+            raise ValueError(f"X must hold {self.row_kind}, as a list. Got one {type(X).__name__}: use predict_one.")
 
     def made_rows(self, n_rows: int = 24) -> list[Any]:
         """Rows of known names and of a new one, in random order."""

@@ -22,8 +22,8 @@ from ..sources.arrays import ArraySource
 from ..sources.held import column_reader, held_columns
 from .affine import ColumnMap, read_step
 from .functions import ColumnFunction, Numeric
+from .known_values import flat
 from .later import Later
-from .tables import flat
 
 
 @dataclass(frozen=True, eq=False)

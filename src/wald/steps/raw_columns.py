@@ -15,9 +15,10 @@ from .applied import Applied
 from .by_column import ByColumn, Part, native, of_table
 from .chain import Chain
 from .functions import ByState, ColumnFunction
+from .known_values import flat
 from .numbers import Numbers, of_number
 from .step import Step
-from .tables import Tables, flat
+from .tables import Tables
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18

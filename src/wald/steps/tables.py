@@ -8,7 +8,7 @@ which values are equal to it, is what the table says.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -17,30 +17,14 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
-    StandardScaler,
-    TargetEncoder,
-)
 
 from ..sources import Source
-from ..sources.values import is_missing
-from .affine import gives_frames, overrides
 from .functions import ByState, ColumnFunction
 from .keys import NA, NAN, NONE, Keys
+from .known_values import ENCODERS, flat, for_keys, known_values, unknown_value
 from .later import Later, nothing_later
 from .probing import Kind, all_held, holds, kinds_of, made_table
 from .written import Floats, Written, canonical, columns_of, differing, equal, keys_of, stacked
-
-ENCODERS: tuple[type, ...] = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
-#: Transformers whose columns each depend on one column that they read, and on no other row.
-COLUMNWISE: tuple[type, ...] = (*ENCODERS, SimpleImputer, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
 #: Largest number of values in the tables of one encoder as arrays, and in one array that it is asked for.
 MOST_VALUES = 1 << 22
@@ -48,11 +32,6 @@ MOST_VALUES = 1 << 22
 BYTES = 256
 #: Rows of random values on which the tables are compared with the encoder.
 COMPARED = 64
-
-#: Texts of which one is known to no encoder, some of them short, for columns of a fixed width.
-TEXTS = ("a value that no encoder knows", *"~^|#@`$%&!?", *map(chr, range(0x2460, 0x2474)))
-#: Whole numbers from this one on are not told apart by all of scikit-learn's conversions.
-INEXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +133,7 @@ class Tables:
             weight,
             first,
         )
-        self._known = _known_values(transformer, len(columns)) or []
+        self._known = known_values(transformer, len(columns)) or []
         self.later = nothing_later(slice(first, first))
         self.tables: list[Table] = []
         self._sparse = False  # whether the tables are sparse
@@ -165,7 +144,7 @@ class Tables:
         cls, transformer: Any, columns: list[int], names: list[Any] | None, first: int, weight: float | None
     ) -> Tables | None:
         """Ask a transformer for its tables; None if it has none."""
-        if _known_values(transformer, len(columns)) is None:
+        if known_values(transformer, len(columns)) is None:
             return None
         made = cls(transformer, columns, names, first, weight)
         return made if made._begun() else None
@@ -335,7 +314,7 @@ class Tables:
         every = dict(enumerate(values))
         certain = text and (kind[1] in (np.dtype(object), "category") or "str" in str(kind[1]).lower())
         found = every if certain or all_held(kind, values) else {s: v for s, v in every.items() if holds(kind, v)}
-        unknown = _unknown(values, kind, text)
+        unknown = unknown_value(values, kind, text)
         others = enumerate([*unknown, *missing], len(values) + 1 - len(unknown))
         return found | {s: value for s, value in others if holds(kind, value)}
 
@@ -403,7 +382,7 @@ class Tables:
         for j, column in enumerate(self.columns):
             written = np.flatnonzero(owner == j)
             nothing = np.empty((0, len(written)), dtype=base.dtype)
-            keys = Keys(_plain(self._known[j]))
+            keys = Keys(for_keys(self._known[j]))
             self.tables.append(Table(column, keys, written, nothing, written + self._first, nothing))
         return True
 
@@ -426,11 +405,6 @@ class Tables:
         return all(equal(columns_of(own, table.own), table.asked[at]) for table, at in pairs)
 
 
-def _plain(known: list[str] | NDArray[Any]) -> list[str] | NDArray[Any]:
-    """Known values as `Keys` takes them."""
-    return known if isinstance(known, list) else known.astype(np.float64 if known.dtype.kind == "f" else np.int64)
-
-
 def _one_missing(lookup: Lookup, n_known: int, is_nan: bool) -> Lookup:
     """A lookup in which all missing values count as the one that the encoder may know."""
     rows, refused = lookup.rows.copy(), lookup.refused.copy()
@@ -450,51 +424,3 @@ def _polars_float() -> Any:
     import polars
 
     return polars.Float64
-
-
-def _known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[Any]] | None:
-    """Values that a transformer knows in each of its columns: texts or numbers; None if it is no encoder of these."""
-    steps = flat(transformer)
-    if any(type(step) not in COLUMNWISE or gives_frames(step) or overrides(step) for step in steps):
-        return None
-    encoders = [step for step in steps if type(step) in ENCODERS]
-    if not encoders or any(getattr(step, "n_features_in_", -1) != n_columns for step in encoders[:1]):
-        return None
-    if len(encoders) > 1:  # the second would know what the first writes
-        return None
-    known: list[list[str] | NDArray[Any]] = []
-    for c, categories in enumerate(encoders[0].categories_):
-        values = [value for value in categories.tolist() if not is_missing(value)]
-        for step in steps[: steps.index(encoders[0])]:
-            if type(step) is not SimpleImputer or step.n_features_in_ != n_columns:
-                return None
-            for value in (np.asarray(step.statistics_, dtype=object)[c], step.missing_values):
-                if not is_missing(value) and value not in values:
-                    values.append(value)
-        if all(type(value) is str for value in values) and values:
-            known.append(values)
-        elif values and all(isinstance(value, int | float | np.number) for value in values):
-            numbers = np.array(values, dtype=categories.dtype if categories.dtype.kind in "biuf" else None)
-            exact = numbers.dtype.kind in "iuf" and numbers.dtype != np.uint64 and np.abs(numbers).max() < INEXACT
-            if not exact or categories.dtype.kind == "O":
-                return None
-            known.append(numbers)
-        else:
-            return None
-    return known
-
-
-def flat(transformer: Any) -> list[Any]:
-    """Transformers of nested pipelines, in their order."""
-    if type(transformer) is Pipeline:
-        return [each for _, step in transformer.steps for each in ([] if step == "passthrough" else flat(step))]
-    return [transformer]
-
-
-def _unknown(known: Sequence[Any], kind: Kind, text: bool) -> list[Any]:
-    """A value that is not known, and that a column of a kind can hold; none if there is no such value at hand."""
-    candidates: list[Any] = list(TEXTS)
-    if not text:
-        low, high = min(known), max(known)
-        candidates = [type(low)(number) for number in (high + 1, low - 1, 0, (low + high) / 2, 2 * high, 2 * low)]
-    return [value for value in candidates if value not in known and holds(kind, value)][:1]

@@ -57,7 +57,7 @@ class VectorizerUnion:
 
     parts: tuple[UnionPart, ...]
     dense: ClassVar[bool] = False
-    of: ClassVar[str] = "texts"
+    row_kind: ClassVar[str] = "texts"
 
     @property
     def single(self) -> bool:

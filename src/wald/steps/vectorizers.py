@@ -102,7 +102,7 @@ class Vectorizer:
     single: bool = False
     weight: float = 1.0
     dense: ClassVar[bool] = False
-    of: ClassVar[str] = "texts"
+    row_kind: ClassVar[str] = "texts"
 
     def scorer(self, weights: dict[str, Any]) -> _core.Text:
         """What scores rows, with ``coef``, ``intercept`` and ``coef_bound`` of a linear model."""
