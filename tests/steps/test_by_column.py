@@ -402,3 +402,17 @@ def test_methods_set_on_an_encoder_stay() -> None:
     pipeline = make_pipeline(encoder, DecisionTreeClassifier()).fit(F, F["carrier"] == "AA")
     encoder.transform = lambda X: np.zeros((len(X), 1))  # type: ignore[method-assign]
     assert type(decompose(pipeline).preprocessing) is Chain
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "double[pyarrow]"])
+def test_na_that_a_column_transformer_does_not_pass_is_an_error(dtype):
+    X, y = frame(), np.arange(N) % 2
+    parts = [("texts", OrdinalEncoder(), ["carrier"]), ("numbers", "passthrough", ["delay", "weight"])]
+    model = make_pipeline(ColumnTransformer(parts), DecisionTreeClassifier(max_depth=3)).fit(X, y)
+    fast = EarlyExitClassifier(model, risk=0).fit(X)
+    missing = X.assign(delay=X["delay"].astype(dtype))
+    for answer in (model.predict, fast.predict):
+        with pytest.raises(ValueError, match=r"pandas\.NA to represent null values"):
+            answer(missing)
+    held = missing[missing["delay"].notna()]
+    np.testing.assert_array_equal(fast.predict(held), model.predict(held))

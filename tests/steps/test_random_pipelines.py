@@ -189,7 +189,7 @@ def front_of(rng: np.random.Generator) -> ColumnTransformer:
     if rng.random() < 0.3:
         parts.append(("flags", "passthrough", ["flag"]))
     parts = [parts[i] for i in rng.permutation(len(parts))]
-    named = {name for name, *_ in parts}
+    named = [name for name, *_ in parts]
     weights = {name: float(rng.choice([0.5, 3.0])) for name in named if rng.random() < 0.5 and name != "dropped"}
     return ColumnTransformer(
         parts,

@@ -69,7 +69,7 @@ class Numbers:
     def arrays(self, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the transformers themselves must do it."""
         if self.transformer is None and not self.later.steps and self.weight is None:
-            return _columns(source, places)
+            return None if _hold_na(source, places) else _columns(source, places)
         X: Any = _selected(source, places)
         if self.transformer is not None:
             X = self.transformer.transform(X)
@@ -198,3 +198,12 @@ def _columns(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
 def _selected(source: Source, places: list[int]) -> Any:
     """Some columns in the container of the rows."""
     return source.values[:, places] if isinstance(source, ArraySource) else source.select(places).rows
+
+
+def _hold_na(source: Source, places: list[int]) -> bool:
+    """Whether columns hold pandas.NA, which a ColumnTransformer does not pass through among numbers."""
+    if source.library != "pandas":
+        return False
+    columns = (source.rows.iloc[:, c].array for c in places)
+    missing = ((column, getattr(column.dtype, "na_value", None)) for column in columns)
+    return any(type(na).__name__ == "NAType" and na in column for column, na in missing)
