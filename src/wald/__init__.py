@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .early_exit import CompiledPlan, EarlyExitClassifier, Planner
+    from .early_exit import CompiledPlan, EarlyExitClassifier, EarlyExitOutlierDetector, Planner
     from .models import TreeClassifier, read_model
     from .persistence import load, save
     from .plan import CostModel
@@ -22,6 +22,7 @@ __all__ = [
     "CompiledPlan",
     "CostModel",
     "EarlyExitClassifier",
+    "EarlyExitOutlierDetector",
     "Planner",
     "TreeClassifier",
     "__version__",
@@ -36,6 +37,7 @@ _WHERE = {
     "CompiledPlan": ".early_exit",
     "CostModel": ".plan",
     "EarlyExitClassifier": ".early_exit",
+    "EarlyExitOutlierDetector": ".early_exit",
     "Planner": ".early_exit",
     "TreeClassifier": ".models",
     "load": ".persistence",

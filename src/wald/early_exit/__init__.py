@@ -7,8 +7,19 @@ from .answers import Answers
 from .classifier import EarlyExitClassifier
 from .compiled_plan import CompiledPlan
 from .explaining import Explanation
+from .outlier_detector import EarlyExitOutlierDetector
 from .parts import Part
 from .planner import Planner
 from .predictor import Trace
 
-__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Explanation", "Part", "Planner", "Status", "Trace"]
+__all__ = [
+    "Answers",
+    "CompiledPlan",
+    "EarlyExitClassifier",
+    "EarlyExitOutlierDetector",
+    "Explanation",
+    "Part",
+    "Planner",
+    "Status",
+    "Trace",
+]

@@ -58,7 +58,7 @@ class Promise:
     def of(cls, given: Parameters, grouped: bool) -> Promise:
         """Check and read the parameters of an estimator; where `grouped`, a seed draws one row of each group."""
         seed = int(check_random_state(given.random_state).randint(2**31 - 1)) if grouped else 0
-        return cls(checked_rule(given), given.risk, given.confidence, seed, planner_of(given).rule)
+        return cls(checked_rule(given), given.promised_risk, given.confidence, seed, planner_of(given).rule)
 
     @property
     def risk(self) -> float | None:

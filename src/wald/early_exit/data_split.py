@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_outlier_detector
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
@@ -72,9 +72,12 @@ def fitted_estimator(
         inner = unfrozen(estimator)
         check_is_fitted(inner)
         return inner, everything
+    if y is None and is_outlier_detector(estimator):
+        train, rest = _halves(n, np.zeros(n), groups, rng)
+        return clone(estimator).fit(source.take(train).rows, **params), rest
     if y is None:
         raise ValueError(
-            "This EarlyExitClassifier estimator requires y to be passed, but the target y is None: "
+            f"This {type(wrapper).__name__} estimator requires y to be passed, but the target y is None: "
             f"{type(estimator).__name__} is not fitted yet."
         )
     require_one_type(y)

@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 
-from ..models import fitted_for_good
+from ..models import AdditiveModel, fitted_for_good
+from ..models.reading import Kind
 from ..models.refusals import refusal
 from ..stopping import Rule
 from ..stopping.core.risks import Risk, largest, require_risk
 from .former import takes_former_names
 from .planner import Planner, is_share, planner_of
+
+#: The early-exit estimator of each kind of models, and how messages speak of such a model.
+SHELLS: dict[Kind, str] = {"classifier": "EarlyExitClassifier", "outlier detector": "EarlyExitOutlierDetector"}
+NAMES: dict[Kind, str] = {"classifier": "a classifier", "outlier detector": "an outlier detector"}
 
 
 class Parameters:
@@ -44,13 +49,18 @@ class Parameters:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @property
+    def promised_risk(self) -> Risk:
+        """The risk by labels of the model."""
+        return self.risk
+
 
 def checked_rule(given: Parameters) -> Rule:
     """Check the parameters and return the stopping rule."""
     require_risk(given.risk)
     if not is_share(given.confidence):
         raise ValueError(f"confidence must be a number above 0 and below 1. Got {given.confidence!r} instead.")
-    return planner_of(given).checked_rule(largest(given.risk))
+    return planner_of(given).checked_rule(largest(given.promised_risk))
 
 
 def require_estimator(estimator: Any) -> None:
@@ -58,6 +68,13 @@ def require_estimator(estimator: Any) -> None:
     inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
     if isinstance(inner, type) or not (hasattr(inner, "get_params") or fitted_for_good(inner) is not None):
         raise refusal(inner)
+
+
+def require_kind(model: AdditiveModel, kind: Kind) -> None:
+    """Refuse a model that another early-exit estimator takes."""
+    if model.kind != kind:
+        name = type(model.estimator if model.leaf is None else model.leaf).__name__
+        raise TypeError(f"{name} is {NAMES[model.kind]}: wrap it in {SHELLS[model.kind]}.")
 
 
 def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None:

@@ -8,22 +8,28 @@ import numpy as np
 
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.boosters import unfrozen
+from ..models.reading import Kind
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
 from .certification import Promise, in_full
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import is_fitted
+from .parameters import require_kind
 from .planning import plan_without_stages
 from .reader import RowReader
 
 
-def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, Any]) -> tuple[CompiledPlan, Any]:
+def compiled_without_rows(
+    estimator: Any, kind: Kind, promise: Promise, others: dict[str, Any]
+) -> tuple[CompiledPlan, Any]:
     """Compile the plan that evaluates everything, which needs no rows.
 
     Parameters
     ----------
     estimator : estimator
         A fitted one.
+    kind : {"classifier", "outlier detector"}
+        What it must be.
     promise : Promise
     others : dict
         The other arguments of `fit`.
@@ -52,6 +58,7 @@ def compiled_without_rows(estimator: Any, promise: Promise, others: dict[str, An
             "Without rows there is risk=0 alone."
         )
     model = decompose(inner)
+    require_kind(model, kind)
     if not model.serves_full:
         raise ValueError(
             f"fit needs rows X: wald's own scores of a {model.terms.description} may differ from the model's in the "

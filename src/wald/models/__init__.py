@@ -184,6 +184,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
             [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],
             inside=reading.watches,
         ),
+        kind=reading.kind,
     )
 
 

@@ -14,6 +14,7 @@ from .readers import (
     linear,
     naive_bayes,
     one_vs_rest,
+    outliers,
     sklearn_boosting,
     sklearn_trees,
     votes,
@@ -23,7 +24,7 @@ from .reading import Family, full_name
 
 _REGISTERED: list[Family] = [
     *(reader.FAMILY for reader in (linear, attentive, kernel, naive_bayes, centroids, lightgbm, xgboost, catboost)),
-    *(sklearn_trees.FAMILY, *votes.FAMILIES, *sklearn_boosting.FAMILIES, one_vs_rest.FAMILY, *FITTED_FOR_GOOD),
+    *(sklearn_trees.FAMILY, *votes.FAMILIES, *sklearn_boosting.FAMILIES, one_vs_rest.FAMILY, *outliers.FAMILIES, *FITTED_FOR_GOOD),
 ]
 
 

@@ -100,7 +100,7 @@ class Links:
 
     Parameters
     ----------
-    decision_function, predict_proba : callable or None, default=None
+    decision_function, predict_proba, score_samples : callable or None, default=None
         None: the model itself must be called.
     link : Link or None, default=None
         The function to probabilities by its name, as files hold it.
@@ -109,6 +109,7 @@ class Links:
     decision_function: Method | None = None
     predict_proba: Method | None = None
     link: Link | None = None
+    score_samples: Method | None = None
 
     @classmethod
     def of(
@@ -140,7 +141,7 @@ class Links:
         -------
         Links
         """
-        own = {name: None for name in ("decision_function", "predict_proba") if not inherited(name)}
+        own = {name: None for name in ("decision_function", "predict_proba", "score_samples") if not inherited(name)}
         return replace(self, **own, link=None if "predict_proba" in own else self.link)
 
 

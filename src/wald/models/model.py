@@ -13,6 +13,7 @@ from ..sources import Schema
 from ..steps import Chain, Codes, Folded, RawColumns
 from .encoding import facts
 from .links import NO_LINKS, Links
+from .reading import Kind
 from .terms import Terms
 from .texts import TextScores
 from .watch import Watch, digest
@@ -67,6 +68,8 @@ class AdditiveModel:
         What the estimator's methods return for full scores that are exact.
     watch : Watch, default=Watch(())
         The attributes that `changed` compares.
+    kind : {"classifier", "outlier detector"}, default="classifier"
+        What the innermost model is.
     """
 
     estimator: Any
@@ -87,6 +90,7 @@ class AdditiveModel:
     texts: TextScores | None = None
     links: Links = NO_LINKS
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
+    kind: Kind = "classifier"
 
     def working_precision(self, dtype: DTypeLike) -> float:
         """Give the unit roundoff in which the wrapped model computes.

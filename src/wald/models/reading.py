@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Decompose = Callable[[Any], "AdditiveModel"]
 
+#: What a model is asked for.
+Kind = Literal["classifier", "outlier detector"]
+
 FLOAT64: np.dtype[Any] = np.dtype(np.float64)
 
 
@@ -56,6 +59,8 @@ class Reading:
         Names of its columns, for a model that does not tell them as ``feature_names_in_``.
     classes : ndarray or None, default=None
         Labels, where they are others than ``classes_`` of the model.
+    kind : {"classifier", "outlier detector"}, default="classifier"
+        What the model is, and so which early-exit estimator takes it.
     """
 
     terms: Terms
@@ -71,6 +76,7 @@ class Reading:
     links: Links = NO_LINKS
     names: tuple[str, ...] = ()
     classes: NDArray[Any] | None = None
+    kind: Kind = "classifier"
 
 
 @dataclass(frozen=True)

@@ -38,30 +38,53 @@ def read_kernel(model: Any, decompose: Decompose) -> Reading:
         If the model has no support vectors, was edited after fit, or has contradictory options.
     """
     check_is_fitted(model)
-    name, kernel = type(model).__name__, model.kernel
-    if callable(kernel) or kernel not in ("linear", "poly", "rbf", "sigmoid"):
-        shown = "a callable" if callable(kernel) else repr(kernel)
-        raise TypeError(
-            f"{name} with kernel={shown} is not supported: its kernel cannot be evaluated one support "
-            "vector at a time. Supported kernels are 'linear', 'poly', 'rbf' and 'sigmoid'."
-        )
-    n_classes = len(model.classes_)
+    name, n_classes = type(model).__name__, len(model.classes_)
+    kernel_of(model)
     if model.break_ties and model.decision_function_shape == "ovo":
         raise ValueError(f"{name} cannot predict with break_ties=True and decision_function_shape='ovo'.")
-    _refuse_changed_by_hand(model, n_classes)
-
-    vectors = _copy_rows(model.support_vectors_)
-    dual = model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
-    if not vectors.shape[0]:
-        raise ValueError(f"This {name} has no support vectors: it gives every row the same answer.")
+    refuse_changed_by_hand(model, -1.0 if n_classes == 2 else 1.0)
+    dual = dense(model.dual_coef_)
     coef = np.array(dual, dtype=np.float64) if n_classes == 2 else _one_vs_one(dual, model.n_support_)
-    intercept = np.array(model.intercept_, dtype=np.float64)
     if n_classes == 2:
         # libsvm's own score has the other sign: its first class wins only when strictly above 0.
         decision = Labels("sign", 2, tie_positive=True)
     else:
         decision = Labels("votes", n_classes, break_ties=bool(model.break_ties))
+    return machine_reading(model, coef, decision)
 
+
+def kernel_of(model: Any) -> str:
+    """The kernel of a support vector machine; raise TypeError if it is precomputed or a callable."""
+    kernel = model.kernel
+    if callable(kernel) or kernel not in ("linear", "poly", "rbf", "sigmoid"):
+        shown = "a callable" if callable(kernel) else repr(kernel)
+        raise TypeError(
+            f"{type(model).__name__} with kernel={shown} is not supported: its kernel cannot be evaluated one support "
+            "vector at a time. Supported kernels are 'linear', 'poly', 'rbf' and 'sigmoid'."
+        )
+    return str(kernel)
+
+
+def machine_reading(model: Any, coef: NDArray[np.float64], decision: Labels) -> Reading:
+    """Read the sum of a support vector machine of libsvm.
+
+    Parameters
+    ----------
+    model : SVC, NuSVC or OneClassSVM
+        Fitted.
+    coef : float64 ndarray of shape (n_outputs, n_vectors)
+        Coefficients of the support vectors.
+    decision : Labels
+
+    Raises
+    ------
+    ValueError
+        If it has no support vectors.
+    """
+    vectors, kernel = _copy_rows(model.support_vectors_), kernel_of(model)
+    if not vectors.shape[0]:
+        raise ValueError(f"This {type(model).__name__} has no support vectors: it gives every row the same answer.")
+    intercept = np.array(model.intercept_, dtype=np.float64)
     terms: LinearTerms | KernelTerms
     if kernel == "linear":
         weights, sizes = coef @ vectors, np.abs(coef) @ abs(vectors)
@@ -91,22 +114,23 @@ def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDAr
     return coef
 
 
-def _refuse_changed_by_hand(model: Any, n_classes: int) -> None:
+def refuse_changed_by_hand(model: Any, sign: float) -> None:
     """Refuse a model whose public coefficients differ from the private ones, which predict uses.
 
-    The private copies have libsvm's sign. They differ only if one of the two was edited.
+    The private copies have libsvm's sign, which is `sign` times the public one. They differ only if one of the two was
+    edited.
     """
-    sign = -1.0 if n_classes == 2 else 1.0
     for public, private in (("dual_coef_", "_dual_coef_"), ("intercept_", "_intercept_")):
         used = getattr(model, private, None)
-        if used is not None and not np.array_equal(_dense(getattr(model, public)), sign * _dense(used)):
+        if used is not None and not np.array_equal(dense(getattr(model, public)), sign * dense(used)):
             raise ValueError(
                 f"{public} of this {type(model).__name__} was changed after fit, but its predict does not "
                 f"read {public}: the change has no effect on the labels. Undo it, or refit."
             )
 
 
-def _dense(values: Any) -> NDArray[np.float64]:
+def dense(values: Any) -> NDArray[np.float64]:
+    """Coefficients as an array, whichever rows the machine was trained on."""
     return np.asarray(values.toarray() if sparse.issparse(values) else values)
 
 

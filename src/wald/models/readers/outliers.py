@@ -1,0 +1,150 @@
+"""Outlier detectors of scikit-learn: isolation forests, and support vector machines of one class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import IsolationForest
+from sklearn.svm import OneClassSVM
+from sklearn.utils.validation import check_is_fitted
+
+from ...outputs import Labels
+from ..links import Links, as_they_are
+from ..reading import Decompose, Family, Kind, Reading
+from ..tree_arrays import TreesBuilder
+from ..trees import TreeTerms
+from ..units import Floats
+from .kernel import dense, kernel_of, machine_reading, refuse_changed_by_hand
+from .sklearn_trees import add_tree
+
+#: Distance from the threshold, relative to it, within which the rounding of a power of two may decide.
+NEAR = 1e-12
+#: Labels of the codes 0 and 1.
+OUTLIER_AND_INLIER = np.array([-1, 1])
+KIND: Kind = "outlier detector"
+
+
+def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``IsolationForest``: sums of depths, which lie above a threshold for inliers.
+
+    A tree adds the number of splits on the way to a leaf, and the average path length of the training rows in it (Liu,
+    Ting and Zhou, "Isolation Forest", 2008). scikit-learn adds the trees in the order in which threads finish; the
+    depths here are added in the order of the trees, as without threads.
+
+    Parameters
+    ----------
+    model : IsolationForest
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If it does not hold the depths of its leaves in the form that wald knows.
+    ValueError
+        If it was trained on one row, so that every row has the same score.
+    """
+    check_is_fitted(model)
+    try:
+        lengths, averages = model._decision_path_lengths, model._average_path_length_per_tree
+        all_columns, usual = model._max_features == model.n_features_in_, _usual_length(model)
+    except (AttributeError, IndexError) as error:
+        raise TypeError(
+            f"The leaves of this IsolationForest have a form that wald does not know: {error}. Use a version of "
+            "scikit-learn that wald supports."
+        ) from None
+    if usual == 0:
+        raise ValueError("This IsolationForest was trained on one row, and gives every row the same score.")
+    builder = TreesBuilder(model.n_features_in_)
+    for tree, columns, length, average in zip(
+        model.estimators_, model.estimators_features_, lengths, averages, strict=True
+    ):
+        add_tree(builder, tree.tree_, length + average - 1.0, columns=None if all_columns else columns)
+    terms = TreeTerms(builder.build(), np.zeros(1), f32_rows=True)
+    scale = usual * len(model.estimators_), float(model.offset_)
+    deepest = float(np.maximum.reduceat(terms.trees.leaves, terms.trees.first_leaf[:-1]).sum()) + 1.0
+    threshold = _deepest_outlier(partial(_decision_function, *scale), deepest)
+    if math.isinf(threshold):  # all rows have one label
+        label = OUTLIER_AND_INLIER[[int(threshold < 0)]]
+        return Reading(terms, Labels("sign", 1, threshold=math.inf), row_by_row="always", classes=label, kind=KIND)
+    return Reading(
+        terms,
+        Labels("sign", 2, threshold=threshold),
+        row_by_row="always",
+        tie_margin=NEAR * max(1.0, abs(threshold)),
+        links=Links(partial(_decision_function, *scale), score_samples=partial(_score_samples, scale[0])),
+        classes=OUTLIER_AND_INLIER,
+        kind=KIND,
+    )
+
+
+def _usual_length(model: Any) -> float:
+    """The average path length in a tree of as many rows as each tree was trained on."""
+    from sklearn.ensemble._iforest import _average_path_length
+
+    return float(_average_path_length([model._max_samples])[0])
+
+
+def _score_samples(usual: float, depths: Floats) -> Floats:
+    """What ``score_samples`` answers for sums of depths, as scikit-learn computes it."""
+    return np.asarray(-(2 ** (-(as_they_are(depths) / usual))))
+
+
+def _decision_function(usual: float, offset: float, depths: Floats) -> Floats:
+    return np.asarray(_score_samples(usual, depths) - offset)
+
+
+def _deepest_outlier(score: Callable[[Floats], Floats], deepest: float) -> float:
+    """The largest sum of depths, up to `deepest`, whose score is below 0; infinite where one label is all there is."""
+    low, high = 0.0, deepest
+    if not score(np.array([[low]]))[0] < 0:
+        return -math.inf
+    if score(np.array([[high]]))[0] < 0:
+        return math.inf
+    while np.nextafter(low, high) < high:
+        middle = 0.5 * (low + high)
+        if score(np.array([[middle]]))[0] < 0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def read_one_class_svm(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``OneClassSVM``: inliers have a score above 0.
+
+    Parameters
+    ----------
+    model : OneClassSVM
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError, TypeError, ValueError
+        As for an ``SVC``.
+    """
+    check_is_fitted(model)
+    kernel_of(model)
+    refuse_changed_by_hand(model, 1.0)
+    read = machine_reading(model, np.array(dense(model.dual_coef_), dtype=np.float64), Labels("sign", 2))
+    return replace(read, classes=OUTLIER_AND_INLIER, kind=KIND)
+
+
+MACHINE = (
+    *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_"),
+    *("kernel", "_gamma", "coef0", "degree"),
+)
+FAMILIES = (
+    Family(
+        (IsolationForest,),
+        ("predict", "decision_function", "score_samples"),
+        ("estimators_", "estimators_features_", "offset_", "_max_samples"),
+        read_isolation_forest,
+        thresholds=False,
+    ),
+    Family((OneClassSVM,), ("predict", "decision_function"), MACHINE, read_one_class_svm, thresholds=False),
+)
