@@ -8,7 +8,12 @@ namespace wald::bindings {
 
 inline Decision make_decision(Fields f) {
     Decision d;
-    d.kind = f.one_of<DecisionKind>("kind", {"sign", "argmax", "votes"});
+    d.kind = f.one_of<DecisionKind>("kind", {"sign", "argmax", "votes", "values"});
+    if (d.kind == DecisionKind::values) {
+        f.read("n_outputs", d.n_classes);
+        require(d.n_classes >= 1 && d.n_classes <= kMaxClasses, "n_outputs must be 1 to 10000");
+        return d;
+    }
     f.read("n_classes", d.n_classes), f.read("threshold", d.threshold), f.read("saturation", d.saturation);
     f.read("tie_positive", d.tie_positive), f.read("break_ties", d.break_ties);
     const bool sign = d.kind == DecisionKind::sign;

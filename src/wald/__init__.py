@@ -8,7 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .early_exit import CompiledPlan, EarlyExitClassifier, EarlyExitOutlierDetector, Planner
+    from .early_exit import (
+        CompiledPlan,
+        EarlyExitClassifier,
+        EarlyExitOutlierDetector,
+        EarlyExitRanker,
+        EarlyExitRegressor,
+        Planner,
+    )
     from .models import TreeClassifier, read_model
     from .persistence import load, save
     from .plan import CostModel
@@ -23,6 +30,8 @@ __all__ = [
     "CostModel",
     "EarlyExitClassifier",
     "EarlyExitOutlierDetector",
+    "EarlyExitRanker",
+    "EarlyExitRegressor",
     "Planner",
     "TreeClassifier",
     "__version__",
@@ -38,6 +47,8 @@ _WHERE = {
     "CostModel": ".plan",
     "EarlyExitClassifier": ".early_exit",
     "EarlyExitOutlierDetector": ".early_exit",
+    "EarlyExitRanker": ".early_exit",
+    "EarlyExitRegressor": ".early_exit",
     "Planner": ".early_exit",
     "TreeClassifier": ".models",
     "load": ".persistence",

@@ -10,7 +10,7 @@
 
 namespace wald {
 
-enum class DecisionKind : std::uint8_t { sign, argmax, votes };
+enum class DecisionKind : std::uint8_t { sign, argmax, votes, values };
 
 template <class T>
 struct Judgement {
@@ -20,16 +20,16 @@ struct Judgement {
 
 struct Decision {
     DecisionKind kind = DecisionKind::sign;
-    int n_classes = 2;
+    int n_classes = 2;             // values: their number
     double threshold = 0.0;        // sign
     bool tie_positive = false;     // sign
     bool break_ties = false;       // votes
     double saturation = HUGE_VAL;  // argmax: larger scores may be equal in the wrapped model
 
     int n_outputs() const {
-        return kind == DecisionKind::sign     ? 1
-               : kind == DecisionKind::argmax ? n_classes
-                                              : n_classes * (n_classes - 1) / 2;
+        return kind == DecisionKind::sign    ? 1
+               : kind == DecisionKind::votes ? n_classes * (n_classes - 1) / 2
+                                             : n_classes;
     }
 
     // Several outputs: the label of an estimate z, and its confidence. `work` has room for n_classes values.
@@ -48,6 +48,7 @@ struct Decision {
     // room for n_classes values.
     Answer decide(const double* f, double error, double* work) const {
         if (kind == DecisionKind::sign) return decide_sign(f[0], error);
+        if (kind == DecisionKind::values) return decide_values(f);
         if (!(error < HUGE_VAL)) return kHandedOver;
         if (kind == DecisionKind::argmax) {
             const Judgement<double> best = judge_argmax(f);
@@ -67,6 +68,12 @@ struct Decision {
     }
 
 private:
+    // Values are the scores themselves, whose code says nothing; the wrapped model answers for NaN.
+    Answer decide_values(const double* f) const {
+        const bool finite = std::none_of(f, f + n_classes, [](double value) { return std::isnan(value); });
+        return finite ? Answer{0, Status::full} : kHandedOver;
+    }
+
     template <class T>
     Judgement<T> judge_argmax(const T* z) const {
         std::int32_t code = 0;

@@ -11,12 +11,16 @@ from .outlier_detector import EarlyExitOutlierDetector
 from .parts import Part
 from .planner import Planner
 from .predictor import Trace
+from .ranker import EarlyExitRanker
+from .regressor import EarlyExitRegressor
 
 __all__ = [
     "Answers",
     "CompiledPlan",
     "EarlyExitClassifier",
     "EarlyExitOutlierDetector",
+    "EarlyExitRanker",
+    "EarlyExitRegressor",
     "Explanation",
     "Part",
     "Planner",

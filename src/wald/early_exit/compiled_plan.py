@@ -219,6 +219,13 @@ class CompiledPlan:
         """
         return Answers(self._predictor, Decisions.of_one(*self.decide_one(x, budget, group)))
 
+    def value_one(self, x: Any) -> Any:
+        """The value of one row in any form, for models whose answers are values."""
+        self.require_unchanged()
+        source = self.reader.row(x)[1]
+        with located(source, self.model):
+            return self._predictor.predict(source, 1, None).codes[0]
+
     def decide_one(self, x: Any, budget: float | None = None, group: Any = None) -> tuple[int, int, float, int]:
         """Code, stage, cost and status of one row in any form; parameters as for `predict_one`."""
         failed: Exception | None = None

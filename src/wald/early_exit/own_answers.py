@@ -86,7 +86,7 @@ class Reference:
         """Name of its method for scores or probabilities whose relation to the terms is known, if there is one."""
         asked, model = self.estimator, self._model
         links = model.links
-        if len(model.classes) == 1:
+        if len(model.classes) == 1 or model.decision.valued:
             return None
         if links.decision_function is not None and hasattr(asked, "decision_function"):
             return "decision_function"
@@ -108,6 +108,8 @@ class Reference:
     def ask(self, source: Source) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Its labels, and what its `method` answers; work that both share is done once."""
         rows = self.met(source)
+        if self._model.decision.valued:
+            return np.asarray(self.estimator.predict(rows)), None
         if self.method is None:
             return np.ravel(self.estimator.predict(rows)), None
         heard: list[Any] = []
@@ -132,6 +134,9 @@ class Reference:
         Returns whether scores or probabilities were among the answers.
         """
         model, (own, numbers) = self._model, answers
+        if model.decision.valued:
+            self._judge_values(rows, Z, own, name)
+            return True
         if found is not None:
             codes, sure, *full = found
         elif numbers is None:
@@ -148,6 +153,18 @@ class Reference:
         compared = self._compared(numbers, *full)
         if compared.own.shape != compared.ours.shape:
             return False
+        self._require_near(compared, rows, name)
+        return True
+
+    def _judge_values(self, rows: Source, Z: Source, own: NDArray[Any], name: Callable[[Source, int], str]) -> None:
+        """Raise ValueError if the values of rows, preprocessed in `Z`, are not the object's own."""
+        scores, _ = self._predictor.full_scores(Z)
+        link = self._model.links.predict
+        assert link is not None
+        self._require_near(_exact("predict", own, link(scores)), rows, name)
+
+    def _require_near(self, compared: Compared, rows: Source, name: Callable[[Source, int], str]) -> None:
+        model = self._model
         with np.errstate(invalid="ignore"):
             beyond = np.abs(compared.own.astype(np.float64) - compared.ours) > compared.tolerance
         off = np.asarray(beyond & np.isfinite(compared.own) & np.isfinite(compared.ours))
@@ -155,7 +172,6 @@ class Reference:
         if len(differs):
             i = int(differs[0])
             raise ValueError(_message(model, compared.method, name(rows, i), compared.own[i], compared.ours[i]))
-        return True
 
     def _compared(self, own: NDArray[Any], scores: Floats, errors: Floats) -> Compared:
         """What the `method` answered beside the same numbers by the engine."""

@@ -18,8 +18,18 @@ from .former import takes_former_names
 from .planner import Planner, is_share, planner_of
 
 #: The early-exit estimator of each kind of models, and how messages speak of such a model.
-SHELLS: dict[Kind, str] = {"classifier": "EarlyExitClassifier", "outlier detector": "EarlyExitOutlierDetector"}
-NAMES: dict[Kind, str] = {"classifier": "a classifier", "outlier detector": "an outlier detector"}
+SHELLS: dict[Kind, str] = {
+    "classifier": "EarlyExitClassifier",
+    "outlier detector": "EarlyExitOutlierDetector",
+    "regressor": "EarlyExitRegressor",
+    "ranker": "EarlyExitRanker",
+}
+NAMES: dict[Kind, str] = {
+    "classifier": "a classifier",
+    "outlier detector": "an outlier detector",
+    "regressor": "a regressor",
+    "ranker": "a ranker",
+}
 
 
 class Parameters:

@@ -19,7 +19,7 @@ from ..models.planning import Rest
 from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
 from ..steps import ByColumn, RawColumns
-from .full_model import FullModel
+from .full_model import FullModel, predict_wrapped
 from .late_columns import LateColumns
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
@@ -125,7 +125,7 @@ class Predictor:
 
     def _one_row(self) -> _core.OneRow | None:
         """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
-        if self._ranges is not None:
+        if self._ranges is not None or self.model.decision.valued:
             return None
         working = list(self._precision.values())
         if isinstance(self.model.preprocessing, RawColumns) and self.model.preprocessing.is_single:
@@ -162,10 +162,12 @@ class Predictor:
             refuse_half_precision(self.model, source)
         elif source.n_rows == 0:  # transformers refuse empty input
             return NOTHING
-        if source.n_rows == 1 and budget is None and not full:
+        if source.n_rows == 1 and budget is None and not full and not self.model.decision.valued:
             answer = self._decided_row(source.held())
             if answer is not None:
                 return Decisions.of_one(*answer)
+        if self.model.decision.valued:
+            return self._valued(source, n_threads)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if self._texts is not None and self._texts.reads(n_stages):
             found = self._texts.decided(source, n_stages, at_end == "answer", n_threads)
@@ -197,14 +199,30 @@ class Predictor:
         found = self._full.by_products(source, n_threads)
         return None if found is None else self._in_full(*found)
 
-    def _in_full(self, codes: Codes, status: NDArray[np.uint8] | Status) -> Decisions:
+    def _in_full(self, codes: NDArray[Any], status: NDArray[np.uint8] | Status) -> Decisions:
         """The decisions about rows that the wrapped model has evaluated."""
         paid, stages = np.full(len(codes), self.plan.full_cost), np.full(len(codes), self.plan.n_stages, dtype=np.int32)
         status = np.full(len(codes), status, dtype=np.uint8)
         return Decisions(codes, Ledger(stages, paid, status))
 
-    def labels(self, codes: Codes) -> NDArray[Any]:
-        """Labels of codes."""
+    def _valued(self, source: Source, n_threads: int) -> Decisions:
+        """Values of rows in place of codes; the wrapped model answers rows that the engine refuses, or raises."""
+        link = self.model.links.predict
+        assert link is not None
+        scores = self.scores(source, n_threads)
+        values, status = np.asarray(link(scores)), np.full(len(scores), Status.FULL, dtype=np.uint8)
+        refused = np.flatnonzero(np.isnan(scores).any(axis=1))
+        if len(refused):
+            rows = source.take(refused)
+            if self.model.preprocessing is None:
+                check_finite(self.model, rows)
+            values[refused], status[refused] = predict_wrapped(self.model, rows), Status.HANDED_OVER
+        return self._in_full(values, status)
+
+    def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Labels of codes; values are answers themselves."""
+        if self.model.decision.valued:
+            return codes
         classes = self.model.classes
         return codes.astype(classes.dtype) if self._codes_are_labels else classes.take(codes)
 

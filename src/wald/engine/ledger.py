@@ -81,11 +81,11 @@ class Decisions(NamedTuple):
     Attributes
     ----------
     codes : int32 ndarray of shape (n_rows,)
-        Indices of labels; 0 for rows that have none.
+        Indices of labels; 0 for rows that have none. For outputs of values, the values, (n_rows,) or (n_rows, n_values).
     ledger : Ledger
     """
 
-    codes: Codes
+    codes: NDArray[Any]
     ledger: Ledger
 
     @classmethod

@@ -10,6 +10,7 @@ from .readers import (
     catboost,
     centroids,
     kernel,
+    library_values,
     lightgbm,
     linear,
     naive_bayes,
@@ -17,6 +18,7 @@ from .readers import (
     outliers,
     sklearn_boosting,
     sklearn_trees,
+    sklearn_values,
     votes,
     xgboost,
 )
@@ -24,6 +26,8 @@ from .reading import Family, full_name
 
 _REGISTERED: list[Family] = [
     *(reader.FAMILY for reader in (linear, attentive, kernel, naive_bayes, centroids, lightgbm, xgboost, catboost)),
+    *library_values.FAMILIES,
+    *sklearn_values.FAMILIES,
     *(sklearn_trees.FAMILY, *votes.FAMILIES, *sklearn_boosting.FAMILIES, one_vs_rest.FAMILY, *outliers.FAMILIES, *FITTED_FOR_GOOD),
 ]
 

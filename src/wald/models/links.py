@@ -94,22 +94,70 @@ class Link:
         return codes.astype(np.int32)
 
 
+@dataclass(frozen=True)
+class ValueLink:
+    """The function from scores to the values of a regressor or ranker, by its name.
+
+    Parameters
+    ----------
+    kind : {"identity", "exp", "square", "sigmoid", "softplus"}
+        ``"square"``: the square with the sign of the score. ``"sigmoid"``: ``1 / (1 + exp(-score))``. ``"softplus"``:
+        ``log(1 + exp(score))``.
+    single : bool, default=False
+        Whether the library computes in float32.
+    """
+
+    kind: Literal["identity", "exp", "square", "sigmoid", "softplus"]
+    single: bool = False
+
+    def values(self, scores: Floats) -> NDArray[Any]:
+        """Compute values.
+
+        Parameters
+        ----------
+        scores : float64 ndarray of shape (n_rows, n_outputs)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            float32 if the library computes in float32.
+        """
+        found = as_they_are(scores)
+        if self.single:
+            found = found.astype(np.float32)
+        if self.kind == "exp":
+            return _large_float32_exponentials(found) if self.single else exponentials(found)
+        if self.kind == "sigmoid":
+            if self.single:
+                return float32_sigmoid(found)
+            return np.asarray(1.0 / (1.0 + exponentials(-found)))
+        if self.kind == "square":
+            return np.asarray(np.sign(found) * found * found)
+        if self.kind == "softplus":
+            return np.vectorize(math.log1p, otypes=[np.float64])(exponentials(found))
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Links:
     """Functions from exact full scores (n_rows, n_outputs) to what a model's methods return.
 
     Parameters
     ----------
-    decision_function, predict_proba, score_samples : callable or None, default=None
-        None: the model itself must be called.
+    decision_function, predict_proba, score_samples, predict : callable or None, default=None
+        None: the model itself must be called. `predict` is for models whose answers are values.
     link : Link or None, default=None
         The function to probabilities by its name, as files hold it.
+    value_link : ValueLink or None, default=None
+        The function to values by its name, as files hold it.
     """
 
     decision_function: Method | None = None
     predict_proba: Method | None = None
     link: Link | None = None
     score_samples: Method | None = None
+    predict: Method | None = None
+    value_link: ValueLink | None = None
 
     @classmethod
     def of(
@@ -141,7 +189,7 @@ class Links:
         -------
         Links
         """
-        own = {name: None for name in ("decision_function", "predict_proba", "score_samples") if not inherited(name)}
+        own = {name: None for name in ("decision_function", "predict_proba", "score_samples", "predict") if not inherited(name)}
         return replace(self, **own, link=None if "predict_proba" in own else self.link)
 
 
@@ -249,9 +297,23 @@ def float32_sigmoids(scores: Floats) -> NDArray[np.float32]:
     -------
     float32 ndarray of shape (n_rows, n_classes)
     """
+    found = float32_sigmoid(scores[:, 0].astype(np.float32))
+    return np.column_stack([np.float32(1) - found, found])
+
+
+def float32_sigmoid(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Compute XGBoost's sigmoid, in float32.
+
+    Parameters
+    ----------
+    scores : float32 ndarray
+
+    Returns
+    -------
+    float32 ndarray of the same shape
+    """
     one = np.float32(1)
-    found = one / (float32_exponentials(np.minimum(-scores[:, 0].astype(np.float32), np.float32(88.7))) + one)
-    return np.column_stack([one - found, found])
+    return np.asarray(one / (float32_exponentials(np.minimum(-scores, np.float32(88.7))) + one))
 
 
 def float32_softmax(scores: Floats) -> NDArray[np.float32]:
@@ -322,3 +384,10 @@ def float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
     power = np.ldexp(EXPF_POWERS[number % EXPF_STEPS], number // EXPF_STEPS)
     found = ((EXPF[0] * rest + EXPF[1]) * (rest * rest) + (EXPF[2] * rest + 1.0)) * power
     return np.asarray(found.astype(np.float32))
+
+
+def _large_float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`float32_exponentials` of any numbers."""
+    with np.errstate(over="ignore"):
+        large = np.exp(np.maximum(values, np.float32(88.7)))
+    return np.where(values > np.float32(88.7), large, float32_exponentials(np.minimum(values, np.float32(88.7))))

@@ -68,7 +68,7 @@ class AdditiveModel:
         What the estimator's methods return for full scores that are exact.
     watch : Watch, default=Watch(())
         The attributes that `changed` compares.
-    kind : {"classifier", "outlier detector"}, default="classifier"
+    kind : {"classifier", "outlier detector", "regressor", "ranker"}, default="classifier"
         What the innermost model is.
     """
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Decompose = Callable[[Any], "AdditiveModel"]
 
 #: What a model is asked for.
-Kind = Literal["classifier", "outlier detector"]
+Kind = Literal["classifier", "outlier detector", "regressor", "ranker"]
 
 FLOAT64: np.dtype[Any] = np.dtype(np.float64)
 
@@ -59,7 +59,7 @@ class Reading:
         Names of its columns, for a model that does not tell them as ``feature_names_in_``.
     classes : ndarray or None, default=None
         Labels, where they are others than ``classes_`` of the model.
-    kind : {"classifier", "outlier detector"}, default="classifier"
+    kind : {"classifier", "outlier detector", "regressor", "ranker"}, default="classifier"
         What the model is, and so which early-exit estimator takes it.
     """
 

@@ -6,5 +6,6 @@ Scores come in; answers, margins, losses and the words of a promise go out. An o
 from .checks import check_output
 from .labels import Labels
 from .output import Output
+from .values import Values
 
-__all__ = ["Labels", "Output", "check_output"]
+__all__ = ["Labels", "Output", "Values", "check_output"]

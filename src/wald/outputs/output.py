@@ -35,10 +35,13 @@ class Output(ABC):
         Noun for an early answer that loses, in certificates.
     compiled : bool
         Whether the compiled engine knows the output. If not, the engine in Python evaluates the model.
+    valued : bool
+        Whether scores are answers themselves, so that codes say nothing.
     """
 
     event: ClassVar[str] = "disagreement"
     compiled: ClassVar[bool] = False
+    valued: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -176,7 +176,7 @@ def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
         If its labels do not follow from its scores by a known rule.
     """
     check_is_fitted(model)
-    if extra := sorted(_prediction_parameters(model)):
+    if extra := sorted(prediction_parameters(model)):
         raise TypeError(
             f"This LGBMClassifier was made with {', '.join(extra)}, which changes what its predict answers. Set it to "
             "the default with set_params, and let wald decide how many trees a row needs."
@@ -189,7 +189,7 @@ def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
     return replace(read, links=links, names=(), watches=(Watch([(booster, "best_iteration")]),))
 
 
-def _prediction_parameters(model: Any) -> set[str]:
+def prediction_parameters(model: Any) -> set[str]:
     """Parameters of the constructor that predict would use."""
     return {name for name, value in model.get_params().items() if name in PREDICTION_PARAMETERS and value}
 

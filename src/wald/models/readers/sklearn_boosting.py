@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...steps.encoded_categories import EncodedCategories
 from ..links import Link, Links, as_they_are, by_columns
 from ..reading import Decompose, Family, Reading, of_classes
-from ..tree_arrays import TreesBuilder
+from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
 from .sklearn_trees import add_tree
@@ -82,6 +82,35 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
         If its trees have an unknown form.
     """
     check_is_fitted(model)
+    trees, base = hist_gradient_trees(model)
+    link = Link("expit" if len(base) == 1 else "exp")
+    return Reading(
+        TreeTerms(trees, base),
+        of_classes(max(2, len(base))),
+        steps=encoding_steps(model),
+        row_by_row="always",
+        dense_only=True,
+        links=Links(as_they_are, partial(by_columns, model._loss.predict_proba), link),
+    )
+
+
+def hist_gradient_trees(model: Any) -> tuple[Trees, Floats]:
+    """Read the trees of a ``HistGradientBoosting`` model, whose nodes have no public form, and the score before them.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+
+    Returns
+    -------
+    trees : Trees
+    base : float64 ndarray of shape (n_outputs,)
+
+    Raises
+    ------
+    TypeError
+        If its trees have an unknown form.
+    """
     try:
         predictors, base = model._predictors, np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
         first = predictors[0][0].nodes
@@ -89,7 +118,7 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
             raise AttributeError(f"nodes have the fields {first.dtype.names}")
     except (AttributeError, IndexError, TypeError) as error:
         raise TypeError(
-            f"The trees of this HistGradientBoostingClassifier have a form that wald does not know: {error}. Use a "
+            f"The trees of this {type(model).__name__} have a form that wald does not know: {error}. Use a "
             "version of scikit-learn that wald supports."
         ) from None
     builder = TreesBuilder(model.n_features_in_)
@@ -97,15 +126,7 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     for iteration in predictors:
         for k, predictor in enumerate(iteration):
             _add_nodes(builder, predictor, k, known, place)
-    link = Link("expit" if len(base) == 1 else "exp")
-    return Reading(
-        TreeTerms(builder.build(), base),
-        of_classes(max(2, len(base))),
-        steps=_encoding_steps(model),
-        row_by_row="always",
-        dense_only=True,
-        links=Links(as_they_are, partial(by_columns, model._loss.predict_proba), link),
-    )
+    return builder.build(), base
 
 
 def _add_nodes(builder: TreesBuilder, predictor: Any, output: int, known: Any, place: Any) -> None:
@@ -134,7 +155,7 @@ def _add_nodes(builder: TreesBuilder, predictor: Any, output: int, known: Any, p
     )
 
 
-def _encoding_steps(model: Any) -> tuple[tuple[str, Any], ...]:
+def encoding_steps(model: Any) -> tuple[tuple[str, Any], ...]:
     """The model's own encoding of categories as steps of a pipeline; none for a model of numbers."""
     encoding = getattr(model, "_preprocessor", None)
     if encoding is None:

@@ -62,7 +62,7 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
         np.zeros(len(classes)),
         divisor=float(model.n_estimators if isinstance(model, BaggingClassifier) else len(members)),
         f32_rows=True,
-        nan=_takes_nan(members),
+        nan=takes_nan(members),
         infinity=False,
     )
     decision, links = Labels("argmax", len(classes)), Links(predict_proba=as_they_are)
@@ -182,7 +182,8 @@ def _require_one_output(model: Any) -> None:
         )
 
 
-def _takes_nan(members: Any) -> bool:
+def takes_nan(members: Any) -> bool:
+    """Whether trees take NaN, as they say themselves."""
     tags: list[Callable[[], Any]] = [member.__sklearn_tags__ for member in members[:1]]
     return all(tag().input_tags.allow_nan for tag in tags)
 

@@ -30,6 +30,8 @@ XGBOOST_MODELS = ("xgboost.sklearn.XGBClassifier", "xgboost.sklearn.XGBRFClassif
 
 #: Objectives whose scores start at the logit of ``base_score``.
 LOGISTIC = ("binary:logistic", "reg:logistic")
+#: Objectives whose values are exponentials of their margins.
+EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 
 #: XGBoost takes base scores of logistic objectives that are nearer to 0 or 1 as this far away.
 LEAST_BASE = 1e-6
@@ -73,6 +75,11 @@ class XGBoostModel:
                 "takes such frames, or train on integer codes and enable_categorical with feature_types."
             )
 
+    def category_steps(self) -> tuple[tuple[str, NamedCategories], ...]:
+        """Return the codes of named categories; none if it was trained on codes."""
+        codes = NamedCategories(self.categories, len(self.categories))
+        return (("categories", codes),) if self.categories else ()
+
     def terms(self, missing: float = math.nan) -> TreeTerms:
         """Margins as terms: sums in float32, to which the base comes first."""
         return TreeTerms(
@@ -103,12 +110,11 @@ class XGBoostModel:
             If the objective has no known rule.
         """
         decision, tie_margin, link = self._rule(what)
-        codes = NamedCategories(self.categories, len(self.categories))
         return Reading(
             self.terms(missing),
             decision,
             np.dtype(np.float32),
-            steps=(("categories", codes),) if self.categories else (),
+            steps=self.category_steps(),
             row_by_row="always",
             tie_margin=tie_margin,
             links=Links(link=link),
@@ -297,6 +303,10 @@ def _base(text: Any, objective: str, n_outputs: int) -> Floats:
             raise ValueError(f"This XGBoost model has the base score {str(text)[:80]}, which is no probability.")
         base = np.clip(base, least, one - least)
         base = -np.log((one / base - one).astype(np.float64)).astype(np.float32)
+    elif objective in EXPONENTIAL:
+        if not (base > 0).all():
+            raise ValueError(f"This XGBoost model has the base score {str(text)[:80]}, which is not positive.")
+        base = np.log(base.astype(np.float64)).astype(np.float32)
     return base.astype(np.float64)
 
 

@@ -1,0 +1,156 @@
+"""Estimators whose answers are values: every row is evaluated in full by the engine, faster than by its library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ..engine.threads import effective_threads
+from ..models import fitted_for_good
+from ..models.boosters import unfrozen
+from ..models.reading import Kind
+from ..sources import Schema
+from .answers import Answers
+from .certification import Promise
+from .compiled_plan import CompiledPlan
+from .data_split import is_fitted
+from .parameters import Parameters, require_estimator
+from .validation import validate_fit_rows
+from .without_rows import compiled_without_rows
+
+
+class ExactEstimator(MetaEstimatorMixin, BaseEstimator):
+    """The methods of an estimator that evaluates every row in full. A subclass says which models it wraps."""
+
+    kind: ClassVar[Kind]
+    compiled_plan_: CompiledPlan
+
+    def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any = None, y: Any = None, **params: Any) -> Self:
+        """Read the fitted model, and compare some of the engine's answers with its own.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_rows, n_features), default=None
+            With a fitted model, some of these rows are compared, and their names are kept; None: only rows at the
+            thresholds of the model are compared.
+        y : array-like of shape (n_rows,) or (n_rows, n_values), default=None
+            With a model that is not fitted: what a clone of it is trained on, together with ``X``.
+        **params : dict
+            For the ``fit`` of a model that is not fitted, such as the groups of a ranker.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            For unsupported models or rows, and if the engine answers one of the rows otherwise than the model.
+        """
+        require_estimator(self.estimator)
+        inner = unfrozen(self.estimator)
+        fitted = fitted_for_good(inner) is not None or is_fitted(inner)
+        if not fitted:
+            if X is None or y is None:
+                raise ValueError(f"fit needs rows X and y to train {type(inner).__name__}, which is not fitted yet.")
+            inner = clone(inner).fit(X, y, **params)
+        elif y is not None or params:
+            given = ["y"] * (y is not None) + sorted(params)
+            raise ValueError(
+                f"{type(inner).__name__} is fitted already, so that {', '.join(given)} would be ignored: leave it out, "
+                "or pass a model that is not fitted."
+            )
+        promise = Promise.of(Parameters(None, risk=0), grouped=False)
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+        source = None if X is None else validate_fit_rows(self, X)
+        compiled, self.estimator_ = compiled_without_rows(inner, self.kind, promise, {})
+        if compiled.schema.n_columns is not None:
+            self.n_features_in_ = compiled.schema.n_columns
+        compiled.require_own_answers(None if source is None else compiled.schema.matched(source))
+        self.compiled_plan_ = compiled
+        return self
+
+    # ---- values ----------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, *, details: bool = False, check_input: bool = True) -> Any:
+        """The wrapped model's own values.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        details : bool, default=False
+            Whether to return `Answers`: values, and who answered each row.
+        check_input : bool, default=True
+            Whether feature names and their number are checked.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_values)
+            Of the dtype of the wrapped model: float32 for XGBoost.
+        answers : Answers
+            Instead, with ``details``.
+
+        Raises
+        ------
+        ValueError
+            If rows do not fit the model, or it has changed since ``fit``.
+        """
+        compiled = self._compiled()
+        answers = compiled.predict(X, n_threads=effective_threads(self.n_jobs, X), check_input=check_input)
+        return answers if details else answers.labels
+
+    def predict_one(self, x: Any) -> Any:
+        """The value of one row, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or dict from feature name to value
+            As for `EarlyExitClassifier.predict_one`.
+
+        Returns
+        -------
+        float, or ndarray of shape (n_values,)
+        """
+        return self._compiled().value_one(x)
+
+    def predict_records(self, records: Sequence[Mapping[str, Any]]) -> NDArray[Any]:
+        """The values of rows that are given as dicts.
+
+        Parameters
+        ----------
+        records : sequence of dict
+            As for `EarlyExitClassifier.predict_records`.
+
+        Returns
+        -------
+        ndarray of shape (n_records,) or (n_records, n_values)
+        """
+        return self._compiled().predict_records(records, n_threads=effective_threads(self.n_jobs)).labels
+
+    # ---- what was fitted -------------------------------------------------------------------------------------------
+
+    def _compiled(self) -> CompiledPlan:
+        try:
+            return self.compiled_plan_
+        except AttributeError:
+            check_is_fitted(self, "compiled_plan_")
+            raise NotFittedError from None
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns that `predict` reads."""
+        return self._compiled().schema
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "compiled_plan_")

@@ -1,0 +1,149 @@
+"""Regressors of scikit-learn that are sums or means of trees."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import (
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from ...outputs import Values
+from ..links import Links, as_they_are, by_columns
+from ..reading import Decompose, Family, Reading
+from ..tree_arrays import TreesBuilder
+from ..trees import TreeTerms
+from .sklearn_boosting import encoding_steps, hist_gradient_trees
+from .sklearn_trees import add_tree, asked_members, takes_nan
+
+
+def read_forest(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted forest, decision tree, or bagging of decision trees: the mean value of its trees.
+
+    scikit-learn adds the values of a forest's trees in the order in which threads finish, and those of bagging job by
+    job. They are added in the order of the trees here, as with ``n_jobs=1``.
+
+    Parameters
+    ----------
+    model : RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor or BaggingRegressor
+
+    Raises
+    ------
+    TypeError
+        If the members of a ``BaggingRegressor`` are not decision trees.
+    """
+    check_is_fitted(model)
+    if isinstance(model, DecisionTreeRegressor):
+        members, divisor = [model], 1.0
+    elif isinstance(model, BaggingRegressor):
+        members = asked_members(model)
+        divisor = float(model.n_estimators)
+    else:
+        members = list(model.estimators_)
+        divisor = float(len(members))
+    for member in members:
+        if not isinstance(member, DecisionTreeRegressor):
+            raise TypeError(
+                f"{type(model).__name__} of {type(member).__name__} is not supported yet. Supported are ensembles of "
+                "DecisionTreeRegressor. Wrap one of its estimators_."
+            )
+    columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))[: len(members)]
+    builder = TreesBuilder(model.n_features_in_)
+    for member, chosen in zip(members, columns, strict=True):
+        add_tree(builder, member.tree_, member.tree_.value[:, :, 0], columns=chosen)
+    n_values = members[0].tree_.n_outputs
+    terms = TreeTerms(
+        builder.build(), np.zeros(n_values), divisor=divisor, f32_rows=True, nan=takes_nan(members), infinity=False
+    )
+    return _reading(terms, Links(predict=as_they_are))
+
+
+def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``GradientBoostingRegressor``.
+
+    Parameters
+    ----------
+    model : GradientBoostingRegressor
+
+    Raises
+    ------
+    TypeError
+        If an estimator computes the initial values.
+    """
+    check_is_fitted(model)
+    init = model.init_
+    if not (isinstance(init, (DummyRegressor, str)) or init is None):
+        raise TypeError(
+            f"GradientBoostingRegressor with init={type(init).__name__} is not supported: its first values come from "
+            "another model. Fit it with init=None or init='zero'."
+        )
+    builder = TreesBuilder(model.n_features_in_)
+    for (tree,) in model.estimators_:
+        add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0])
+    first = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)), dtype=np.float64)
+    terms = TreeTerms(builder.build(), first.reshape(1), f32_rows=True, nan=False, infinity=False)
+    return _reading(terms, Links(predict=as_they_are))
+
+
+def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``HistGradientBoostingRegressor``; its trees are read as those of the classifier.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingRegressor
+    """
+    check_is_fitted(model)
+    trees, base = hist_gradient_trees(model)
+    link = partial(_inverse, model._loss.link.inverse)
+    read = _reading(TreeTerms(trees, base), Links(predict=link))
+    return Reading(**{**vars(read), "steps": encoding_steps(model), "dense_only": True})
+
+
+def _inverse(inverse: Any, scores: Any) -> Any:
+    return by_columns(lambda raw: inverse(raw.ravel()), scores)
+
+
+def _reading(terms: TreeTerms, links: Links) -> Reading:
+    decision = Values(len(terms.base))
+    return Reading(terms, decision, row_by_row="always", links=links, classes=np.empty(0), kind="regressor")
+
+
+FAMILIES = (
+    Family(
+        (RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor),
+        ("predict",),
+        ("estimators_", "tree_"),
+        read_forest,
+        thresholds=False,
+    ),
+    Family(
+        (BaggingRegressor,),
+        ("predict",),
+        ("estimators_", "estimators_features_", "n_estimators"),
+        read_forest,
+        thresholds=False,
+    ),
+    Family(
+        (GradientBoostingRegressor,),
+        ("predict",),
+        ("estimators_", "init_", "learning_rate"),
+        read_gradient_boosting,
+        thresholds=False,
+    ),
+    Family(
+        (HistGradientBoostingRegressor,),
+        ("predict",),
+        ("_predictors", "_baseline_prediction", "_bin_mapper", "_preprocessor"),
+        read_hist_gradient_boosting,
+        thresholds=False,
+    ),
+)
