@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -16,7 +15,6 @@ from ..models import fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
 from ..sources import Schema
-from .answers import Answers
 from .certification import Promise
 from .compiled_plan import CompiledPlan
 from .data_split import is_fitted
@@ -72,7 +70,7 @@ class ExactEstimator(MetaEstimatorMixin, BaseEstimator):
             )
         promise = Promise.of(Parameters(None, risk=0), grouped=False)
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         source = None if X is None else validate_fit_rows(self, X)
         compiled, self.estimator_ = compiled_without_rows(inner, self.kind, promise, {})
         if compiled.schema.n_columns is not None:

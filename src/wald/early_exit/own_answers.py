@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -135,7 +135,7 @@ class Reference:
         """
         model, (own, numbers) = self._model, answers
         if model.decision.valued:
-            self._judge_values(rows, Z, own, name)
+            self._judge_values(rows, own, name, self._predictor.full_scores(Z) if found is None else found[2:])
             return True
         if found is not None:
             codes, sure, *full = found
@@ -156,12 +156,20 @@ class Reference:
         self._require_near(compared, rows, name)
         return True
 
-    def _judge_values(self, rows: Source, Z: Source, own: NDArray[Any], name: Callable[[Source, int], str]) -> None:
-        """Raise ValueError if the values of rows, preprocessed in `Z`, are not the object's own."""
-        scores, _ = self._predictor.full_scores(Z)
-        link = self._model.links.predict
-        assert link is not None
-        self._require_near(_exact("predict", own, link(scores)), rows, name)
+    def _judge_values(
+        self, rows: Source, own: NDArray[Any], name: Callable[[Source, int], str], full: tuple[Floats, Floats]
+    ) -> None:
+        """Raise ValueError if values of rows, from full scores and their errors, are not the object's own."""
+        scores, errors = full
+        model, link = self._model, self._model.links.value_link
+        if model.serves_full or link is None or link.kind != "identity":
+            assert model.links.predict is not None
+            compared = _exact("predict", own, model.links.predict(scores))
+            if not model.serves_full:  # by how much an exponential moves hangs on the score
+                compared = replace(compared, tolerance=RELATIVE[8] * (1.0 + np.abs(compared.own).max(initial=0.0)))
+        else:
+            compared = _bounded(model, "predict", own, scores, errors)
+        self._require_near(compared, rows, name)
 
     def _require_near(self, compared: Compared, rows: Source, name: Callable[[Source, int], str]) -> None:
         model = self._model

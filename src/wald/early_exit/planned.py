@@ -103,7 +103,9 @@ class PlannedEstimator(EarlyExitEstimator):
         require_estimator(self.estimator)
         if X is None:
             promise = Promise.of(self, grouped=False)
-            compiled, inner = compiled_without_rows(self.estimator, self.kind, promise, {"y": y, "groups": groups, **params})
+            compiled, inner = compiled_without_rows(
+                self.estimator, self.kind, promise, {"y": y, "groups": groups, **params}
+            )
             self._set_columns(compiled.schema.n_columns, None)
             self._install(compiled, inner)
             return self

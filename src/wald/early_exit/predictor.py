@@ -104,7 +104,8 @@ class Predictor:
         self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
         if self._texts is not None and self._texts.reads(self._reach(None)[0]):
             self._texts.prepare()
-            self.label_one = partial(self._texts.label_one, self._reach(None)[0])
+            if not model.decision.valued:
+                self.label_one = partial(self._texts.label_one, self._reach(None)[0])
         one = self._one_row() if model.preprocessing is None else None
         if one is not None:
             self.label_one, self._decided_row = one.label, one.decided
@@ -209,7 +210,9 @@ class Predictor:
         """Values of rows in place of codes; the wrapped model answers rows that the engine refuses, or raises."""
         link = self.model.links.predict
         assert link is not None
-        scores = self.scores(source, n_threads)
+        scores = None if self._texts is None else self._texts.full_scores(source, n_threads)
+        if scores is None:
+            scores = self.scores(source, n_threads)
         values, status = np.asarray(link(scores)), np.full(len(scores), Status.FULL, dtype=np.uint8)
         refused = np.flatnonzero(np.isnan(scores).any(axis=1))
         if len(refused):

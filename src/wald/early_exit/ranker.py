@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,6 +64,6 @@ class EarlyExitRanker(ExactEstimator):
         ValueError
             If ``k`` is not positive, and as `predict`.
         """
-        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
+        if k is not None and not (isinstance(k, Integral) and not isinstance(k, bool) and k >= 1):
             raise ValueError(f"k must be a positive whole number or None. Got {k!r} instead.")
         return np.argsort(-self.predict(X), kind="stable")[:k]

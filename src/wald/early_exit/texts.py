@@ -149,6 +149,18 @@ class Texts:
             codes[~odd] = self._full.at_ties(part.take(left[~odd]))
         return codes, status
 
+    def full_scores(self, source: Source, n_threads: int) -> NDArray[np.float64] | None:
+        """Full scores, NaN for rows that the engine does not read; None if the rows are no column of texts."""
+        found = []
+        for part in source.parts(TEXTS):
+            texts = self._scores.vectorizer.rows_of(part)
+            if texts is None or len(texts) != part.n_rows:
+                return None
+            scores, errors = self._scores.scores(texts, n_threads)
+            scores[~np.isfinite(errors)] = np.nan
+            found.append(scores)
+        return np.concatenate(found)
+
     def numbers(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
         """What a method of the wrapped model returns, bit for bit; None if the engine does not know that."""
         if self._model.ruled or not self._scores.replays:

@@ -59,7 +59,7 @@ def compiled_without_rows(
         )
     model = decompose(inner)
     require_kind(model, kind)
-    if not model.serves_full:
+    if not (model.serves_full or model.decision.valued):
         raise ValueError(
             f"fit needs rows X: wald's own scores of a {model.terms.description} may differ from the model's in the "
             "last bits, so that exits are planned on rows. Tree ensembles, and linear models of texts, are fitted "

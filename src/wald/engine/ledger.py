@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,8 @@ class Decisions(NamedTuple):
     Attributes
     ----------
     codes : int32 ndarray of shape (n_rows,)
-        Indices of labels; 0 for rows that have none. For outputs of values, the values, (n_rows,) or (n_rows, n_values).
+        Indices of labels; 0 for rows that have none. For outputs of values, the values
+        themselves, of shape (n_rows,) or (n_rows, n_values).
     ledger : Ledger
     """
 

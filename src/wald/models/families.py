@@ -19,6 +19,7 @@ from .readers import (
     sklearn_boosting,
     sklearn_trees,
     sklearn_values,
+    sum_values,
     votes,
     xgboost,
 )
@@ -26,9 +27,9 @@ from .reading import Family, full_name
 
 _REGISTERED: list[Family] = [
     *(reader.FAMILY for reader in (linear, attentive, kernel, naive_bayes, centroids, lightgbm, xgboost, catboost)),
-    *library_values.FAMILIES,
-    *sklearn_values.FAMILIES,
-    *(sklearn_trees.FAMILY, *votes.FAMILIES, *sklearn_boosting.FAMILIES, one_vs_rest.FAMILY, *outliers.FAMILIES, *FITTED_FOR_GOOD),
+    *(sklearn_trees.FAMILY, *votes.FAMILIES, *sklearn_boosting.FAMILIES, one_vs_rest.FAMILY),
+    *(family for reader in (library_values, sklearn_values, sum_values, outliers) for family in reader.FAMILIES),
+    *FITTED_FOR_GOOD,
 ]
 
 

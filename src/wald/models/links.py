@@ -124,17 +124,18 @@ class ValueLink:
         """
         found = as_they_are(scores)
         if self.single:
-            found = found.astype(np.float32)
+            single = found.astype(np.float32)
+            if self.kind == "exp":
+                return _large_float32_exponentials(single)
+            return float32_sigmoid(single) if self.kind == "sigmoid" else single
         if self.kind == "exp":
-            return _large_float32_exponentials(found) if self.single else exponentials(found)
+            return exponentials(found)
         if self.kind == "sigmoid":
-            if self.single:
-                return float32_sigmoid(found)
             return np.asarray(1.0 / (1.0 + exponentials(-found)))
         if self.kind == "square":
             return np.asarray(np.sign(found) * found * found)
         if self.kind == "softplus":
-            return np.vectorize(math.log1p, otypes=[np.float64])(exponentials(found))
+            return np.asarray(np.vectorize(math.log1p, otypes=[np.float64])(exponentials(found)))
         return found
 
 
@@ -189,7 +190,8 @@ class Links:
         -------
         Links
         """
-        own = {name: None for name in ("decision_function", "predict_proba", "score_samples", "predict") if not inherited(name)}
+        methods = ("decision_function", "predict_proba", "score_samples", "predict")
+        own = {name: None for name in methods if not inherited(name)}
         return replace(self, **own, link=None if "predict_proba" in own else self.link)
 
 

@@ -53,7 +53,7 @@ def read_kernel(model: Any, decompose: Decompose) -> Reading:
     return machine_reading(model, coef, decision)
 
 
-def kernel_of(model: Any) -> str:
+def kernel_of(model: Any) -> Any:
     """The kernel of a support vector machine; raise TypeError if it is precomputed or a callable."""
     kernel = model.kernel
     if callable(kernel) or kernel not in ("linear", "poly", "rbf", "sigmoid"):
@@ -62,7 +62,7 @@ def kernel_of(model: Any) -> str:
             f"{type(model).__name__} with kernel={shown} is not supported: its kernel cannot be evaluated one support "
             "vector at a time. Supported kernels are 'linear', 'poly', 'rbf' and 'sigmoid'."
         )
-    return str(kernel)
+    return kernel
 
 
 def machine_reading(model: Any, coef: NDArray[np.float64], decision: Labels) -> Reading:
@@ -81,21 +81,24 @@ def machine_reading(model: Any, coef: NDArray[np.float64], decision: Labels) -> 
     ValueError
         If it has no support vectors.
     """
+    # libsvm converts rows to float64 and evaluates them one by one
+    dense_only = not sparse.issparse(model.support_vectors_)
+    return Reading(machine_terms(model, coef), decision, row_by_row="always", dense_only=dense_only)
+
+
+def machine_terms(model: Any, coef: NDArray[np.float64]) -> LinearTerms | KernelTerms:
+    """Read the terms of a support vector machine; parameters and errors as for `machine_reading`."""
     vectors, kernel = _copy_rows(model.support_vectors_), kernel_of(model)
     if not vectors.shape[0]:
         raise ValueError(f"This {type(model).__name__} has no support vectors: it gives every row the same answer.")
     intercept = np.array(model.intercept_, dtype=np.float64)
-    terms: LinearTerms | KernelTerms
     if kernel == "linear":
         weights, sizes = coef @ vectors, np.abs(coef) @ abs(vectors)
         depth = sum(vectors.shape) + 4  # libsvm adds up n_sv products of n_features each
-        terms = LinearTerms(weights, intercept, None, sizes, np.abs(intercept), depth)
-    else:
-        # The resolved gamma ("scale", "auto") has no public name, and cannot be computed without the training rows.
-        gamma = float(model._gamma)
-        terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
-    # libsvm converts rows to float64 and evaluates them one by one
-    return Reading(terms, decision, row_by_row="always", dense_only=not sparse.issparse(model.support_vectors_))
+        return LinearTerms(weights, intercept, None, sizes, np.abs(intercept), depth)
+    # The resolved gamma ("scale", "auto") has no public name, and cannot be computed without the training rows.
+    gamma = float(model._gamma)
+    return KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
 
 
 def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Values
 from ..links import Links, ValueLink
-from ..reading import Decompose, Family, Kind, Reading
+from ..reading import FLOAT64, Decompose, Family, Kind, Reading
 from ..watch import Watch
 from .lightgbm import PREDICTION_PARAMETERS, LightGBMText, prediction_parameters, read_lightgbm_text
 from .xgboost import EXPONENTIAL, XGBoostModel, read_xgboost_model
@@ -94,7 +94,7 @@ def xgboost_values(read: XGBoostModel, what: str, kind: Kind, missing: float = m
     )
 
 
-def _reading(terms: Any, link: ValueLink, kind: Kind, dtype: Any = np.dtype(np.float64), **options: Any) -> Reading:
+def _reading(terms: Any, link: ValueLink, kind: Kind, dtype: Any = FLOAT64, **options: Any) -> Reading:
     return Reading(
         terms,
         Values(len(terms.base)),
@@ -161,8 +161,6 @@ FAMILIES = (
         ("_Booster", "missing", "best_iteration", "objective"),
         read_xgboost,
         thresholds=False,
-        named=(
-            *("xgboost.sklearn.XGBRegressor", "xgboost.sklearn.XGBRFRegressor", "xgboost.sklearn.XGBRanker"),
-        ),
+        named=(*("xgboost.sklearn.XGBRegressor", "xgboost.sklearn.XGBRFRegressor", "xgboost.sklearn.XGBRanker"),),
     ),
 )
