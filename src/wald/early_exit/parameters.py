@@ -83,7 +83,8 @@ def require_estimator(estimator: Any) -> None:
 def require_kind(model: AdditiveModel, kind: Kind) -> None:
     """Refuse a model that another early-exit estimator takes."""
     if model.kind != kind:
-        name = type(model.estimator if model.leaf is None else model.leaf).__name__
+        leaf = model.estimator if model.leaf is None else model.leaf
+        name = type(getattr(leaf, "booster", leaf)).__name__ if fitted_for_good(leaf) else type(leaf).__name__
         raise TypeError(f"{name} is {NAMES[model.kind]}: wrap it in {SHELLS[model.kind]}.")
 
 

@@ -11,6 +11,7 @@ from inspect import getattr_static
 from typing import Any
 
 import numpy as np
+from sklearn.compose import TransformedTargetRegressor
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
 from ..steps.vectorizer_unions import rows_attributes
@@ -31,10 +32,12 @@ from .readers.one_class import knows_one_class, read_one_class
 from .reading import Family, Reading
 from .refusals import refusal
 from .schema_of import schema_of
+from .targets import target_model, with_target_back
 from .terms import Terms, families
 from .texts import TextScores
 from .tree_arrays import Trees
 from .tree_classifier import TreeClassifier
+from .tree_regressor import TreeRegressor
 from .trees import TreeTerms
 from .unit_checks import check_units
 from .units import Units
@@ -55,6 +58,7 @@ __all__ = [
     "Terms",
     "TextScores",
     "TreeClassifier",
+    "TreeRegressor",
     "TreeTerms",
     "Trees",
     "Units",
@@ -110,6 +114,8 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     True
     """
     estimator = fitted_for_good(estimator) or estimator
+    if isinstance(estimator, TransformedTargetRegressor):
+        return with_target_back(estimator, decompose(target_model(estimator), fold=fold, raw_columns=raw_columns))
     peeled = peel(estimator)
     leaf: Any = peeled.model
     family = family_of(leaf)

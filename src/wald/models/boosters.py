@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
@@ -16,11 +17,13 @@ from ..sources import Schema
 from ..sources.given import table_of
 from ..sources.schema import Library
 from .readers.catboost import CATBOOST_MODELS, catboost_json, read_catboost_model, require_numeric
+from .readers.library_values import lightgbm_reading, xgboost_reading
 from .readers.lightgbm import read_lightgbm_text
 from .readers.xgboost import read_xgboost_model
 from .reading import Decompose, Family, Reading, full_name
 from .tree_classifier import FAMILY as TREE_CLASSIFIER
-from .tree_classifier import FittedForGood, TreeClassifier, require_columns
+from .tree_classifier import FittedForGood, TreeModel, require_columns
+from .tree_regressor import FAMILY as TREE_REGRESSOR
 
 LIGHTGBM, XGBOOST, CATBOOST = "lightgbm.basic.Booster", "xgboost.core.Booster", "catboost.core.CatBoost"
 
@@ -35,12 +38,12 @@ def fitted_for_good(estimator: Any) -> Any:
     Returns
     -------
     estimator or None
-        A `BoosterClassifier` around a booster; a `TreeClassifier` itself; None for everything else. Either may be
-        frozen.
+        A `BoosterClassifier` around a booster; a `TreeClassifier` or `TreeRegressor` itself; None for everything else.
+        They may be frozen.
     """
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
-    if isinstance(estimator, TreeClassifier | BoosterClassifier):
+    if isinstance(estimator, TreeModel | BoosterClassifier):
         return estimator
     if _is_converted(estimator):
         return BoosterClassifier(estimator)
@@ -71,8 +74,8 @@ def _kind(model: Any) -> str | None:
     return None
 
 
-class BoosterClassifier(FittedForGood):
-    """The labels that a booster's own predictions stand for.
+class BoosterClassifier(ClassifierMixin, FittedForGood):
+    """The labels that a booster's own predictions stand for, or the values of one that is a regressor or ranker.
 
     Parameters
     ----------
@@ -158,6 +161,8 @@ class BoosterClassifier(FittedForGood):
             codes = np.asarray(self.booster.predict(X, prediction_type="Class")).ravel()
             return codes.astype(self.classes_.dtype)
         answers = self.numbers(X)
+        if self._reading.decision.valued:
+            return answers
         if answers.ndim == 2 and answers.shape[1] > 1:
             codes = answers.argmax(axis=1)
         elif self._reading.decision.races:  # multi:softmax answers labels
@@ -186,13 +191,13 @@ class BoosterClassifier(FittedForGood):
 
 def _lightgbm(booster: Any) -> Reading:
     text = read_lightgbm_text(booster.model_to_string())
-    return text.reading("This lightgbm.Booster", categories=booster.pandas_categorical or ())
+    return lightgbm_reading(text, "This lightgbm.Booster", booster.pandas_categorical or ())
 
 
 def _xgboost(booster: Any) -> Reading:
     read = read_xgboost_model(booster.save_raw("ubj"))
     read.require_codes("This xgboost.Booster")
-    return read.reading("xgboost.Booster")
+    return xgboost_reading(read, "xgboost.Booster")
 
 
 def _catboost(model: Any) -> Reading:
@@ -214,4 +219,5 @@ def _read(model: BoosterClassifier, decompose: Decompose) -> Reading:
 FAMILIES = (
     Family((BoosterClassifier,), ("predict",), ("booster", "rounds"), _read, thresholds=False),
     TREE_CLASSIFIER,
+    TREE_REGRESSOR,
 )

@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ..sources.schema import Library
 from .readers.catboost import catboost_json, read_catboost_model, require_numeric
+from .readers.library_values import lightgbm_reading, xgboost_reading
 from .readers.lightgbm import read_lightgbm_text
 from .readers.xgboost import read_xgboost_model
+from .reading import Reading
 from .tree_classifier import TreeClassifier
+from .tree_regressor import TreeRegressor
 
 #: The first bytes of LightGBM's text, of CatBoost's binary format, and of gzip.
 TEXT, BINARY, GZIP = b"tree\n", b"CBM1", b"\x1f\x8b\x08"
@@ -49,7 +53,7 @@ def is_library_file(start: bytes) -> bool:
     return start.replace(b"\r", b"").startswith((TEXT, BINARY)) or start.lstrip()[:1] == b"{"
 
 
-def read_model(source: str | os.PathLike[str] | bytes) -> TreeClassifier:
+def read_model(source: str | os.PathLike[str] | bytes) -> TreeClassifier | TreeRegressor:
     """Read a classifier from a file of LightGBM, XGBoost or CatBoost, without its library.
 
     The kind of file is told by its contents.
@@ -63,13 +67,14 @@ def read_model(source: str | os.PathLike[str] | bytes) -> TreeClassifier:
 
     Returns
     -------
-    TreeClassifier
-        Its labels and scores are those of the library. `EarlyExitClassifier` takes it as it is.
+    TreeClassifier or TreeRegressor
+        Its answers are those of the library. `EarlyExitClassifier`, `EarlyExitRegressor` and `EarlyExitRanker` take it
+        as it is.
 
     Raises
     ------
     ValueError
-        If it is no such file, is damaged, or holds a model that is no classifier.
+        If it is no such file, is damaged, or holds a model whose objective wald does not know.
     ImportError
         For a ``.cbm`` file, if CatBoost is not installed.
     OSError
@@ -128,7 +133,7 @@ def _without_mark(raw: bytes) -> bytes:
     return raw
 
 
-def _read(raw: bytes) -> TreeClassifier:
+def _read(raw: bytes) -> TreeClassifier | TreeRegressor:
     if raw[:7].replace(b"\r", b"").startswith(TEXT):
         return _lightgbm(raw)
     if raw.startswith(BINARY):
@@ -155,23 +160,27 @@ def _refuse_dumps(raw: bytes) -> None:
     raise ValueError(f"This JSON is {found}: {SAVE}.")
 
 
-def _lightgbm(raw: bytes) -> TreeClassifier:
+def _lightgbm(raw: bytes) -> TreeClassifier | TreeRegressor:
     try:
         text = raw.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"This text of a LightGBM model is damaged: {error}.") from None
-    return TreeClassifier(read_lightgbm_text(text).reading("This LightGBM file"), "lightgbm")
+    return _made(lightgbm_reading(read_lightgbm_text(text), "This LightGBM file"), "lightgbm")
 
 
-def _xgboost(raw: bytes) -> TreeClassifier:
+def _xgboost(raw: bytes) -> TreeClassifier | TreeRegressor:
     read = read_xgboost_model(raw)
     if read.best_iteration is not None:
         read = read_xgboost_model(raw, read.best_iteration)
-    return TreeClassifier(read.reading("An XGBoost file"), "xgboost")
+    return _made(xgboost_reading(read, "An XGBoost file"), "xgboost")
 
 
-def _catboost(raw: bytes) -> TreeClassifier:
-    return TreeClassifier(read_catboost_model(raw).reading("A CatBoost file"), "catboost")
+def _catboost(raw: bytes) -> TreeClassifier | TreeRegressor:
+    return _made(read_catboost_model(raw).reading("A CatBoost file"), "catboost")
+
+
+def _made(reading: Reading, library: Library) -> TreeClassifier | TreeRegressor:
+    return (TreeRegressor if reading.decision.valued else TreeClassifier)(reading, library)
 
 
 def _from_binary(raw: bytes) -> bytes:

@@ -77,12 +77,9 @@ REASONS = (
     ),
     # Other libraries.
     Reason(
-        _named("LGBMRanker", "XGBRanker", "CatBoostRanker"),
-        "{name} is not supported: it ranks rows, and a classifier is needed. Serve it as it is",
-    ),
-    Reason(
-        lambda model: _from("lightgbm", "xgboost", "catboost")(model) and _is(RegressorMixin)(model),
-        "{name} is not supported: it is a regressor, and a classifier is needed. Fit the classifier of the same kind",
+        _named("CatBoostRanker", "CatBoostRegressor"),
+        "{name} is not supported yet: EarlyExitRegressor and EarlyExitRanker take models of LightGBM and XGBoost, and "
+        "regressors of scikit-learn. Serve it as it is",
     ),
     Reason(
         _from("lightgbm"),
@@ -168,10 +165,27 @@ REASONS = (
         "or fit the estimator with the parameters that you choose, and wrap that",
     ),
     # Other kinds of estimators.
-    Reason(_is(OutlierMixin), "{name} knows one class only: it finds outliers and is no classifier", ValueError),
+    Reason(
+        _is(OutlierMixin),
+        "{name} is not supported. EarlyExitOutlierDetector takes IsolationForest and OneClassSVM",
+    ),
+    Reason(
+        _named("AdaBoostRegressor"),
+        "{name} is not supported: its value is a weighted median of its trees, and no sum. Use "
+        "GradientBoostingRegressor, or serve it as it is",
+    ),
+    Reason(
+        _named("StackingRegressor", "VotingRegressor"),
+        "{name} is not supported: it combines the answers of its estimators_. Wrap one of them on its own",
+    ),
+    Reason(
+        _named("TransformedTargetRegressor"),
+        "{name} is not supported inside of a pipeline. Put it around the pipeline",
+    ),
     Reason(
         _is(RegressorMixin),
-        "{name} is not supported: it is a regressor, and a classifier is needed. Fit the classifier of the same kind",
+        "{name} is not supported. EarlyExitRegressor takes regressors of LightGBM and XGBoost, and scikit-learn's "
+        "trees, forests, boosting, linear models, SVR, NuSVR and KernelRidge. Serve it as it is",
     ),
     Reason(
         _is(ClusterMixin),

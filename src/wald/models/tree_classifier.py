@@ -1,4 +1,4 @@
-"""Classifiers that are fitted for good, such as `TreeClassifier`: another library's trees, without that library."""
+"""Tree models that are fitted for good, such as `TreeClassifier`: another library's trees, without that library."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def require_columns(model: Any, X: Any) -> None:
         )
 
 
-class FittedForGood(ClassifierMixin, BaseEstimator):
-    """A classifier that cannot be fitted again. A clone is the object itself, and a pickle holds its parameters."""
+class FittedForGood(BaseEstimator):
+    """An estimator that cannot be fitted again. A clone is the object itself, and a pickle holds its parameters."""
 
     refusal: ClassVar[str]
 
@@ -67,6 +67,59 @@ class FittedForGood(ClassifierMixin, BaseEstimator):
         return True, True
 
 
+@dataclass(eq=False, repr=False)
+class TreeModel(FittedForGood):
+    """A fitted tree ensemble, evaluated by wald.
+
+    Parameters
+    ----------
+    reading : Reading
+    library : {"scikit-learn", "lightgbm", "xgboost", "catboost"}, default="scikit-learn"
+    """
+
+    refusal = "A tree model of a file cannot be fitted: train a model with its own library, and read that."
+
+    reading: Reading
+    library: Library = "scikit-learn"
+
+    def __post_init__(self) -> None:
+        reading = self.reading
+        self.n_features_in_ = reading.terms.n_features
+        if reading.names:
+            self.feature_names_in_ = np.array(reading.names, dtype=object)
+        self._schema = Schema(self.n_features_in_, tuple(map(str, reading.names)) or None, self.library)
+        self.packed = pack(reading.terms)
+
+    @staticmethod
+    def takes(terms: Terms) -> TypeGuard[TreeTerms]:
+        """Whether terms are those of a tree ensemble.
+
+        Parameters
+        ----------
+        terms : Terms
+
+        Returns
+        -------
+        bool
+        """
+        return isinstance(terms, TreeTerms)
+
+    def _scores(self, X: Any) -> Floats:
+        codes = self.reading.steps[0][1] if self.reading.steps else None
+        if not hasattr(codes, "feature_names_in_"):  # such codes find columns by name
+            X = table_of(X, self._schema, codes if isinstance(codes, CategoryCodes) else None)
+        if codes is not None:
+            X = codes.transform(X)
+        rows = check_array(
+            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
+        )
+        require_columns(self, rows)
+        return self.packed.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
+
+    def _accepts(self) -> tuple[bool, bool]:
+        return True, self.reading.terms.accepts.nan
+
+
 def _has_probabilities(self: TreeClassifier) -> bool:
     if self.link.kind == "none":
         raise AttributeError("This model has no probabilities: its objective compares scores.")
@@ -74,7 +127,7 @@ def _has_probabilities(self: TreeClassifier) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class TreeClassifier(FittedForGood):
+class TreeClassifier(ClassifierMixin, TreeModel):
     """A fitted tree ensemble, evaluated by wald.
 
     `wald.read_model` makes it from a file of another library; `wald.load` makes it where a file holds the trees of a
@@ -121,19 +174,10 @@ class TreeClassifier(FittedForGood):
     (array([0, 1]), array(['age', 'income'], dtype=object))
     """
 
-    reading: Reading
-    library: Library = "scikit-learn"
-
-    refusal = "A TreeClassifier cannot be fitted: train a model with its own library, and read that."
-
     def __post_init__(self) -> None:
+        super().__post_init__()
         reading = self.reading
         self.classes_ = np.arange(reading.decision.n_answers) if reading.classes is None else np.array(reading.classes)
-        self.n_features_in_ = reading.terms.n_features
-        if reading.names:
-            self.feature_names_in_ = np.array(reading.names, dtype=object)
-        self._schema = Schema(self.n_features_in_, tuple(map(str, reading.names)) or None, self.library)
-        self.packed = pack(reading.terms)
 
     @property
     def link(self) -> Link:
@@ -143,20 +187,6 @@ class TreeClassifier(FittedForGood):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         n_terms = self.reading.terms.n_terms
         return f"TreeClassifier({n_terms} trees, {self.n_features_in_} features, classes={self.classes_})"
-
-    @staticmethod
-    def takes(terms: Terms) -> TypeGuard[TreeTerms]:
-        """Whether terms are those of a tree ensemble.
-
-        Parameters
-        ----------
-        terms : Terms
-
-        Returns
-        -------
-        bool
-        """
-        return isinstance(terms, TreeTerms)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, with the library's own ties.
@@ -205,21 +235,6 @@ class TreeClassifier(FittedForGood):
         ndarray of shape (n_rows, n_classes)
         """
         return self.link.probabilities(self._scores(X))
-
-    def _scores(self, X: Any) -> Floats:
-        codes = self.reading.steps[0][1] if self.reading.steps else None
-        if not hasattr(codes, "feature_names_in_"):  # such codes find columns by name
-            X = table_of(X, self._schema, codes if isinstance(codes, CategoryCodes) else None)
-        if codes is not None:
-            X = codes.transform(X)
-        rows = check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
-        )
-        require_columns(self, rows)
-        return self.packed.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
-
-    def _accepts(self) -> tuple[bool, bool]:
-        return True, self.reading.terms.accepts.nan
 
 
 def _read(model: TreeClassifier, decompose: Decompose) -> Reading:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..early_exit.rows import check_finite
@@ -26,7 +27,7 @@ def _has_scores(saved: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class SavedModel(FittedForGood):
+class SavedModel(ClassifierMixin, FittedForGood):
     """The full model of a file, without the estimator that it was read from.
 
     After `load`, ``estimator_`` of a classifier is a `SavedModel` if the file does not describe the estimator, of which

@@ -19,11 +19,42 @@ from .xgboost import EXPONENTIAL, XGBoostModel, read_xgboost_model
 #: Objectives of LightGBM whose values are the scores, or with the option sqrt their signed squares.
 SQUARABLE = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 IDENTITY = ("", "custom", "lambdarank", "rank_xendcg", *SQUARABLE)
+#: Objectives of regressors alone: a booster with another one may be a classifier.
+VALUED = (*SQUARABLE, "poisson", "gamma", "tweedie", "cross_entropy_lambda")
 #: Objectives of XGBoost whose values are the margins.
 MARGINS = (
     *("reg:squarederror", "reg:linear", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror"),
     *("reg:quantileerror", "reg:expectileerror", "rank:pairwise", "rank:ndcg", "rank:map"),
 )
+
+
+def lightgbm_reading(text: LightGBMText, what: str, categories: Any = None) -> Reading:
+    """Read a LightGBM model as what its objective makes of it: a classifier, a regressor or a ranker.
+
+    Parameters
+    ----------
+    text : LightGBMText
+    what, categories : as for `lightgbm_values`
+    """
+    objective = (text.objective or [""])[0]
+    if objective in ("lambdarank", "rank_xendcg"):
+        return lightgbm_values(text, what, "ranker", categories)
+    if objective in VALUED:
+        return lightgbm_values(text, what, "regressor", categories)
+    return text.reading(what, categories=categories)
+
+
+def xgboost_reading(read: XGBoostModel, what: str) -> Reading:
+    """Read an XGBoost model as what its objective makes of it: a classifier, a regressor or a ranker.
+
+    Parameters
+    ----------
+    read : XGBoostModel
+    what : str
+    """
+    if read.objective in (*MARGINS, *EXPONENTIAL, "reg:logistic"):
+        return xgboost_values(read, what, "ranker" if read.objective.startswith("rank:") else "regressor")
+    return read.reading(what)
 
 
 def lightgbm_values(text: LightGBMText, what: str, kind: Kind, categories: Any = None) -> Reading:
