@@ -26,7 +26,7 @@ class EarlyExitOutlierDetector(OutlierMixin, PlannedEstimator):
 
     Parameters
     ----------
-    estimator : IsolationForest or OneClassSVM, or a Pipeline that ends in one
+    estimator : IsolationForest, OneClassSVM or SGDOneClassSVM, or a Pipeline that ends in one
         A fitted detector is taken as it is. Of another, ``fit`` trains a clone on a random half of the rows, and plans
         and certifies on the rest.
     risk : float, None or dict from stratum to float, default=0.001

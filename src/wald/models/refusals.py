@@ -167,7 +167,7 @@ REASONS = (
     # Other kinds of estimators.
     Reason(
         _is(OutlierMixin),
-        "{name} is not supported. EarlyExitOutlierDetector takes IsolationForest and OneClassSVM",
+        "{name} is not supported. EarlyExitOutlierDetector takes IsolationForest, OneClassSVM and SGDOneClassSVM",
     ),
     Reason(
         _named("AdaBoostRegressor"),

@@ -1,4 +1,4 @@
-"""Outlier detectors of scikit-learn: isolation forests, and support vector machines of one class."""
+"""Outlier detectors of scikit-learn: isolation forests, and support vector machines of one class, linear ones among them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import IsolationForest
+from sklearn.linear_model import SGDOneClassSVM
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
+from ..linear import LinearTerms
 from ..links import Links, as_they_are
 from ..reading import Decompose, Family, Kind, Reading
 from ..tree_arrays import TreesBuilder
@@ -134,6 +136,26 @@ def read_one_class_svm(model: Any, decompose: Decompose) -> Reading:
     return replace(read, classes=OUTLIER_AND_INLIER, kind=KIND)
 
 
+def read_linear_detector(model: Any, decompose: Decompose) -> Reading:
+    """Read a fitted ``SGDOneClassSVM``: inliers have a score of at least 0.
+
+    Parameters
+    ----------
+    model : SGDOneClassSVM
+    """
+    check_is_fitted(model, "coef_")
+    coef = np.array(np.atleast_2d(dense(model.coef_)), dtype=np.float64)
+    intercept = -np.array(np.ravel(model.offset_), dtype=np.float64)
+    return Reading(
+        LinearTerms(coef, intercept),
+        Labels("sign", 2, tie_positive=True),
+        np.dtype(model.coef_.dtype),
+        row_by_row="sparse",
+        classes=OUTLIER_AND_INLIER,
+        kind=KIND,
+    )
+
+
 MACHINE = (
     *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_"),
     *("kernel", "_gamma", "coef0", "degree"),
@@ -144,6 +166,13 @@ FAMILIES = (
         ("predict", "decision_function", "score_samples"),
         ("estimators_", "estimators_features_", "offset_", "_max_samples"),
         read_isolation_forest,
+        thresholds=False,
+    ),
+    Family(
+        (SGDOneClassSVM,),
+        ("predict", "decision_function"),
+        ("coef_", "offset_"),
+        read_linear_detector,
         thresholds=False,
     ),
     Family((OneClassSVM,), ("predict", "decision_function"), MACHINE, read_one_class_svm, thresholds=False),
