@@ -24,8 +24,8 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, Tune
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier, LocalOutlierFactor, NearestCentroid
-from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, LocalOutlierFactor, NearestCentroid
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
@@ -110,7 +110,10 @@ def test_every_refusal_says_what_to_do(model, name, words, place):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (MLPRegressor(max_iter=1).fit(X, Y), "MLPRegressor is not supported. EarlyExitRegressor takes regressors of"),
+        (
+            KNeighborsRegressor().fit(X, Y),
+            "KNeighborsRegressor is not supported. EarlyExitRegressor takes regressors of",
+        ),
         (GridSearchCV(LinearSVC(), {"C": [1]}, cv=2, refit=False).fit(X, Y), "Fit it with refit=True"),
         (OwnSearch(LinearSVC(), {"C": [1]}, cv=2).fit(X, Y), "OwnSearch is not supported: it has its own predict"),
         (OneVsRestClassifier(SVC()).fit(X, Y), "OneVsRestClassifier of SVC with kernel='rbf' is not supported"),
@@ -128,7 +131,7 @@ def test_every_refusal_says_what_to_do(model, name, words, place):
         (CalibratedClassifierCV(NearestCentroid(), ensemble=False).fit(X, B), "around NearestCentroid is not"),
         (OwnLikelihood().fit(abs(X), Y), "has its own _joint_log_likelihood"),
         (MultiOutputClassifier(LinearSVC()).fit(X, np.c_[B, ~B]), "MultiOutputClassifier"),
-        (make_pipeline(StandardScaler(), MLPRegressor(max_iter=1)).fit(X, Y), "MLPRegressor"),
+        (make_pipeline(StandardScaler(), KNeighborsRegressor()).fit(X, Y), "KNeighborsRegressor"),
         (make_pipeline(StandardScaler(), None).fit(X, Y), "NoneType"),
         (SVC(kernel=lambda a, b: a @ b.T).fit(X, Y), "kernel=a callable"),
         (SVC(kernel="precomputed").fit(X @ X.T, Y), "kernel='precomputed'"),

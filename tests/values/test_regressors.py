@@ -156,7 +156,7 @@ def test_texts():
     fast = EarlyExitRegressor(model).fit(texts)
     np.testing.assert_allclose(fast.predict(texts), model.predict(texts), rtol=1e-12, atol=1e-12)
     assert abs(fast.predict_one("three one") - model.predict(["three one"])[0]) < 1e-12
-    with pytest.raises(AttributeError, match="row 1 is 3|'int' object has no attribute"):
+    with pytest.raises(AttributeError, match="row 1 is 3"):
         fast.predict(["one", 3])
 
 

@@ -1,4 +1,4 @@
-"""Outlier detectors of scikit-learn: isolation forests, and support vector machines of one class, linear ones among them."""
+"""Outlier detectors of scikit-learn: isolation forests, and machines of one class."""
 
 from __future__ import annotations
 
