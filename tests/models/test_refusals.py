@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
-    RandomForestRegressor,
+    AdaBoostRegressor,
     RandomTreesEmbedding,
     StackingClassifier,
 )
@@ -63,7 +63,7 @@ def foreign_object(module, name="Net"):
     [
         (RandomTreesEmbedding(2).fit(X), "RandomTreesEmbedding", "a classifier is needed"),
         (StackingClassifier([("a", LinearSVC())], cv=2).fit(X, Y), "StackingClassifier", "Use a VotingClassifier"),
-        (RandomForestRegressor(2).fit(X, Y), "RandomForestRegressor", "a classifier is needed"),
+        (AdaBoostRegressor(n_estimators=2).fit(X, Y), "AdaBoostRegressor", "weighted median"),
         (KNeighborsClassifier().fit(X, Y), "KNeighborsClassifier", "Use NearestCentroid"),
         (MLPClassifier((2,), tol=1e9, n_iter_no_change=1).fit(X, Y), "MLPClassifier", "train a linear classifier"),
         (GaussianNB().fit(X, Y), "GaussianNB", "Use LinearDiscriminantAnalysis"),
@@ -90,7 +90,7 @@ def foreign_object(module, name="Net"):
         ([LinearSVC()], "list", "one by one"),
         (np.abs, "ufunc", "Pass the fitted classifier inside"),
         (lambda X: X, "function", "Pass the fitted classifier inside"),
-        (foreign_object("xgboost.sklearn", "XGBRanker"), "XGBRanker", "it ranks rows"),
+        (foreign_object("catboost.core", "CatBoostRanker"), "CatBoostRanker", "take models of LightGBM and XGBoost"),
         (foreign_object("torch.nn.modules.container"), "Net", "Put all layers but the last into a Pipeline"),
         (foreign_object("keras.src.models"), "Net", "Put all layers but the last into a Pipeline"),
         (foreign_object("torchless"), "Net", "Pass a fitted classifier"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from ..plan import Plan
 from ..sources import Source
 from ..utils.exits import exits
 from .documents import early_stages
-from .full_model import Codes, FullModel, Statuses
+from .full_model import Codes, FullModel, Statuses, predict_wrapped
 
 #: Number of texts of which a list is made at a time.
 TEXTS = 16384
@@ -140,25 +142,36 @@ class Texts:
         odd = np.array([not takes(texts[i]) for i in left], dtype=bool)
         if odd.any():
             rows = left[odd]
-            try:
+            with self._located([(start + int(i), texts[i]) for i in rows]):
                 codes[odd] = self._full.predict(part.take(rows))
-            except (AttributeError, TypeError, ValueError) as error:
-                _say_where(error, self._scores.vectorizer.row_kind, [(start + int(i), texts[i]) for i in rows])
-                raise
         if not odd.all():
             codes[~odd] = self._full.at_ties(part.take(left[~odd]))
         return codes, status
 
+    @contextmanager
+    def _located(self, rows: list[tuple[int, Any]]) -> Iterator[None]:
+        """Add the first of these rows that is no text to what the wrapped model raises."""
+        try:
+            yield
+        except (AttributeError, TypeError, ValueError) as error:
+            _say_where(error, self._scores.vectorizer.row_kind, rows)
+            raise
+
     def full_scores(self, source: Source, n_threads: int) -> NDArray[np.float64] | None:
         """Full scores, NaN for rows that the engine does not read; None if the rows are no column of texts."""
-        found = []
+        found, start, takes = [], 0, self._scores.vectorizer.takes
         for part in source.parts(TEXTS):
             texts = self._scores.vectorizer.rows_of(part)
             if texts is None or len(texts) != part.n_rows:
                 return None
             scores, errors = self._scores.scores(texts, n_threads)
             scores[~np.isfinite(errors)] = np.nan
+            odd = [i for i in np.flatnonzero(~np.isfinite(errors)).tolist() if not takes(texts[i])]
+            if odd:  # the wrapped model refuses them in its own words
+                with self._located([(start + i, texts[i]) for i in odd]):
+                    predict_wrapped(self._model, part.take(np.array(odd)))
             found.append(scores)
+            start += len(texts)
         return np.concatenate(found)
 
     def numbers(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
