@@ -38,7 +38,7 @@ RARE = 50
 
 def run(how: Run) -> list[Figure]:
     """Measure this setting."""
-    flights = _flights()
+    flights = joined_flights()
     late = (flights["arr_delay"] > 15).to_numpy()
     test = slice(how.rows(TEST, 20_000))
     train = slice(TEST, TEST + TRAIN)
@@ -132,7 +132,7 @@ FRAMES: dict[str, Callable[[pd.DataFrame, list[str]], Any]] = {
 }
 
 
-def _flights() -> pd.DataFrame:
+def joined_flights() -> pd.DataFrame:
     """Flights that arrived, with the weather and the aircraft, in a random order; NaN where a text is missing."""
     folder = Path(os.environ["WALD_DATA"]) / "flights"
     flights, weather = pd.read_csv(folder / "flights.csv.zip"), pd.read_csv(folder / "weather.csv.gz")

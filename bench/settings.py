@@ -25,6 +25,7 @@ SETTINGS = (
     "jobs",
     "pipelines",
     "texts",
+    "values",
 )
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"

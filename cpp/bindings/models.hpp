@@ -149,6 +149,28 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
     return nb::make_tuple(scores, errors);
 }
 
+// Full scores of one row, an array that the engine reads in place: a float, or a list for several outputs. None for
+// everything else, and for a row that is not finite.
+inline nb::object scores_of_one(const Model& m, nb::handle given) {
+    const ModelShape& shape = m.packed->shape();
+    if (!given.type().is(nb::module_::import_("numpy").attr("ndarray"))) return nb::none();  // a subclass may be masked
+    const Buffer array(given);
+    const std::optional<Dtype> dtype = array.native_dtype();
+    if (!dtype || array.ndim() != 1 || array.shape(0) != shape.n_features) return nb::none();
+    Rows rows;
+    rows.dtype = *dtype;
+    rows.n_rows = 1;
+    rows.n_columns = shape.n_features;
+    rows.data = array.data();
+    rows.column_stride = array.stride(0);
+    std::vector<double> scores(static_cast<std::size_t>(shape.n_outputs));
+    double error = 0.0;
+    m.packed->scores({rows, nullptr, 1}, 0.0, false, scores.data(), &error);
+    for (const double score : scores)
+        if (std::isnan(score)) return nb::none();
+    return scores.size() == 1 ? nb::float_(scores[0]) : nb::cast(scores);
+}
+
 inline nb::object term_values(const Model& m, BoundRows& b, int n_threads) {
     const ModelShape& shape = m.packed->shape();
     check_rows(b, shape);
@@ -237,6 +259,12 @@ scores : float64 ndarray of shape (n_rows, n_outputs)
     NaN where a row is not finite.
 errors : float64 ndarray of shape (n_rows,)
     How far any score may be from the wrapped model's own.)doc")
+        .def("scores_of_one", &scores_of_one, "x"_a.none(),
+             nb::sig("def scores_of_one(self, x: typing.Any) -> float | list[float] | None"),
+             R"doc(Compute the full scores of one row.
+
+None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row that
+is not finite.)doc")
         .def("values", &term_values, "rows"_a, "n_threads"_a,
              nb::sig("def values(self, rows: Rows, n_threads: int) -> numpy.typing.NDArray[numpy.float64]"),
              "Compute the values of all terms (n_rows, n_terms), in packed order; NaN for rows that are not finite.")

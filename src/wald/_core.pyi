@@ -200,6 +200,14 @@ class Model:
             How far any score may be from the wrapped model's own.
         """
 
+    def scores_of_one(self, x: Any) -> float | list[float] | None:
+        """
+        Compute the full scores of one row.
+
+        None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row that
+        is not finite.
+        """
+
     def values(self, rows: Rows, n_threads: int) -> NDArray[numpy.float64]:
         """
         Compute the values of all terms (n_rows, n_terms), in packed order; NaN for rows that are not finite.

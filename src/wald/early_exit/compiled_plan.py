@@ -222,6 +222,9 @@ class CompiledPlan:
     def value_one(self, x: Any) -> Any:
         """The value of one row in any form, for models whose answers are values."""
         self.require_unchanged()
+        value = self._predictor.value_one(x)
+        if value is not None:
+            return value
         source = self.reader.row(x)[1]
         with located(source, self.model):
             return self._predictor.predict(source, 1, None).codes[0]

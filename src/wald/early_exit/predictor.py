@@ -222,6 +222,16 @@ class Predictor:
             values[refused], status[refused] = predict_wrapped(self.model, rows), Status.HANDED_OVER
         return self._in_full(values, status)
 
+    def value_one(self, x: Any) -> Any:
+        """The value of one row, an array that the engine reads in place; None for everything else."""
+        core, link = getattr(self._packed, "core", None), self.model.links.predict
+        if self.model.preprocessing is not None or core is None or link is None:
+            return None
+        scores = core.scores_of_one(x)
+        if scores is None:
+            return None
+        return link(np.array([scores] if isinstance(scores, list) else [[scores]]))[0]
+
     def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Labels of codes; values are answers themselves."""
         if self.model.decision.valued:
