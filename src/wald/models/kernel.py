@@ -21,7 +21,7 @@ from ..utils.bytes import padded, readout_bytes
 from .directions import linear_surrogates
 from .landmarks import BLOCKS, LEAST_ROWS, rbf_landmarks
 from .packing import NO_SURROGATES, Surrogates
-from .planning import Planning, Precision
+from .planning import Planning, Precision, Rest
 from .protocols import Bounded, Comparing, Filed, Foldable, Packable
 from .terms import FINITE, Accepts
 from .units import Floats, Ints
@@ -68,7 +68,7 @@ class KernelTerms(Packable, Foldable, Bounded, Comparing, Filed):
     family: ClassVar[str] = "kernel"
     unit_name: ClassVar[str] = "support vectors"
     planning: ClassVar[Planning] = Planning(
-        precisions=("float32", "float64"), blocks=LANES, surrogate_candidates=sum(BLOCKS)
+        rest=Rest.ENGINE, precisions=("float32", "float64"), blocks=LANES, surrogate_candidates=sum(BLOCKS)
     )
 
     kernel: Literal["rbf", "poly", "sigmoid"]
