@@ -1,6 +1,7 @@
 // Engines: models with stages and thresholds. The arguments are checked here.
 #pragma once
 
+#include "bindings/late_rows.hpp"
 #include "bindings/models.hpp"
 #include "core/cascade/race.hpp"
 
@@ -77,26 +78,25 @@ public:
     }
 
     nb::tuple predict(BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads) const {
-        check_rows(b, engine_->shape());
-        const AtEnd end = end_of(at_end);
-        check_stages(n_stages, end);
-        check_working(working);
-        check_columns(b, n_stages, end == AtEnd::full);
-        const std::size_t n = static_cast<std::size_t>(b.size());
-        // All arrays share one allocation: the allocator keeps a single block for the next call, but would give several
-        // back to the system.
-        auto* const memory = static_cast<double*>(::operator new(n * (sizeof(double) + 9) + 1));
-        const nb::capsule owner(memory, [](void* p) noexcept { ::operator delete(p); });
-        auto* const codes = reinterpret_cast<std::int32_t*>(memory + n);
-        auto* const status = reinterpret_cast<Status*>(codes + 2 * n);
-        {
+        return answered(b, n_stages, at_end, working, n_threads, [](const auto& answer) {
             const Unlocked unlocked;
-            const Rows rows = b.view();
-            engine_->predict({b.set(rows, n_threads), n_stages, end, working},
-                             {codes, codes + n, status, memory, engine_->costs().data()});
+            answer();
+        });
+    }
+    nb::tuple predict_late(const LateRows& late, int n_stages, const std::string& at_end, double working,
+                           int n_threads) const {
+        require(engine_->shape().reads_cells, "only sums over columns are evaluated on rows that are read late");
+        const bool locked = late.needs_lock();
+        try {
+            return answered(late.rows(), n_stages, at_end, working, locked ? 1 : n_threads, [&](const auto& answer) {
+                std::optional<Unlocked> unlocked;
+                if (locked) late.begin();
+                else unlocked.emplace();
+                answer();
+            });
+        } catch (const std::domain_error& error) {
+            throw nb::value_error(error.what());
         }
-        return nb::make_tuple(array_in(codes, n, owner), array_in(codes + n, n, owner), array_in(memory, n, owner),
-                              array_in(reinterpret_cast<std::uint8_t*>(status), n, owner));
     }
 
     nb::tuple predict_one(const Any& x, int n_stages, const std::string& at_end, double working) const {
@@ -184,6 +184,30 @@ public:
     }
 
 private:
+    // Checks the arguments, and calls run(answer), which calls answer().
+    template <class Run>
+    nb::tuple answered(const BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads,
+                       const Run& run) const {
+        check_rows(b, engine_->shape());
+        const AtEnd end = end_of(at_end);
+        check_stages(n_stages, end);
+        check_working(working);
+        check_columns(b, n_stages, end == AtEnd::full);
+        const std::size_t n = static_cast<std::size_t>(b.size());
+        // All arrays share one allocation: the allocator keeps a single block for the next call, but would give several
+        // back to the system.
+        auto* const memory = static_cast<double*>(::operator new(n * (sizeof(double) + 9) + 1));
+        const nb::capsule owner(memory, [](void* p) noexcept { ::operator delete(p); });
+        auto* const codes = reinterpret_cast<std::int32_t*>(memory + n);
+        auto* const status = reinterpret_cast<Status*>(codes + 2 * n);
+        run([&] {
+            const Rows rows = b.view();
+            engine_->predict({b.set(rows, n_threads), n_stages, end, working},
+                             {codes, codes + n, status, memory, engine_->costs().data()});
+        });
+        return nb::make_tuple(array_in(codes, n, owner), array_in(codes + n, n, owner), array_in(memory, n, owner),
+                              array_in(reinterpret_cast<std::uint8_t*>(status), n, owner));
+    }
     template <class T>
     nb::object trace_in(BoundRows& b, int n_threads) const {
         const std::size_t n = static_cast<std::size_t>(b.size()), stages = static_cast<std::size_t>(n_stages());
@@ -271,7 +295,9 @@ private:
     void check_columns(const BoundRows& b, int n_stages, bool full) const {
         if (b.rows.layout != Rows::Layout::columns) return;
         const auto check = [&](const std::optional<std::span<const std::int32_t>>& read) {
-            const auto present = [&](const Column& c) { return c.data != nullptr || b.rows.n_rows == 0; };
+            const auto present = [&](const Column& c) {
+                return c.data != nullptr || c.cells != nullptr || b.rows.n_rows == 0;
+            };
             if (!read) {
                 for (const Column& c : b.columns)
                     require(present(c), "the full model, and a kernel machine at any stage, need every column");
@@ -339,6 +365,17 @@ paid : float64 ndarray of shape (n_rows,)
     The cost of this stage, less 1 for each of its terms that the row did without.
 status : uint8 ndarray of shape (n_rows,)
     `EARLY`, `FULL` or `OUT_OF_BUDGET`; or for rows without a label, `HANDED_OVER`, `PENDING` or `NOT_FINITE`.)doc")
+        .def("predict", &BoundEngine::predict_late, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a,
+             nb::sig("def predict(self, rows: LateRows, n_stages: int, at_end: typing.Literal['full', 'answer', "
+                     "'pending'], working: float, n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.uint8]]"),
+             R"doc(Answer rows in the same way, reading the cells of those that need them.
+
+Raises
+------
+ValueError
+    If the memory of a column is not what its container says, or holds an object of an unusual type.)doc")
         .def("predict_one", &BoundEngine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a,
              nb::sig("def predict_one(self, x: numpy.typing.NDArray[typing.Any], n_stages: int, at_end: "
                      "typing.Literal['full', 'answer', 'pending'], working: float) -> tuple[int, int, float, int]"),

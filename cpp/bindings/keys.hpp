@@ -167,8 +167,16 @@ public:
     Met(const Met&) = delete;
     Met& operator=(const Met&) = delete;
 
+    // Before Python code runs that is not run here.
+    void forget() { lent_ = {}; }
+    // The state of an object of a usual type, or -1. For as long as no Python code runs.
+    std::int32_t quick_state_of(const BoundKeys& keys, PyObject* o) {
+        Entry& lent = lent_[place_of(o)];
+        if (lent.object != o) lent = {o, keys.quick_state_of(o)};
+        return lent.state;
+    }
     std::int32_t state_of(const BoundKeys& keys, PyObject* o) {
-        const auto place = (reinterpret_cast<std::uintptr_t>(o) >> 4) * std::uint64_t{0x9e3779b97f4a7c15u} >> 56;
+        const auto place = place_of(o);
         Entry& lent = lent_[place];
         if (lent.object == o) return lent.state;
         Entry& held = held_[place];
@@ -179,19 +187,24 @@ public:
                 return state;
             }
         }
-        Py_INCREF(o);
-        Py_XDECREF(std::exchange(held.object, o));
-        held.state = keys.state_of(o);  // if it raises, nothing is read any more
+        nb::object kept = nb::borrow(o);
+        const std::int32_t state = keys.state_of(o);
+        held.state = state;
+        Py_XDECREF(std::exchange(held.object, kept.release().ptr()));
         lent_ = {};
-        return held.state;
+        return state;
     }
 
-private:
 #ifdef Py_GIL_DISABLED
     static constexpr bool kAlone = false;  // another thread may free any object
 #else
     static constexpr bool kAlone = true;
 #endif
+
+private:
+    static std::uint64_t place_of(PyObject* o) {
+        return (reinterpret_cast<std::uintptr_t>(o) >> 4) * std::uint64_t{0x9e3779b97f4a7c15u} >> 56;
+    }
     struct Entry {
         PyObject* object = nullptr;
         std::int32_t state = 0;
@@ -204,18 +217,21 @@ struct ObjectCells {
     const BoundKeys& keys;
     const std::byte* values;
     std::int64_t stride;  // in bytes
-    std::int64_t n_rows;
     Met& met;
+    bool quick = false;  // no Python code may run: false is returned at an object for which it must
 
-    bool states(const columns::Keys&, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
+    bool states(const columns::Keys&, const std::int64_t* cells, std::int64_t n, std::int32_t* out) const {
         constexpr std::int64_t kAhead = 16, kText = 48;  // where a text begins, in bytes
+        const bool apart = columns::lie_apart(cells, n);
         for (std::int64_t i = 0; i < n; ++i) {
-            if (begin + i + kAhead < n_rows) {
-                const auto* const next = reinterpret_cast<const std::byte*>(at(begin + i + kAhead));
+            if (apart && i + 2 * kAhead < n) __builtin_prefetch(values + cells[i + 2 * kAhead] * stride);
+            if (i + kAhead < n) {
+                const auto* const next = reinterpret_cast<const std::byte*>(at(cells[i + kAhead]));
                 __builtin_prefetch(next);
                 __builtin_prefetch(next + kText);
             }
-            out[i] = met.state_of(keys, at(begin + i));
+            out[i] = quick ? met.quick_state_of(keys, at(cells[i])) : met.state_of(keys, at(cells[i]));
+            if (out[i] < 0) return false;
         }
         return true;
     }

@@ -1,7 +1,8 @@
 // Columns as Python's libraries hold them. Their memory is checked here, and read without Python's lock.
 #pragma once
 
-#include <atomic>
+#include <memory>
+#include <numeric>
 #include <utility>
 
 #include "bindings/keys.hpp"
@@ -33,13 +34,51 @@ private:
     bool held_ = false;
 };
 
-// The values of the states of a column's cells, chunk by chunk.
-class Lookup {
+// A column of numbers of any type.
+template <class T>
+class NumberReader final : public CellReader {
+public:
+    explicit NumberReader(const columns::NumberCells<T>& numbers) : numbers_(numbers) {}
+    void read(const std::int64_t* cells, int n, double* out) const override {
+        const bool apart = columns::lie_apart(cells, n);
+        for (int i = 0; i < n; ++i) {
+            if (apart && i + columns::kFar < n) numbers_.prefetch(cells[i + columns::kFar]);
+            out[i] = static_cast<double>(numbers_.at(cells[i]));
+        }
+    }
+
+private:
+    columns::NumberCells<T> numbers_;
+};
+
+// Calls function(zero) with a zero of the type of an array's numbers.
+template <class Function>
+void each_dtype(const Any& values, bool also_real, Function&& function) {
+    const auto d = values.dtype();
+    if (d == nb::dtype<std::int8_t>()) function(std::int8_t{});
+    else if (d == nb::dtype<std::int16_t>()) function(std::int16_t{});
+    else if (d == nb::dtype<std::int32_t>()) function(std::int32_t{});
+    else if (d == nb::dtype<std::int64_t>()) function(std::int64_t{});
+    else if (d == nb::dtype<std::uint8_t>()) function(std::uint8_t{});
+    else if (d == nb::dtype<std::uint16_t>()) function(std::uint16_t{});
+    else if (d == nb::dtype<std::uint32_t>()) function(std::uint32_t{});
+    else if (d == nb::dtype<std::uint64_t>()) function(std::uint64_t{});
+    else if (also_real && d == nb::dtype<bool>()) function(std::uint8_t{});
+    else if (also_real && d == nb::dtype<float>()) function(float{});
+    else if (also_real && d == nb::dtype<double>()) function(double{});
+    else
+        throw nb::type_error(also_real ? "numbers must be bool, integers, float32 or float64"
+                                       : "codes must be integers");
+}
+
+// The values of the states of a column's cells, which are added chunk by chunk: those of all rows at once, or of the
+// rows that the engine asks for.
+class Lookup final : public CellReader {
 public:
     // values: one of each state. refused: states of which the first row is sought.
     Lookup(const BoundKeys& keys, Any values,
            nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> refused, std::int64_t n_rows)
-        : keys_(keys), n_rows_(n_rows), itemsize_(values.itemsize()) {
+        : keys_(keys), n_rows_(n_rows), itemsize_(values.itemsize()), dtype_(values.dtype()) {
         const auto n_states = static_cast<std::size_t>(keys.keys().n_states());
         require(values.ndim() == 1 && values.size() == n_states && refused.size() == n_states,
                 "every state needs a value, and must be refused or not");
@@ -48,45 +87,60 @@ public:
         const auto* const bytes = static_cast<const std::byte*>(values.data());
         values_.assign(bytes, bytes + n_states * itemsize_);
         refused_.assign(refused.data(), refused.data() + n_states);
-        const auto n = static_cast<std::size_t>(n_rows);
-        if (values.dtype() == nb::dtype<std::uint8_t>()) answer(new_array<std::uint8_t>({n}));
-        else if (values.dtype() == nb::dtype<std::int32_t>()) answer(new_array<std::int32_t>({n}));
-        else if (values.dtype() == nb::dtype<float>()) answer(new_array<float>({n}));
-        else if (values.dtype() == nb::dtype<double>()) answer(new_array<double>({n}));
-        else throw nb::type_error("values must be uint8, int32, float32 or float64");
+        with_dtype([&](auto zero) {
+            for (std::size_t i = 0; i < n_states; ++i)
+                numbers_.push_back(static_cast<double>(loaded<decltype(zero)>(bytes + i * itemsize_)));
+        });
     }
+
+    Lookup(const Lookup&) = delete;
+    Lookup& operator=(const Lookup&) = delete;
 
     void texts(std::int64_t n, std::int64_t first, int width, nb::handle offsets, nb::handle data, nb::handle bits,
                std::int64_t first_bit, int null) {
         require(width == 4 || width == 8, "offsets have 4 or 8 bytes");
-        const Memory offset_memory(offsets), data_memory(data), bit_memory(bits);
+        Memory offset_memory(offsets), data_memory(data), bit_memory(bits);
         const char* const at =
             part(offset_memory, n > 0 ? n + 1 : 0, first, width, "offsets must be there for all texts");
         const columns::Validity valid = validity(bit_memory, n, first_bit, null);
-        if (width == 4) run(columns::TextCells<std::int32_t>{data_memory.bytes(), at, valid}, n, true);
-        else run(columns::TextCells<std::int64_t>{data_memory.bytes(), at, valid}, n, true);
+        const columns::ByteSpan bytes = data_memory.bytes();
+        Owners owners;
+        owners.memory = moved(std::move(offset_memory), std::move(data_memory), std::move(bit_memory));
+        if (width == 4) add(columns::TextCells<std::int32_t>{bytes, at, valid}, n, std::move(owners));
+        else add(columns::TextCells<std::int64_t>{bytes, at, valid}, n, std::move(owners));
     }
     void views(std::int64_t n, std::int64_t first, nb::handle views, const nb::tuple& data, nb::handle bits,
                std::int64_t first_bit, int null) {
-        const Memory view_memory(views), bit_memory(bits);
-        std::vector<Memory> memory;
-        std::vector<columns::ByteSpan> spans;
-        for (const nb::handle each : data) spans.push_back(memory.emplace_back(each).bytes());
+        Memory view_memory(views), bit_memory(bits);
+        Owners owners;
+        for (const nb::handle each : data) owners.spans.push_back(owners.memory.emplace_back(each).bytes());
         const char* const at = part(view_memory, n, first, 16, "views must be there for all texts");
-        run(columns::ViewCells{at, n, spans, validity(bit_memory, n, first_bit, null)}, n, true);
+        const columns::Validity valid = validity(bit_memory, n, first_bit, null);
+        owners.memory.push_back(std::move(view_memory));
+        owners.memory.push_back(std::move(bit_memory));
+        const std::span<const columns::ByteSpan> spans = owners.spans;  // a move keeps the memory of a vector
+        add(columns::ViewCells{at, n, spans, valid}, n, std::move(owners));
     }
     void objects(nb::handle values) {
-        const Line array(values, 'O');
+        Owners owners;
+        const Line& array = *(owners.line = std::make_unique<Line>(values, 'O'));
         require(array.itemsize() == static_cast<std::int64_t>(sizeof(PyObject*)), "every item must be one object");
-        Met met;
-        run(ObjectCells{keys_, array.data(), array.stride(), array.size(), met}, array.size(), false);
+        owners.met = std::make_unique<Met>();
+        const ObjectCells cells{keys_, array.data(), array.stride(), *owners.met};
+        add(cells, array.size(), std::move(owners));
     }
     void wide(nb::handle values) {
-        const Line array(values, 'w');
-        run(columns::WideCells{array.data(), array.stride(), array.itemsize() / 4}, array.size(), true);
+        Owners owners;
+        const Line& array = *(owners.line = std::make_unique<Line>(values, 'w'));
+        const columns::WideCells cells{array.data(), array.stride(), array.itemsize() / 4};
+        add(cells, array.size(), std::move(owners));
     }
     void numbers(const Any& values, nb::handle bits, std::int64_t first_bit, int null) {
-        each_dtype(values, true, [&](auto zero) { run(cells_of<decltype(zero)>(values, bits, first_bit, null)); });
+        each_dtype(values, true, [&](auto zero) {
+            Owners owners;
+            const auto cells = cells_of<decltype(zero)>(values, bits, first_bit, null, owners);
+            add(cells, static_cast<std::int64_t>(values.size()), std::move(owners));
+        });
     }
     void codes(const Any& codes, nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> entries,
                std::int64_t lowest, nb::handle bits, std::int64_t first_bit, int null) {
@@ -94,17 +148,68 @@ public:
         for (const std::int32_t state : span_of(entries))
             require(state >= 0 && state < keys_.keys().n_states(), "entries are states");
         each_dtype(codes, false, [&](auto zero) {
-            const auto held = cells_of<decltype(zero)>(codes, bits, first_bit, null);
-            run(columns::CodeCells<decltype(zero)>{held.cells, span_of(entries), lowest}, held.n, true);
+            Owners owners;
+            const auto cells = cells_of<decltype(zero)>(codes, bits, first_bit, null, owners);
+            owners.entries.assign(entries.data(), entries.data() + entries.size());
+            const std::span<const std::int32_t> held = owners.entries;  // see `views`
+            add(columns::CodeCells<decltype(zero)>{cells, held, lowest}, static_cast<std::int64_t>(codes.size()),
+                std::move(owners));
         });
     }
-    // The values of all rows, and the first refused row or -1.
-    nb::tuple result() const {
-        require(done_ == n_rows_, "the chunks must have as many cells as there are rows");
-        return nb::make_tuple(answer_, first_refused_);
+
+    // The values of some rows, or of all, and the first of them that is refused or -1.
+    nb::tuple result(const std::optional<Longs>& rows) const {
+        require_complete();
+        if (rows)
+            for (const std::int64_t row : span_of(*rows))
+                require(row >= 0 && row < n_rows_, "rows must lie in [0, n_rows)");
+        const std::int64_t n = rows ? static_cast<std::int64_t>(rows->size()) : n_rows_;
+        nb::object answer;
+        std::byte* out = nullptr;
+        with_dtype([&](auto zero) {
+            auto array = new_array<decltype(zero)>({static_cast<std::size_t>(n)});
+            out = reinterpret_cast<std::byte*>(array.data());
+            answer = nb::cast(std::move(array));
+        });
+        set_quick(false);
+        std::int64_t first_refused = -1;
+        bool within = true;
+        {
+            std::optional<Unlocked> release;
+            if (!needs_lock() && n > kBlock) release.emplace();
+            within = each_block(
+                n, [&](std::int64_t i) { return rows ? rows->data()[i] : i; },
+                [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
+                    if (itemsize_ == 1) gather<1>(states, i, m, out, first_refused);
+                    else if (itemsize_ == 4) gather<4>(states, i, m, out, first_refused);
+                    else gather<8>(states, i, m, out, first_refused);
+                });
+        }
+        require(within, kOutside);
+        return nb::make_tuple(answer, first_refused);
+    }
+
+    std::int64_t n_rows() const { return n_rows_; }
+    void require_complete() const { require(done_ == n_rows_, "the chunks must have as many cells as there are rows"); }
+    // Whether Python's lock must be held while cells are read, by one thread alone.
+    bool needs_lock() const {
+        return std::any_of(chunks_.begin(), chunks_.end(), [](const auto& chunk) { return chunk->is_of_objects(); });
+    }
+    // From here on objects are read without Python code, for as long as this thread holds the lock.
+    void begin() const { set_quick(true); }
+    void read(const std::int64_t* cells, int n, double* out) const override {
+        const bool within = each_block(
+            n, [&](std::int64_t i) { return cells[i]; },
+            [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
+                for (std::int64_t k = 0; k < m; ++k) out[i + k] = numbers_[static_cast<std::size_t>(states[k])];
+            });
+        if (!within) throw std::domain_error(kOutside);
     }
 
 private:
+    static constexpr std::int64_t kBlock = 512;
+    static constexpr const char* kOutside = "an offset or a code of the column points outside its data or dictionary";
+
     // An array of one axis that nanobind does not know.
     class Line {
     public:
@@ -128,17 +233,64 @@ private:
     private:
         Py_buffer view_{};
     };
-    template <class T>
-    struct HeldNumbers {
-        columns::NumberCells<T> cells;
-        std::int64_t n;
-        Memory bits;
+    // What a chunk's cells point into.
+    struct Owners {
+        std::vector<Memory> memory;
+        std::vector<columns::ByteSpan> spans;
+        std::vector<std::int32_t> entries;
+        std::unique_ptr<Line> line;
+        std::unique_ptr<Met> met;  // of objects
+        std::optional<Any> array;
+    };
+    struct Chunk {
+        std::int64_t start, n;  // number of its first cell in the column, and of its cells
+        Owners owners;
+
+        Chunk(std::int64_t start, std::int64_t n, Owners owners) : start(start), n(n), owners(std::move(owners)) {}
+        virtual ~Chunk() = default;
+        bool is_of_objects() const { return owners.met != nullptr; }
+        virtual void set_quick(bool) {}
+        // See the forms of cells.
+        virtual bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n,
+                            std::int32_t* out) const = 0;
+    };
+    template <class Cells>
+    struct ChunkOf final : Chunk {
+        Cells held;
+
+        ChunkOf(const Cells& cells, std::int64_t start, std::int64_t n, Owners owners)
+            : Chunk(start, n, std::move(owners)), held(cells) {}
+        void set_quick([[maybe_unused]] bool quick) override {
+            if constexpr (std::is_same_v<Cells, ObjectCells>) {
+                held.quick = quick;
+                this->owners.met->forget();
+            }
+        }
+        bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n,
+                    std::int32_t* out) const override {
+            return held.states(keys, cells, n, out);
+        }
     };
 
-    template <class Array>
-    void answer(Array array) {
-        out_ = reinterpret_cast<std::byte*>(array.data());
-        answer_ = nb::cast(std::move(array));
+    template <class... Each>
+    static std::vector<Memory> moved(Each... each) {
+        std::vector<Memory> all;
+        (all.push_back(std::move(each)), ...);
+        return all;
+    }
+    template <class T>
+    static T loaded(const std::byte* from) {
+        T value;
+        std::memcpy(&value, from, sizeof(T));
+        return value;
+    }
+    template <class Function>
+    void with_dtype(const Function& function) const {
+        if (dtype_ == nb::dtype<std::uint8_t>()) function(std::uint8_t{});
+        else if (dtype_ == nb::dtype<std::int32_t>()) function(std::int32_t{});
+        else if (dtype_ == nb::dtype<float>()) function(float{});
+        else if (dtype_ == nb::dtype<double>()) function(double{});
+        else throw nb::type_error("values must be uint8, int32, float32 or float64");
     }
     // Where the n items from `first` on lie.
     static const char* part(const Memory& memory, std::int64_t n, std::int64_t first, std::int64_t itemsize,
@@ -159,82 +311,72 @@ private:
         return {reinterpret_cast<const std::uint8_t*>(bytes.data()), first, null};
     }
     template <class T>
-    HeldNumbers<T> cells_of(const Any& values, nb::handle bits, std::int64_t first_bit, int null) const {
+    columns::NumberCells<T> cells_of(const Any& values, nb::handle bits, std::int64_t first_bit, int null,
+                                     Owners& owners) const {
         require(values.ndim() == 1, "numbers and codes are an array of one axis");
-        Memory memory(bits);
-        const auto n = static_cast<std::int64_t>(values.size());
-        const columns::Validity valid = validity(memory, n, first_bit, null);
-        return {{static_cast<const std::byte*>(values.data()), byte_stride(values, 0), valid}, n, std::move(memory)};
-    }
-    template <class T>
-    void run(const HeldNumbers<T>& held) {
-        run(held.cells, held.n, true);
-    }
-    template <class Function>
-    static void each_dtype(const Any& values, bool also_real, Function&& function) {
-        const auto d = values.dtype();
-        if (d == nb::dtype<std::int8_t>()) function(std::int8_t{});
-        else if (d == nb::dtype<std::int16_t>()) function(std::int16_t{});
-        else if (d == nb::dtype<std::int32_t>()) function(std::int32_t{});
-        else if (d == nb::dtype<std::int64_t>()) function(std::int64_t{});
-        else if (d == nb::dtype<std::uint8_t>()) function(std::uint8_t{});
-        else if (d == nb::dtype<std::uint16_t>()) function(std::uint16_t{});
-        else if (d == nb::dtype<std::uint32_t>()) function(std::uint32_t{});
-        else if (d == nb::dtype<std::uint64_t>()) function(std::uint64_t{});
-        else if (also_real && d == nb::dtype<bool>()) function(std::uint8_t{});
-        else if (also_real && d == nb::dtype<float>()) function(float{});
-        else if (also_real && d == nb::dtype<double>()) function(double{});
-        else
-            throw nb::type_error(also_real ? "numbers must be bool, integers, float32 or float64"
-                                           : "codes must be integers");
+        const Memory& memory = owners.memory.emplace_back(bits);
+        owners.array = values;
+        const columns::Validity valid = validity(memory, static_cast<std::int64_t>(values.size()), first_bit, null);
+        return {static_cast<const std::byte*>(values.data()), byte_stride(values, 0), valid};
     }
 
-    static constexpr std::int64_t kBlock = 512;
-
-    // Appends the values of n cells.
+    // Appends n cells.
     template <class Cells>
-    void run(const Cells& cells, std::int64_t n, bool unlocked) {
-        require(n >= 0 && n <= n_rows_, "the chunks have more cells than there are rows");
-        const std::int64_t start = at_.fetch_add(n);  // these rows are no other thread's
-        require(start <= n_rows_ - n, "the chunks have more cells than there are rows");
-        bool within = true;
-        {
-            std::optional<Unlocked> release;
-            if (unlocked && n > kBlock) release.emplace();
-            std::int32_t states[kBlock];
-            for (std::int64_t begin = 0; begin < n && within; begin += kBlock) {
-                const std::int64_t m = std::min(kBlock, n - begin);
-                within = cells.states(keys_.keys(), begin, m, states);
-                if (!within) break;
-                if (itemsize_ == 1) gather<1>(states, start + begin, m);
-                else if (itemsize_ == 4) gather<4>(states, start + begin, m);
-                else gather<8>(states, start + begin, m);
+    void add(const Cells& cells, std::int64_t n, Owners owners) {
+        require(n >= 0 && n <= n_rows_ - done_, "the chunks have more cells than there are rows");
+        if (n == 0) return;  // so that nothing changes any more once all cells are there
+        chunks_.push_back(std::make_unique<ChunkOf<Cells>>(cells, done_, n, std::move(owners)));
+        done_ += n;
+    }
+    void set_quick(bool quick) const {
+        for (const std::unique_ptr<Chunk>& chunk : chunks_) chunk->set_quick(quick);
+    }
+    // Calls use(i, states, m) for the states of rows row(i), ..., row(i + m - 1), blocks of all n; false if one cannot
+    // be read.
+    template <class Row, class Use>
+    bool each_block(std::int64_t n, const Row& row, const Use& use) const {
+        std::int64_t cells[kBlock];
+        std::int32_t states[kBlock];
+        for (std::int64_t i = 0; i < n;) {
+            const Chunk& chunk = chunk_of(row(i));
+            std::int64_t m = 0;
+            for (; m < kBlock && i + m < n; ++m) {
+                cells[m] = row(i + m) - chunk.start;
+                if (cells[m] < 0 || cells[m] >= chunk.n) break;
             }
+            if (!chunk.states(keys_.keys(), cells, m, states)) return false;
+            use(i, states, m);
+            i += m;
         }
-        require(within, "an offset or a code of the column points outside its data or dictionary");
-        done_.fetch_add(n);
+        return true;
+    }
+    const Chunk& chunk_of(std::int64_t cell) const {
+        const auto after = std::upper_bound(chunks_.begin(), chunks_.end(), cell,
+                                            [](std::int64_t c, const auto& chunk) { return c < chunk->start; });
+        return **(after - 1);
     }
     template <std::size_t kSize>
-    void gather(const std::int32_t* states, std::int64_t row, std::int64_t n) {
-        std::byte* const out = out_ + static_cast<std::size_t>(row) * kSize;
+    void gather(const std::int32_t* states, std::int64_t row, std::int64_t n, std::byte* out,
+                std::int64_t& first_refused) const {
+        std::byte* const to = out + static_cast<std::size_t>(row) * kSize;
         std::uint8_t refused = 0;
         for (std::int64_t i = 0; i < n; ++i) {
             const auto state = static_cast<std::size_t>(states[i]);
-            std::memcpy(out + static_cast<std::size_t>(i) * kSize, values_.data() + state * kSize, kSize);
+            std::memcpy(to + static_cast<std::size_t>(i) * kSize, values_.data() + state * kSize, kSize);
             refused |= refused_[state];
         }
-        if (refused == 0 || first_refused_ >= 0) return;
-        for (first_refused_ = row; refused_[static_cast<std::size_t>(*states)] == 0; ++first_refused_) ++states;
+        if (refused == 0 || first_refused >= 0) return;
+        for (first_refused = row; refused_[static_cast<std::size_t>(*states)] == 0; ++first_refused) ++states;
     }
 
     const BoundKeys& keys_;
-    std::int64_t n_rows_, first_refused_ = -1;
-    std::atomic<std::int64_t> at_ = 0, done_ = 0;  // number of cells that were begun, and that have their values
+    std::int64_t n_rows_, done_ = 0;  // number of cells that there will be, and that were added
     std::size_t itemsize_;
+    nb::dlpack::dtype dtype_;
     std::vector<std::byte> values_;
+    std::vector<double> numbers_;  // the same
     std::vector<std::uint8_t> refused_;
-    std::byte* out_ = nullptr;
-    nb::object answer_;
+    std::vector<std::unique_ptr<Chunk>> chunks_;  // in the order of their cells
 };
 
 inline void bind_lookup(nb::module_& m) {
@@ -280,8 +422,10 @@ n_rows : int
                      "numpy.typing.NDArray[numpy.int32], lowest: int, bits: typing.Any, first_bit: int, null: int) -> "
                      "None"),
              "Add codes of entries, whose states are given; the first of them is that of the code ``lowest``.")
-        .def("result", &Lookup::result, nb::sig("def result(self) -> tuple[numpy.typing.NDArray[typing.Any], int]"),
-             "The value of each cell, and the first row whose state is refused, or -1.");
+        .def("result", &Lookup::result, nb::lock_self(), "rows"_a.noconvert() = nb::none(),
+             nb::sig("def result(self, rows: numpy.typing.NDArray[numpy.int64] | None = None) -> "
+                     "tuple[numpy.typing.NDArray[typing.Any], int]"),
+             "The values of some cells, or of all, and the place of the first that is refused, or -1.");
 }
 
 }  // namespace wald::bindings

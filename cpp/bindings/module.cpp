@@ -13,6 +13,7 @@
 #include "bindings/column_model.hpp"
 #include "bindings/forest.hpp"
 #include "bindings/keys.hpp"
+#include "bindings/late_rows.hpp"
 #include "bindings/lookup.hpp"
 #include "bindings/named_values.hpp"
 #include "bindings/one_row.hpp"
@@ -73,6 +74,9 @@ NB_MODULE(_core, m) {
           "Set the largest number of threads that a call uses; less than 1 means 1.");
 
     bind_rows(m);
+    bind_keys(m);
+    bind_lookup(m);
+    bind_late_rows(m);
     nb::class_<Model> model = bind_model(m);
     bind_trees(model);
     bind_column_model(model);
@@ -83,8 +87,6 @@ NB_MODULE(_core, m) {
     bind_chain_learners(m);
     bind_chain_names(m);
     bind_forest(m);
-    bind_keys(m);
-    bind_lookup(m);
     bind_parser(m);
     bind_parser_session(m);
     bind_policies(m);

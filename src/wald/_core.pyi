@@ -108,6 +108,89 @@ class Ranges:
     def outside(self, rows: Rows, ids: NDArray[numpy.int64], n_threads: int) -> NDArray[numpy.bool_]:
         """Whether each of the rows ``ids``, which ascend, holds a value outside."""
 
+class Keys:
+    """
+    The known categories of a column. Threads may share it.
+
+    Parameters
+    ----------
+    known : list of str, or ndarray of float64 or int64
+        Distinct, without NaN.
+    plain : callable
+        From an object that is neither None nor of the types str, float, int and bool, to one of these that equals it;
+        to Ellipsis for pandas.NA, and to None for anything that equals no category.
+    """
+
+    def __init__(self, known: list[str] | NDArray[Any], plain: Callable[[Any], Any]) -> None: ...
+    def state_of(self, value: Any) -> int:
+        """Number of the category that an object equals, or of what else it is."""
+
+class Lookup:
+    """
+    The values of the states of a column's cells, chunk by chunk, as `wald.sources.cells` has them.
+
+    ``null`` is the state of cells that are missing: those whose bit, counted from ``first_bit``, is not set.
+
+    Parameters
+    ----------
+    keys : Keys
+    values : ndarray of shape (n_states,)
+        Value of each state: uint8, int32, float32 or float64.
+    refused : ndarray of shape (n_states,)
+        Whether a state is refused.
+    n_rows : int
+        Number of all cells.
+    """
+
+    def __init__(self, keys: Keys, values: NDArray[Any], refused: NDArray[numpy.bool_], n_rows: int) -> None: ...
+    def texts(
+        self, n: int, first: int, width: int, offsets: Any, data: Any, bits: Any, first_bit: int, null: int
+    ) -> None:
+        """
+        Add n texts, whose offsets of 4 or 8 bytes begin with number ``first``.
+        """
+
+    def views(
+        self, n: int, first: int, views: Any, data: tuple[Any, ...], bits: Any, first_bit: int, null: int
+    ) -> None:
+        """Add n texts, whose views of 16 bytes begin with number ``first``."""
+
+    def objects(self, values: Any) -> None:
+        """Add Python's objects, which an array of one axis holds."""
+
+    def wide(self, values: Any) -> None:
+        """Add the texts of NumPy's array of one axis."""
+
+    def numbers(self, values: NDArray[Any], bits: Any, first_bit: int, null: int) -> None:
+        """Add numbers of bool, integers, float32 or float64."""
+
+    def codes(
+        self, codes: NDArray[Any], entries: NDArray[numpy.int32], lowest: int, bits: Any, first_bit: int, null: int
+    ) -> None:
+        """
+        Add codes of entries, whose states are given; the first of them is that of the code ``lowest``.
+        """
+
+    def result(self, rows: NDArray[numpy.int64] | None = None) -> tuple[NDArray[Any], int]:
+        """
+        The values of some cells, or of all, and the place of the first that is refused, or -1.
+        """
+
+class LateRows:
+    """
+    Columns whose cells are read when a row needs them, if it does.
+
+    Parameters
+    ----------
+    n_rows : int
+    columns : list
+        For each column an array of numbers or of booleans, or a `Lookup`; None for a column that no call reads. They are
+        kept alive, and not copied. Do not write into them meanwhile.
+    """
+
+    def __init__(self, n_rows: int, columns: list[Any]) -> None: ...
+    def __len__(self) -> int: ...
+
 class Model:
     """A model as terms, packed for the engine. Never changes."""
 
@@ -314,6 +397,7 @@ class Engine:
         Return the columns that the first stages read, or full evaluation for None; None stands for all columns.
         """
 
+    @overload
     def predict(
         self, rows: Rows, n_stages: int, at_end: Literal["full", "answer", "pending"], working: float, n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
@@ -342,6 +426,24 @@ class Engine:
             The cost of this stage, less 1 for each of its terms that the row did without.
         status : uint8 ndarray of shape (n_rows,)
             `EARLY`, `FULL` or `OUT_OF_BUDGET`; or for rows without a label, `HANDED_OVER`, `PENDING` or `NOT_FINITE`.
+        """
+
+    @overload
+    def predict(
+        self,
+        rows: LateRows,
+        n_stages: int,
+        at_end: Literal["full", "answer", "pending"],
+        working: float,
+        n_threads: int,
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
+        """
+        Answer rows in the same way, reading the cells of those that need them.
+
+        Raises
+        ------
+        ValueError
+            If the memory of a column is not what its container says, or holds an object of an unusual type.
         """
 
     def predict_one(
@@ -660,74 +762,6 @@ class Forest:
     def __call__(self, rows: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
         """
         Sums (n,) for rows (n, n_features) in C order; the values of the trees are added in their order.
-        """
-
-class Keys:
-    """
-    The known categories of a column. Threads may share it.
-
-    Parameters
-    ----------
-    known : list of str, or ndarray of float64 or int64
-        Distinct, without NaN.
-    plain : callable
-        From an object that is neither None nor of the types str, float, int and bool, to one of these that equals it;
-        to Ellipsis for pandas.NA, and to None for anything that equals no category.
-    """
-
-    def __init__(self, known: list[str] | NDArray[Any], plain: Callable[[Any], Any]) -> None: ...
-    def state_of(self, value: Any) -> int:
-        """Number of the category that an object equals, or of what else it is."""
-
-class Lookup:
-    """
-    The values of the states of a column's cells, chunk by chunk, as `wald.sources.cells` has them.
-
-    ``null`` is the state of cells that are missing: those whose bit, counted from ``first_bit``, is not set.
-
-    Parameters
-    ----------
-    keys : Keys
-    values : ndarray of shape (n_states,)
-        Value of each state: uint8, int32, float32 or float64.
-    refused : ndarray of shape (n_states,)
-        Whether a state is refused.
-    n_rows : int
-        Number of all cells.
-    """
-
-    def __init__(self, keys: Keys, values: NDArray[Any], refused: NDArray[numpy.bool_], n_rows: int) -> None: ...
-    def texts(
-        self, n: int, first: int, width: int, offsets: Any, data: Any, bits: Any, first_bit: int, null: int
-    ) -> None:
-        """
-        Add n texts, whose offsets of 4 or 8 bytes begin with number ``first``.
-        """
-
-    def views(
-        self, n: int, first: int, views: Any, data: tuple[Any, ...], bits: Any, first_bit: int, null: int
-    ) -> None:
-        """Add n texts, whose views of 16 bytes begin with number ``first``."""
-
-    def objects(self, values: Any) -> None:
-        """Add Python's objects, which an array of one axis holds."""
-
-    def wide(self, values: Any) -> None:
-        """Add the texts of NumPy's array of one axis."""
-
-    def numbers(self, values: NDArray[Any], bits: Any, first_bit: int, null: int) -> None:
-        """Add numbers of bool, integers, float32 or float64."""
-
-    def codes(
-        self, codes: NDArray[Any], entries: NDArray[numpy.int32], lowest: int, bits: Any, first_bit: int, null: int
-    ) -> None:
-        """
-        Add codes of entries, whose states are given; the first of them is that of the code ``lowest``.
-        """
-
-    def result(self) -> tuple[NDArray[Any], int]:
-        """
-        The value of each cell, and the first row whose state is refused, or -1.
         """
 
 class Treebank:

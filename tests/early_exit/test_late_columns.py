@@ -12,11 +12,13 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 
-from wald import EarlyExitClassifier, Planner
+from wald import EarlyExitClassifier, Planner, _core
 from wald.early_exit import late_columns
 from wald.early_exit.late_columns import LateColumns, cheapest_rounds
+from wald.early_exit.late_steps import LateSteps
+from wald.engine import PythonTerms
 from wald.sources import source_of
 from wald.steps import RawColumns
 from wald.steps.keys import Keys
@@ -104,19 +106,99 @@ def test_budgets(fast, budget):
     )
 
 
-def test_columns_are_looked_up_for_the_rows_that_need_them(fast, monkeypatch):
-    X, taken = frame()[N_FIT:], []
-    take = Keys.take
+#: Frames whose cells are odd: categories that nobody knows, and missing values of every kind.
+def odd_frame(n: int = N - N_FIT) -> pd.DataFrame:
+    rng, X = np.random.default_rng(5), frame()[N_FIT : N_FIT + n].reset_index(drop=True)
+    for name in TEXTS:
+        X[name] = np.where(rng.random(n) < 0.05, "a longer text that nobody knows", X[name])
+        X[name] = X[name].where(rng.random(n) < 0.95, None)
+    return X.assign(v=X["v"].astype(np.float32), x=X["x"].astype(np.int16))
 
-    def noting(self: Keys, cells: Any, values: Any, refused: Any, rows: Any = None) -> Any:
-        if self.known == sorted(self.known) and isinstance(self.known, list):
-            taken.append(cells.n_rows if rows is None else len(rows))
-        return take(self, cells, values, refused, rows)
 
-    monkeypatch.setattr(Keys, "take", noting)
-    fast.predict(CONTAINERS["polars"](X))
-    assert len(taken) == len(TEXTS)
-    assert 0 < sum(taken) < 0.8 * len(TEXTS) * len(X)
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("n_rows", [1, 2, 5, 100, 513, 2047, 2049, 3000])
+def test_any_number_of_rows(fast, container, n_rows, monkeypatch):
+    monkeypatch.setattr(LateColumns, "least_rows", 1)
+    X = CONTAINERS[container](odd_frame(n_rows))
+    given = fast.predict(X, details=True)
+    require_same(given, without_rounds(fast).predict(X, details=True))
+    require_same(given, pickle.loads(pickle.dumps(fast)).set_params(n_jobs=2).predict(X, details=True))
+
+
+def test_answers_are_those_of_the_engine_in_numpy(fast):
+    plan, model = fast.compiled_plan_.plan, fast.compiled_plan_.model
+    X = odd_frame()
+    terms = PythonTerms(model.terms, plan.terms)
+    cascade = terms.cascade(model, plan.early, *plan.thresholds(), plan.stage_costs)
+    codes, ledger = cascade.predict(model.preprocessing.transform(source_of(X)), plan.n_stages, "full", 1)
+    given = fast.predict(X, details=True)
+    settled = ledger.settled
+    assert settled.mean() > 0.99
+    np.testing.assert_array_equal(given.labels[settled], model.classes[codes[settled]])
+    np.testing.assert_array_equal(given.stages, ledger.stages)
+
+
+def test_a_row_is_answered_alike_wherever_it_stands(fast):
+    X = odd_frame()
+    order = np.random.default_rng(0).permutation(len(X))
+    given, other = fast.predict(X, details=True), fast.predict(X.iloc[order], details=True)
+    for name in ("labels", "stages", "costs", "status"):
+        np.testing.assert_array_equal(getattr(given, name)[order], getattr(other, name))
+
+
+def late_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the rounds, which take over where the engine cannot read cells, fail."""
+
+    def no_rounds(*_: Any, **__: Any) -> Any:
+        raise AssertionError("rounds were needed")
+
+    monkeypatch.setattr(LateSteps, "predict", no_rounds)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_the_engine_reads_every_container(fast, container, monkeypatch):
+    late_alone(monkeypatch)
+    fast.predict(CONTAINERS[container](odd_frame()))
+
+
+def test_cells_are_read_for_the_rows_that_need_them(fast, monkeypatch):
+    """The texts of rows that leave before them lie nowhere."""
+    pyarrow = pytest.importorskip("pyarrow")
+    if not hasattr(pyarrow, "string_view"):
+        pytest.skip("needs texts as views")
+    late_alone(monkeypatch)
+    X = frame()[N_FIT:].reset_index(drop=True)
+    answers = fast.predict(X, details=True)
+    step, by_stage = fast.compiled_plan_.model.preprocessing, fast.compiled_plan_._predictor._terms_by_stage()
+    spoilt = pyarrow.Table.from_pandas(X, preserve_index=False)
+    n_spoilt = 0
+    for place, name in enumerate(TEXTS):
+        column = int(np.flatnonzero(step.source_columns == place)[0])
+        first = next(t for t, columns in enumerate(by_stage) if column in columns)
+        texts = pyarrow.array(X[name].tolist(), pyarrow.string_view())
+        views = np.frombuffer(texts.buffers()[1], np.int32).reshape(-1, 4).copy()
+        leaves_before = answers.stages < first
+        leaves_before[0] = False  # the wrapped model checks the columns by this row
+        views[leaves_before, 0] = -5  # bytes
+        n_spoilt += int(leaves_before.sum())
+        buffers = [None, pyarrow.py_buffer(views.tobytes()), *texts.buffers()[2:]]
+        spoilt = spoilt.set_column(
+            place, name, pyarrow.Array.from_buffers(pyarrow.string_view(), len(X), buffers, null_count=0)
+        )
+    assert n_spoilt > 0.2 * len(TEXTS) * len(X)
+    require_same(fast.predict(spoilt, details=True), answers)
+
+
+def test_objects_that_only_python_understands_come_in_rounds(fast):
+    X = odd_frame()
+    unusual = X.copy()
+    for name in TEXTS:
+        unusual[name] = pd.Series([None if text is None else np.str_(text) for text in X[name]], dtype=object)
+    with pytest.MonkeyPatch.context() as patch:
+        late_alone(patch)
+        with pytest.raises(AssertionError, match="rounds were needed"):
+            fast.predict(unusual)
+    require_same(fast.predict(unusual, details=True), fast.predict(X, details=True))
 
 
 def test_a_column_that_nobody_reads_may_hold_anything(fast, monkeypatch):
@@ -202,6 +284,38 @@ def test_rounds_cost_least(seed):
 
     choices = [[i + 1 for i in range(4) if mask >> i & 1] + [5] for mask in range(16)]
     assert cost(cheapest_rounds(by_stage, reached, prices)) == pytest.approx(min(map(cost, choices)))
+
+
+def test_columns_that_a_transformer_writes_come_in_rounds():
+    X = frame()[:N_FIT]
+    cut = KBinsDiscretizer(5, encode="onehot", quantile_method="averaged_inverted_cdf")
+    front = ColumnTransformer(
+        [
+            ("texts", OneHotEncoder(handle_unknown="ignore"), TEXTS),
+            ("cut", cut, ["x"]),
+            ("rest", "passthrough", ["u", "v"]),
+        ]
+    )
+    model = make_pipeline(front, LogisticRegression(max_iter=300)).fit(X, 3 * X["u"] + 2 * X["v"] + 0.1 * X["x"] > 0)
+    fast = EarlyExitClassifier(model, risk=0.02, planner=Planner(cost="units"), random_state=0).fit(X)
+    X = frame()[N_FIT:]
+    require_same(fast.predict(X, details=True), without_rounds(fast).predict(X, details=True))
+
+
+def test_rows_that_are_read_late_are_checked():
+    keys = Keys(["a"])
+    lookup = _core.Lookup(keys.core, np.zeros(6), np.zeros(6, bool), 2)
+    with pytest.raises(ValueError, match="as many cells"):
+        _core.LateRows(2, [lookup])
+    lookup.objects(np.array(["a", "b"], object))
+    with pytest.raises(ValueError, match="n_rows cells"):
+        _core.LateRows(3, [lookup])
+    with pytest.raises(ValueError, match="n_rows long"):
+        _core.LateRows(3, [np.zeros(2)])
+    with pytest.raises(TypeError):
+        _core.LateRows(2, [np.array(["a", "b"], object)])
+    with pytest.raises(ValueError, match="rows must lie"):
+        lookup.result(np.array([2]))
 
 
 def test_keys_take_some_cells():

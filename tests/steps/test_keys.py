@@ -245,10 +245,10 @@ def test_an_object_that_raises_leaves_no_result():
             raise RuntimeError("no class")
 
     lookup = _core.Lookup(Keys(["a"]).core, np.zeros(6), np.zeros(6, bool), 2)
-    with pytest.raises(RuntimeError, match="no class"):
-        lookup.objects(np.array(["a", Raises()], object))
-    with pytest.raises(ValueError, match="as many cells"):
-        lookup.result()
+    lookup.objects(np.array(["a", Raises()], object))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="no class"):
+            lookup.result()
 
 
 def test_pickles():

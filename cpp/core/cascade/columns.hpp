@@ -54,7 +54,7 @@ private:
             const Ledger tile{ledger.codes + first, ledger.stages + first, ledger.status + first};
             std::fill_n(tile.status, n, Status::pending);
             T scores[kMaxRows];
-            for (; stage < most && left * kSparseShare > n; ++stage) {
+            for (; stage < most && left * State::kSparseShare > n; ++stage) {
                 accumulator_->column_scores(columns, first, n, stage, scores);
                 left = decide(stage, scores, n, tile, active);
             }
@@ -76,6 +76,11 @@ private:
             for (int t = stage + 1; t < call.n_stages && kept < left; ++t) take_in_place(sums + t * stride, from, kept);
             left = kept;
         }
+        if (left == 0) return;
+        if constexpr (TileSource<typename State::Source>) {
+            if (stage == call.n_stages && call.at_end == AtEnd::full)
+                return answer_in_full(call, ledger, first, active, left);
+        }
         // The remaining rows continue row by row, with the sums that they have.
         const Answering<T> sink(exits_, call, ledger);
         for (int at = 0; at < left; at += kHeadRows) {
@@ -91,6 +96,20 @@ private:
         }
     }
 
+    // Answers rows first + active[i] by their full scores.
+    void answer_in_full(const Call& call, const Ledger& ledger, std::int64_t first, const std::int32_t* active,
+                        int n) const {
+        std::int64_t ids[kMaxRows];
+        for (int i = 0; i < n; ++i) ids[i] = first + active[i];
+        each_tile(*source_, {call.rows, ids, n, 1}, call.working,
+                  [&](std::int64_t begin, int m, const auto& tile, double* work) {
+                      for (int i = 0; i < m; ++i)
+                          ledger.write(ids[begin + i],
+                                       this->decision().decide(tile.scores + i * tile.stride,
+                                                               tile.errors[i] + this->tie_margin(), work),
+                                       this->n_stages());
+                  });
+    }
     int decide(int stage, const T* z, int n, const Ledger& ledger, std::int32_t* kept) const {
         return kernels<T>().decide(z, n, exits_.low[stage], exits_.high[stage], stage, ledger, kept);
     }

@@ -116,8 +116,11 @@ template <class Source, class Estimates>
 class PackedDoubles final : public PackedModel {
 public:
     explicit PackedDoubles(std::shared_ptr<const Source> model, bool dense_only)
-        : model_(std::move(model)),
-          shape_{model_->n_features(), model_->n_terms(), model_->n_outputs(), false, true, dense_only} {}
+        : model_(std::move(model)), shape_{.n_features = model_->n_features(),
+                                           .n_terms = model_->n_terms(),
+                                           .n_outputs = model_->n_outputs(),
+                                           .dense_only = dense_only,
+                                           .reads_cells = std::is_same_v<Source, ColumnModel>} {}
 
     const ModelShape& shape() const override { return shape_; }
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,

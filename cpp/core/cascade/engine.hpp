@@ -24,10 +24,11 @@ enum class AtEnd : std::uint8_t { full, answer, pending };
 struct ModelShape {
     std::int64_t n_features = 0, n_terms = 0;
     int n_outputs = 0;
-    bool f32 = false;         // stages are evaluated in float32
-    bool has_values = true;   // terms can be evaluated in float64
-    bool dense_only = false;  // zeros, which CSR rows do not store, count: a scaling moves them, or they are a state
-    bool keeps_sums = false;  // rows carry running sums of terms
+    bool f32 = false;          // stages are evaluated in float32
+    bool has_values = true;    // terms can be evaluated in float64
+    bool dense_only = false;   // zeros, which CSR rows do not store, count: a scaling moves them, or they are a state
+    bool keeps_sums = false;   // rows carry running sums of terms
+    bool reads_cells = false;  // columns may have a CellReader
 };
 
 // Output arrays of a trace, of shape (rows, stages). Scores and confidence are float if the stages are evaluated in

@@ -1,5 +1,6 @@
-// Cells of a column in the memory of another library, and their states. Each form reads a block of cells at a time, and
-// returns false if an offset or a code of them points outside: other libraries wrote these, and nobody has seen them.
+// Cells of a column in the memory of another library, and their states. Each form reads some cells, by their numbers,
+// and returns false if an offset or a code of them points outside: other libraries wrote these, and nobody has seen
+// them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,10 @@ inline T loaded_from(const char* at) {  // Arrow recommends aligned memory, and 
     return value;
 }
 
+// Cells that lie apart are asked for in advance: kFar cells before they are read, and what they point to kNear before.
+inline constexpr std::int64_t kFar = 24, kNear = 12;
+inline bool lie_apart(const std::int64_t* cells, std::int64_t n) { return n > 1 && cells[n - 1] - cells[0] >= 2 * n; }
+
 // Which cells are there: one bit each, beginning with bit `first`.
 struct Validity {
     const std::uint8_t* bits = nullptr;  // null: all
@@ -39,27 +44,31 @@ struct TextCells {
     const char* offsets;
     Validity valid;
 
-    bool states(const Keys& keys, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
-        return valid.bits == nullptr ? read<false>(keys, begin, n, out) : read<true>(keys, begin, n, out);
+    bool states(const Keys& keys, const std::int64_t* cells, std::int64_t n, std::int32_t* out) const {
+        return valid.bits == nullptr ? read<false>(keys, cells, n, out) : read<true>(keys, cells, n, out);
     }
 
 private:
     template <bool kMayLack>
-    bool read(const Keys& keys, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
-        const auto offset = [&](std::int64_t i) {
-            return static_cast<std::int64_t>(loaded_from<Offset>(offsets + (begin + i) * std::int64_t{sizeof(Offset)}));
+    bool read(const Keys& keys, const std::int64_t* cells, std::int64_t n, std::int32_t* out) const {
+        const auto offset = [&](std::int64_t cell) {
+            return static_cast<std::int64_t>(loaded_from<Offset>(offsets + cell * std::int64_t{sizeof(Offset)}));
         };
         const auto size = static_cast<std::int64_t>(data.size());
-        std::int64_t start = offset(0);
+        const bool apart = lie_apart(cells, n);
         for (std::int64_t i = 0; i < n; ++i) {
-            const std::int64_t stop = offset(i + 1);
-            if (kMayLack && !valid.has(begin + i)) {
-                out[i] = valid.null;
-            } else {
-                if (start < 0 || stop < start || stop > size) return false;
-                out[i] = keys.text({data.data() + start, static_cast<std::size_t>(stop - start)}, data.data() + size);
+            if (apart && i + kFar < n) {
+                __builtin_prefetch(offsets + cells[i + kFar] * std::int64_t{sizeof(Offset)});
+                if (const std::int64_t next = offset(cells[i + kNear]); next >= 0 && next < size)
+                    __builtin_prefetch(data.data() + next);
             }
-            start = stop;
+            if (kMayLack && !valid.has(cells[i])) {
+                out[i] = valid.null;
+                continue;
+            }
+            const std::int64_t start = offset(cells[i]), stop = offset(cells[i] + 1);
+            if (start < 0 || stop < start || stop > size) return false;
+            out[i] = keys.text({data.data() + start, static_cast<std::size_t>(stop - start)}, data.data() + size);
         }
         return true;
     }
@@ -73,13 +82,18 @@ struct ViewCells {
     std::span<const ByteSpan> data;
     Validity valid;
 
-    bool states(const Keys& keys, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
+    bool states(const Keys& keys, const std::int64_t* cells, std::int64_t n, std::int32_t* out) const {
+        const bool apart = lie_apart(cells, n);
         for (std::int64_t i = 0; i < n; ++i) {
-            if (!valid.has(begin + i)) {
+            if (apart && i + kFar < n) {
+                __builtin_prefetch(views + cells[i + kFar] * 16);
+                prefetch_text(views + cells[i + kNear] * 16);
+            }
+            if (!valid.has(cells[i])) {
                 out[i] = valid.null;
                 continue;
             }
-            const char* const view = views + (begin + i) * 16;
+            const char* const view = views + cells[i] * 16;
             const auto size = loaded_from<std::int32_t>(view);
             if (size < 0) return false;
             const char *text = view + 4, *end = views + n_views * 16;
@@ -95,6 +109,15 @@ struct ViewCells {
         }
         return true;
     }
+
+private:
+    void prefetch_text(const char* view) const {
+        const auto which = loaded_from<std::int32_t>(view + 8), start = loaded_from<std::int32_t>(view + 12);
+        const bool elsewhere = loaded_from<std::int32_t>(view) > 12 && which >= 0 && start >= 0;
+        if (elsewhere && static_cast<std::size_t>(which) < data.size() &&
+            static_cast<std::size_t>(start) < data[static_cast<std::size_t>(which)].size())
+            __builtin_prefetch(data[static_cast<std::size_t>(which)].data() + start);
+    }
 };
 
 // Texts of NumPy: as many code points of 4 bytes for each, and zeros behind a shorter one, which do not count.
@@ -103,12 +126,12 @@ struct WideCells {
     std::int64_t stride;  // in bytes
     std::int64_t width;   // in code points
 
-    bool states(const Keys& keys, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
+    bool states(const Keys& keys, const std::int64_t* cells, std::int64_t n, std::int32_t* out) const {
         constexpr std::size_t kReadable = 16;
         std::vector<char> memory(static_cast<std::size_t>(width) * 4 + kReadable);
         const char* const end = memory.data() + memory.size();
         for (std::int64_t i = 0; i < n; ++i) {
-            const std::byte* const from = values + (begin + i) * stride;
+            const std::byte* const from = values + cells[i] * stride;
             std::int64_t length = width;
             while (length > 0 && code_point(from, length - 1) == 0) --length;
             char* to = memory.data();
@@ -146,8 +169,8 @@ struct NumberCells {
     std::int64_t stride;  // in bytes
     Validity valid;
 
-    bool states(const Keys& keys, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
-        for (std::int64_t i = 0; i < n; ++i) out[i] = valid.has(begin + i) ? state(keys, at(begin + i)) : valid.null;
+    bool states(const Keys& keys, const std::int64_t* cells, std::int64_t n, std::int32_t* out) const {
+        for (std::int64_t i = 0; i < n; ++i) out[i] = valid.has(cells[i]) ? state(keys, at(cells[i])) : valid.null;
         return true;
     }
     T at(std::int64_t i) const {
@@ -155,6 +178,7 @@ struct NumberCells {
         std::memcpy(&value, values + i * stride, sizeof(T));
         return value;
     }
+    void prefetch(std::int64_t i) const { __builtin_prefetch(values + i * stride); }
 
 private:
     static std::int32_t state(const Keys& keys, T value) {
@@ -171,12 +195,14 @@ struct CodeCells {
     std::span<const std::int32_t> entries;
     std::int64_t lowest;
 
-    bool states(const Keys&, std::int64_t begin, std::int64_t n, std::int32_t* out) const {
+    bool states(const Keys&, const std::int64_t* cells, std::int64_t n, std::int32_t* out) const {
         const Validity& valid = codes.valid;
+        const bool apart = lie_apart(cells, n);
         for (std::int64_t i = 0; i < n; ++i) {
+            if (apart && i + kFar < n) codes.prefetch(cells[i + kFar]);
             const std::uint64_t entry =
-                static_cast<std::uint64_t>(codes.at(begin + i)) - static_cast<std::uint64_t>(lowest);
-            if (!valid.has(begin + i)) {
+                static_cast<std::uint64_t>(codes.at(cells[i])) - static_cast<std::uint64_t>(lowest);
+            if (!valid.has(cells[i])) {
                 out[i] = valid.null;
             } else {
                 if (entry >= entries.size()) return false;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "core/arena.hpp"
@@ -104,16 +105,15 @@ public:
             const int some = std::min(kGatherRows, n - first);
             for (std::int64_t at = begin; at < end; at += kGatherTerms) {
                 const int m = static_cast<int>(std::min<std::int64_t>(kGatherTerms, end - at));
-                const auto store = [&](int r, int k) {
-                    const Row& row = *rows[first + r];
-                    values[r * kGatherStride + k] = value(order_[at + k], *row.rows, row.index);
-                };
-                if (by_columns)
-                    for (int k = 0; k < m; ++k)
-                        for (int r = 0; r < some; ++r) store(r, k);
-                else
+                if (by_columns) {
+                    gather(rows + first, some, at, m, values);
+                } else {
                     for (int r = 0; r < some; ++r)
-                        for (int k = 0; k < m; ++k) store(r, k);
+                        for (int k = 0; k < m; ++k) {
+                            const Row& row = *rows[first + r];
+                            values[r * kGatherStride + k] = value(order_[at + k], *row.rows, row.index);
+                        }
+                }
                 use(first, some, at, m, values);
             }
         }
@@ -137,10 +137,16 @@ public:
     void values_of(const Rows& rows, std::int64_t first, const std::int32_t* ids, int n, std::int64_t k,
                    double* values) const {
         const Column c = rows.column(order_[k]);
-        const ColumnTerm& term = terms_[order_[k]];
         by_type(c.dtype, [&](auto type) {
-            for (int i = 0; i < n; ++i)
-                values[i] = value(term, 0, load<decltype(type)>(c.data + (first + ids[i]) * c.stride));
+            using S = decltype(type);
+            S cells[kTileRows];
+            std::int64_t at[kTileRows];
+            for (int i = 0; i < n; i += kTileRows) {
+                const int some = std::min(kTileRows, n - i);
+                for (int r = 0; r < some; ++r) at[r] = first + ids[i + r];
+                column_term_kernels<S>().values(terms_[order_[k]], contiguous<S>(c, 0, at, some, cells), some,
+                                                values + i);
+            }
         });
         std::fill(values + n, values + round_up(n, L), 0.0);
     }
@@ -154,7 +160,8 @@ public:
         if (n < 2 || !source.in_columns()) return;
         for (std::int64_t f = 0; f < n_columns_; ++f) {
             const Column c = source.column(f);
-            for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride, 0, 1);
+            for (int r = 0; r < n && c.data != nullptr; ++r)
+                __builtin_prefetch(c.data + rows[r]->index * c.stride, 0, 1);
         }
     }
     // See KernelMachine::full.
@@ -165,7 +172,7 @@ public:
             const Column c = rows.column(j);
             const ColumnTerm& term = terms_[j];
             by_type(c.dtype, [&](auto type) {
-                const auto x = load<decltype(type)>(c.data + r * c.stride);
+                const auto x = cell<decltype(type)>(c, r);
                 for (int k = 0; k < n_outputs_; ++k) f[k] += value(term, k, x);
                 if (term.n_states > 0) size += term.sizes[state_of(x, term.n_states)];
                 else size += x == x ? std::fabs(static_cast<double>(x)) * term.sizes[0] : term.sizes[1];
@@ -201,7 +208,8 @@ public:
             const bool last = j + 1 == n_columns_;
             const Column c = set.rows.column(j), next = set.rows.column(last ? 0 : j + 1);
             const bool apart = ids == nullptr && std::abs(next.stride) <= static_cast<std::int64_t>(kPanelBytes);
-            const std::byte* const ahead = apart ? next.data + (last ? first + n : first) * next.stride : c.data;
+            const std::byte* const ahead =
+                apart && next.cells == nullptr ? next.data + (last ? first + n : first) * next.stride : c.data;
             const std::int64_t step = apart ? next.stride : 0;
             by_type(c.dtype, [&](auto type) {
                 using S = decltype(type);
@@ -230,13 +238,58 @@ private:
         std::memcpy(&v, p, sizeof v);
         return v;
     }
+    template <class S>
+    static S cell(const Column& c, std::int64_t r) {
+        S found{};
+        return *contiguous<S>(c, 0, &r, 1, &found);
+    }
     // The cells of n rows, in place where they are contiguous, or else copied to `cells`.
     template <class S>
     static const S* contiguous(const Column& c, std::int64_t first, const std::int64_t* ids, int n, S* cells) {
+        if (c.cells != nullptr) {
+            if constexpr (std::is_same_v<S, double>) {  // the dtype of all columns that are read so
+                if (ids != nullptr) c.cells->read(ids, n, cells);
+                else read_run(*c.cells, first, n, cells);
+            }
+            return cells;
+        }
         if (ids == nullptr && c.stride == static_cast<std::int64_t>(sizeof(S)))
             return reinterpret_cast<const S*>(c.data) + first;
-        for (int i = 0; i < n; ++i) cells[i] = load<S>(c.data + (ids == nullptr ? first + i : ids[i]) * c.stride);
+        for (int i = 0; i < n; ++i) {
+            constexpr int kAhead = 24;
+            if (ids != nullptr && i + kAhead < n) __builtin_prefetch(c.data + ids[i + kAhead] * c.stride);
+            cells[i] = load<S>(c.data + (ids == nullptr ? first + i : ids[i]) * c.stride);
+        }
         return cells;
+    }
+    static void read_run(const CellReader& reader, std::int64_t first, int n, double* cells) {
+        std::int64_t ids[kTileRows];
+        for (int i = 0; i < n; i += kTileRows) {
+            const int some = std::min(kTileRows, n - i);
+            std::iota(ids, ids + some, first + i);
+            reader.read(ids, some, cells + i);
+        }
+    }
+    // values[r * kGatherStride + k] is term at + k of the order, of row r, for m terms of n rows.
+    void gather(const Row* const* rows, int n, std::int64_t at, int m, double* values) const {
+        std::int64_t ids[kGatherRows];
+        double cells[kGatherRows];
+        for (int r = 0; r < n; ++r) ids[r] = rows[r]->index;
+        std::int64_t held = -1;  // the column whose cells these are
+        for (int k = 0; k < m; ++k) {
+            const std::int64_t term = order_[at + k], j = term / n_outputs_;
+            if (j != held) {
+                const Column c = rows[0]->rows->column(j);
+                by_type(c.dtype, [&](auto type) {
+                    using S = decltype(type);
+                    S own[kGatherRows];
+                    std::copy_n(contiguous<S>(c, 0, ids, n, own), n, cells);
+                });
+                held = j;
+            }
+            for (int r = 0; r < n; ++r)
+                values[r * kGatherStride + k] = value(terms_[j], static_cast<int>(term % n_outputs_), cells[r]);
+        }
     }
 
     template <class S>
@@ -250,7 +303,7 @@ private:
         const Column c = rows.column(j);
         double found = 0;
         by_type(c.dtype, [&](auto type) {
-            found = value(terms_[j], static_cast<int>(term % n_outputs_), load<decltype(type)>(c.data + r * c.stride));
+            found = value(terms_[j], static_cast<int>(term % n_outputs_), cell<decltype(type)>(c, r));
         });
         return found;
     }

@@ -26,10 +26,19 @@ inline T load_element(const std::byte* p, Dtype dtype) {
     }
 }
 
+// Reads cells that lie in no array of such a dtype, when they are needed. Threads may share it.
+class CellReader {
+public:
+    virtual ~CellReader() = default;
+    // out[i] = the number in cell cells[i]
+    virtual void read(const std::int64_t* cells, int n, double* out) const = 0;
+};
+
 struct Column {
     const std::byte* data = nullptr;
     std::int64_t stride = 0;  // bytes between rows
     Dtype dtype = Dtype::f32;
+    const CellReader* cells = nullptr;  // in place of data: the column is read as one of float64
 };
 
 struct Rows {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/limits.hpp"
 #include "core/models/column_model.hpp"
 #include "core/models/linear_model.hpp"
 
@@ -84,6 +85,7 @@ protected:
 class LinearEstimates : public StageEstimates<LinearModel> {
 public:
     using StageEstimates::StageEstimates;
+    static constexpr int kSparseShare = wald::kSparseShare;
 
     // Contiguous columns in the plan's order, as many as the first n_stages stages read.
     struct Columns {
@@ -153,6 +155,7 @@ private:
 class ColumnEstimates : public StageEstimates<ColumnModel> {
 public:
     using StageEstimates::StageEstimates;
+    static constexpr int kSparseShare = 2;  // see limits.hpp; finding a value takes longer than gathering it
 
     struct Columns {
         const Rows* rows = nullptr;
@@ -166,31 +169,54 @@ public:
     std::int64_t tile_width(const Columns& columns) const { return kGathered + terms_[columns.n_stages - 1]; }
     // See LinearEstimates. A thread asks for the stages of a tile one after the other.
     void column_scores(const Columns& columns, std::int64_t first, int n, int stage, double* scores) const {
-        static thread_local Arena arena;
-        static thread_local std::vector<const double*> at;
+        Found& found = this_tile();
         const std::int64_t stride = round_up(n, L), end = terms_[stage];
-        if (stage == 0) {
-            arena.reset(Arena::bytes<double>(stride * terms_[columns.n_stages - 1]));
-            at.clear();
-        }
-        for (std::int64_t k = std::ssize(at); k < end; ++k) {
-            double* const values = k == 0 ? arena.take<double>(stride * terms_[columns.n_stages - 1])
-                                          : const_cast<double*>(at[0]) + k * stride;
+        if (stage == 0) found.begin(stride, terms_[columns.n_stages - 1]);
+        for (std::int64_t k = std::ssize(found.at); k < end; ++k) {
+            double* const values = found.memory + k * stride;
             model_->values(*columns.rows, first, n, k, values);
-            at.push_back(values);
+            found.at.push_back(values);
         }
-        kernels<double>().columns_f64.scores(at.data(), 0, weights_.data() + stage,
+        kernels<double>().columns_f64.scores(found.at.data(), 0, weights_.data() + stage,
                                              static_cast<std::int64_t>(bias_.size()), static_cast<int>(end),
                                              static_cast<int>(end), static_cast<int>(end), bias_[stage], n, scores);
     }
+    // After `column_scores` of the same tile.
     void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* active, int n, int stage,
                      int n_stages, std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride,
                      double* values) const {
+        const Found& found = this_tile();
         for (std::int64_t k = begin; k < end; k += kGathered) {
             const int m = static_cast<int>(std::min<std::int64_t>(kGathered, end - k));
-            for (int i = 0; i < m; ++i) model_->values_of(*columns.rows, first, active, n, k + i, values + i * stride);
+            for (int i = 0; i < m; ++i) {
+                double* const to = values + i * stride;
+                if (k + i < std::ssize(found.at)) {
+                    for (int r = 0; r < n; ++r) to[r] = found.at[k + i][active[r]];
+                    std::fill(to + n, to + round_up(n, L), 0.0);
+                } else {
+                    model_->values_of(*columns.rows, first, active, n, k + i, to);
+                }
+            }
             add_gathered(values, stride, m, n, k, stage, n_stages, sums);
         }
+    }
+
+private:
+    // The values of the first terms of a tile's rows.
+    struct Found {
+        Arena arena;
+        double* memory = nullptr;
+        std::vector<const double*> at;
+
+        void begin(std::int64_t stride, std::int64_t n_terms) {
+            arena.reset(Arena::bytes<double>(stride * n_terms));
+            memory = arena.take<double>(stride * n_terms);
+            at.clear();
+        }
+    };
+    static Found& this_tile() {
+        static thread_local Found found;
+        return found;
     }
 };
 

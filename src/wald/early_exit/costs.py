@@ -31,6 +31,8 @@ from .rows import Rows, preprocessed
 
 #: Bytes of a cache line.
 LINE = 64
+#: Rows on which the wrapped model is timed if these alone take it longer than the engine takes for all.
+FEW = 4096
 #: Least number of columns per timed stage; fewer would stay in the cache between repetitions, and seem cheap.
 TIMED_COLUMNS = 16
 
@@ -60,7 +62,8 @@ class Costs:
             raw, n = self._rows.raw, len(self._rows)
             self._full = min(full_time(model, raw, threads) for threads in {1, request.n_threads}) / n
             if isinstance(step, Chain) and Columnwise.of(model.terms) is not None:
-                self._branches = [(branch, seconds(partial(branch.transform, raw)) / n) for branch in step.branches]
+                per_row = _seconds_a_row if self._by_column else _mean_seconds_a_row
+                self._branches = [(branch, per_row(branch, raw)) for branch in step.branches]
             before = 0.0 if self._branches else _preprocessing_time(model, raw)
             self._before_stages = (before + self._checking_time()) / n
 
@@ -164,6 +167,18 @@ class Costs:
         return (*model, rows.dtype.str, self._request.columnar or self._by_column, density)
 
 
+def _mean_seconds_a_row(branch: Branch | SomeRawColumns, rows: Source) -> float:
+    """Seconds of running a branch, divided by the number of rows."""
+    return seconds(partial(branch.transform, rows)) / rows.n_rows
+
+
+def _seconds_a_row(branch: Branch | SomeRawColumns, rows: Source) -> float:
+    """Seconds that each further row takes: columns are found together, whose share in a branch would be too large."""
+    few = rows.take(slice(0, rows.n_rows // 4))
+    more, less = (seconds(partial(branch.transform, each), 5) for each in (rows, few))
+    return max(0.0, more - less) / (rows.n_rows - few.n_rows)
+
+
 def predict_time(model: AdditiveModel, source: Source, n_threads: int) -> float:
     """Seconds of a prediction by the wrapped model."""
     with threadpool_limits(n_threads):
@@ -178,14 +193,16 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     if model.texts is not None and (texts := model.texts.vectorizer.rows_of(source)) is not None:
         scores, repeats = model.texts.scores, model.terms.planning.timed_repeats
         return seconds(lambda: scores(texts, n_threads), repeats, at_least)
-    seconds_of_model = predict_time(model, source, n_threads)
     if not model.terms.planning.rest.serves_full:
-        return seconds_of_model
+        return predict_time(model, source, n_threads)
     whole = without_exits(model, pack(model.terms), NO_STAGES)
     repeats = model.terms.planning.timed_repeats
     rows = preprocessed(model, source)
     by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, at_least)
-    return min(seconds_of_model, by_engine + _preprocessing_time(model, source))
+    ours, few = by_engine + _preprocessing_time(model, source), source.take(slice(0, FEW))
+    if source.n_rows > FEW and predict_time(model, few, n_threads) > ours:  # all rows take the model longer still
+        return ours
+    return min(predict_time(model, source, n_threads), ours)
 
 
 def _preprocessing_time(model: AdditiveModel, source: Source) -> float:

@@ -1,19 +1,22 @@
 """Raw columns that are read late: for the rows that are undecided when a stage first reads one of them.
 
 Where a model is a sum over raw columns, finding the category of a text takes far longer than adding a number. So the
-first stages see a few columns of all rows, and further columns are looked up for the rows that these leave undecided.
-The rounds of `LateSteps` come after those stages where the plan expects them to cost least.
+engine reads a cell where its container holds it, when a stage needs it. Columns that a transformer must write, and
+objects that only Python understands, come in the rounds of `LateSteps`: the first stages see a few columns of all rows,
+and further columns are found for the rows that these leave undecided. Rounds come after those stages where the plan
+expects them to cost least.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import Cascade
+from ..engine import AtEnd, Cascade, CompiledCascade, Decisions
 from ..plan.moments import Floats
 from ..sources import SomeColumns, Source
 from ..steps import ByState, RawColumns
@@ -37,12 +40,21 @@ class LateColumns(LateSteps):
         One for each stage after which further columns are read, and one for the last stage.
     rest : SomeRawColumns or None
         The columns that full evaluation needs besides.
+    by_stage : list of list of int
+        Columns that the first 1, 2, ... stages read, and last those in full.
     """
 
     least_rows = FEW_ROWS
 
-    def __init__(self, step: RawColumns, cascade: Cascade, looks: list[Look], rest: Reading | None) -> None:
-        self._step, self._cascade, self._looks, self._rest = step, cascade, looks, rest
+    def __init__(
+        self,
+        step: RawColumns,
+        cascade: Cascade,
+        looks: list[Look],
+        rest: Reading | None,
+        by_stage: Sequence[Sequence[int]],
+    ) -> None:
+        self._step, self._cascade, self._looks, self._rest, self._by_stage = step, cascade, looks, rest, by_stage
 
     @classmethod
     def of_columns(
@@ -62,6 +74,8 @@ class LateColumns(LateSteps):
         if by_stage is None or len(by_stage) < 2:
             return None
         by_stage = [*by_stage[:-1], np.arange(step.width)]
+        if len(by_stage[0]) == step.width:
+            return None
         prices = np.array([LOOKED_UP if isinstance(each, ByState) else FOUND for each in step.functions])
         ends = cheapest_rounds(by_stage, reached, prices)
         looks, read = [], np.empty(0, dtype=np.intp)
@@ -78,10 +92,27 @@ class LateColumns(LateSteps):
         else:
             new = np.setdiff1d(by_stage[-1], read)
             rest = step.some(new.tolist()) if len(new) else None
-        return cls(step, cascade, looks, rest) if len(looks) > 1 or rest is not None else None
+        every = [columns.tolist() for columns in by_stage]
+        return cls(step, cascade, looks, rest, every)
 
     def require_rows_alone(self, source: Source, together: NDArray[np.floating]) -> None:
         """Do nothing: each cell is read by itself."""
+
+    def predict(
+        self,
+        source: Source,
+        n_stages: int,
+        at_end: AtEnd,
+        n_threads: int,
+        whole: Callable[[Source], Decisions],
+    ) -> Decisions:
+        """See `LateSteps`."""
+        if isinstance(self._cascade, CompiledCascade) and source.n_rows >= self.least_rows:
+            with suppress(ValueError, TypeError):  # of cells that the engine cannot read
+                rows = self._step.late(source, self._by_stage[-1 if at_end == "full" else n_stages - 1])
+                if rows is not None:
+                    return self._cascade.predict_late(*rows, n_stages, at_end, n_threads)
+        return super().predict(source, n_stages, at_end, n_threads, whole)
 
     def _nothing(self, n_rows: int) -> SomeColumns:
         return self._step.nothing(n_rows)

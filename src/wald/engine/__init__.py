@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compiled import CompiledTerms
+from .compiled import CompiledCascade, CompiledTerms
 from .interface import AtEnd, Cascade, Decided, Packed
 from .ledger import NOTHING, Decisions, Ledger, Status
 from .python_engine import PythonTerms
@@ -14,6 +14,7 @@ __all__ = [
     "NO_STAGES",
     "AtEnd",
     "Cascade",
+    "CompiledCascade",
     "CompiledTerms",
     "Decided",
     "Decisions",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..sources import PLAIN, Block, Conversion, source_of
+from ..sources import PLAIN, Conversion, source_of
 from ..utils.stage_table import StageTable
 from .interface import AtEnd, Decided, Floats, Working
 from .ledger import Decisions, Status
@@ -98,11 +98,21 @@ class CompiledCascade:
         parts = []
         for block in source_of(X).blocks(self._conversion, read):
             later = not block.whole and at_end == "full" and read is not None and len(read) < len(every)
-            decided = self._decided(block, n_stages, "pending" if later else at_end, n_threads)
+            decided = self._decided(block.rows, block.dtype, n_stages, "pending" if later else at_end, n_threads)
             if later and len(left := np.flatnonzero(decided.ledger.status == Status.PENDING)):
-                decided.put(left, self._decided(block.rest(left, every), 0, at_end, n_threads))
+                rest = block.rest(left, every)
+                decided.put(left, self._decided(rest.rows, rest.dtype, 0, at_end, n_threads))
             parts.append(decided)
         return Decisions.concatenated(parts)
+
+    def predict_late(
+        self, rows: _core.LateRows, dtype: np.dtype[Any], n_stages: int, at_end: AtEnd, n_threads: int
+    ) -> Decisions:
+        """Decide rows whose cells are read when a row needs them.
+
+        `dtype`: what the wrapped model would receive. ValueError if a column holds what cannot be read so.
+        """
+        return self._decided(rows, dtype, n_stages, at_end, n_threads)
 
     def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> _core.OneRow:
         """The same call for single rows, which gives their labels."""
@@ -116,9 +126,11 @@ class CompiledCascade:
         answers, margins = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         return StageTable(margins=margins, answers=answers)
 
-    def _decided(self, block: Block, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
-        working = self._known.get(block.dtype)
+    def _decided(
+        self, rows: _core.Rows | _core.LateRows, dtype: np.dtype[Any], n_stages: int, at_end: AtEnd, n_threads: int
+    ) -> Decisions:
+        working = self._known.get(dtype)
         if working is None:
-            working = self._known[block.dtype] = self._model.working_precision(block.dtype)
-        n_threads = 1 if len(block) < INLINE_ROWS else n_threads
-        return Decisions.of(*self._engine.predict(block.rows, n_stages, at_end, working, n_threads))
+            working = self._known[dtype] = self._model.working_precision(dtype)
+        n_threads = 1 if len(rows) < INLINE_ROWS else n_threads
+        return Decisions.of(*self._engine.predict(rows, n_stages, at_end, working, n_threads))

@@ -68,7 +68,7 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
         sparse_rows=False,
         certificate_share=0.6,  # as for linear models
         most_splits=5,
-        timed_rows=16_000,
+        timed_rows=64_000,
         timed_repeats=7,
     )
     needs_feature_ranges: ClassVar[bool] = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -310,36 +310,6 @@ class WideTexts(Cells):
     def objects(self) -> NDArray[Any]:
         """The texts, without NULs at their ends."""
         return self.values.astype(object)
-
-
-def taken(cells: Cells, rows: NDArray[np.int64]) -> Cells | None:
-    """Some cells of a column, by their ascending numbers; None for texts that have no memory of their own each."""
-    if isinstance(cells, Objects | WideTexts):
-        return replace(cells, values=cells.values[rows])
-    assert isinstance(cells, _Chunked)
-    chunks: list[Any] = []
-    start = 0
-    for chunk in cells.chunks:
-        here = rows[slice(*np.searchsorted(rows, (start, start + chunk.n_rows)))] - start
-        start += chunk.n_rows
-        valid = (
-            ALL
-            if chunk.valid.bits is None
-            else Valid(np.packbits(chunk.valid.mask(chunk.n_rows)[here], bitorder="little"))
-        )
-        match chunk:
-            case NumberChunk():
-                chunks.append(replace(chunk, values=chunk.values[here], valid=valid))
-            case CodeChunk():
-                chunks.append(replace(chunk, codes=chunk.codes[here], valid=valid))
-            case ViewChunk() if chunk.n_rows > 0:
-                views = np.frombuffer(chunk.views, "V16", chunk.first + chunk.n_rows)[chunk.first :][here]
-                chunks.append(replace(chunk, n_rows=len(here), first=0, views=views.tobytes(), valid=valid))
-            case ViewChunk():
-                chunks.append(chunk)
-            case _:
-                return None
-    return replace(cells, chunks=chunks)
 
 
 def objects_of(values: Sequence[Any]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..sources.cells import Cells, CodeChunk, NumberChunk, Objects, TextChunk, ViewChunk, WideTexts, taken
+from ..sources.cells import Cells, CodeChunk, NumberChunk, Objects, TextChunk, ViewChunk, WideTexts
 
 #: What a cell is that equals no known category: its state is their number, plus one of these.
 UNKNOWN, NONE, NAN, NA, OTHER = range(5)
@@ -107,16 +107,20 @@ class Keys:
         ValueError
             If the column's memory is not what its container says.
         """
-        if rows is not None:
-            some = taken(cells, rows)
-            if some is None:
-                wrong = np.empty(0, dtype=np.intp)
-                if refused.any():
-                    states, _ = self.take(cells, self._every, self._none)
-                    wrong = np.flatnonzero(refused[states[rows]])
-                every, _ = self.take(cells, values, self._none)
-                return every[rows], int(wrong[0]) if len(wrong) else -1
-            cells = some
+        return self._found(cells, values, refused).result(rows)
+
+    def lookup(self, cells: Cells, values: NDArray[Any]) -> _core.Lookup:
+        """What finds the value of each cell's state when it is asked for.
+
+        Parameters
+        ----------
+        cells : Cells
+        values : ndarray of shape (n_states,)
+            Of uint8, int32, float32 or float64.
+        """
+        return self._found(cells, values, self._none)
+
+    def _found(self, cells: Cells, values: NDArray[Any], refused: NDArray[np.bool_]) -> _core.Lookup:
         lookup = _core.Lookup(self.core, values, refused, cells.n_rows)
         if isinstance(cells, Objects):
             lookup.objects(cells.values)
@@ -126,7 +130,7 @@ class Keys:
             null = self.state_of(cells.null)  # type: ignore[attr-defined]  # all other cells lie in chunks
             for chunk in cells.chunks:  # type: ignore[attr-defined]
                 self._add(lookup, chunk, null)
-        return lookup.result()
+        return lookup
 
     def _add(self, lookup: _core.Lookup, chunk: Any, null: int) -> None:
         bits, first_bit = chunk.valid.bits, chunk.valid.first

@@ -10,6 +10,7 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
+from .. import _core
 from ..sources import SomeColumns, Source
 from .applied import Applied
 from .by_column import ByColumn, Part, native, of_table
@@ -141,6 +142,24 @@ class RawColumns(ByColumn):
                 single |= values.dtype == np.float32 and not by_state
         return SomeColumns(held.n_rows, columns, np.dtype(np.float32 if single else np.float64))
 
+    def late(self, source: Source, which: Sequence[int]) -> tuple[_core.LateRows, np.dtype[Any]] | None:
+        """Some of the columns that `transform` writes, whose cells are read when a row needs them, and their dtype.
+
+        None if a transformer must run to write one of them.
+        """
+        if any(isinstance(self._owners[c][0], Applied) for c in which):
+            return None
+        columns: list[Any] = [None] * self.width
+        single = self.is_single
+        for c, values in zip(which, self._read(source, which, None, late=True), strict=True):
+            by_state = isinstance(self.functions[c], ByState)
+            if values is None:
+                columns[c] = np.broadcast_to(np.nan if by_state else np.inf, source.n_rows)
+            else:
+                columns[c] = values
+                single |= not by_state and values.dtype == np.float32
+        return _core.LateRows(source.n_rows, columns), np.dtype(np.float32 if single else np.float64)
+
     def unanswered(self, source: Source) -> NDArray[np.bool_]:
         """Which rows have a value that no table answers, or that is no number in a column of numbers."""
         found: NDArray[np.bool_] = np.zeros(source.n_rows, dtype=bool)
@@ -169,11 +188,14 @@ class RawColumns(ByColumn):
         return found
 
     def _read(
-        self, source: Source, which: Sequence[int], rows: NDArray[np.int64] | None
-    ) -> Iterator[NDArray[Any] | None]:
-        """Some columns, as the parts give them; None for one that only the model's own transformers understand."""
+        self, source: Source, which: Sequence[int], rows: NDArray[np.int64] | None, late: bool = False
+    ) -> Iterator[Any]:
+        """Some columns, as the parts give them; None for one that only the model's own transformers understand.
+
+        `late`: tables give lookups in place of arrays.
+        """
         places = self._places(source) if sklearn.get_config()["transform_output"] == "default" else None
-        readers: dict[Part, Callable[[int], NDArray[Any] | None] | None] = {}
+        readers: dict[Part, Callable[[int], Any] | None] = {}
         for c in which:
             part, k = self._owners[c]
             try:
@@ -181,7 +203,10 @@ class RawColumns(ByColumn):
                     readers[part] = None  # which stays if it raises
                     at = [] if places is None else [places[column] for column in part.columns]
                     if min(at, default=-1) >= 0:
-                        readers[part] = part.reader(source, at, rows)
+                        if late and isinstance(part, Tables):
+                            readers[part] = part.late_reader(source, at)
+                        else:
+                            readers[part] = part.reader(source, at, rows)
                 read = readers[part]
                 yield None if read is None else read(k)
             except Exception:  # the model's own transformers will raise theirs

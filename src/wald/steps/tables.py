@@ -18,6 +18,7 @@ import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .. import _core
 from ..sources import Source
 from .functions import ByState, ColumnFunction
 from .keys import NA, NAN, NONE, Keys
@@ -225,17 +226,21 @@ class Tables:
         rows : int64 ndarray or None, default=None
             Some rows, ascending; None: all.
         """
+        found = self.late_reader(source, places)
+        return None if found is None else lambda k: found(k).result(rows)[0]
+
+    def late_reader(self, source: Source, places: list[int]) -> Callable[[int], _core.Lookup] | None:
+        """The same for cells that are read when they are asked for."""
         kinds = kinds_of(source, places)
         lookups = None if kinds is None else self.lookups(kinds)
         if lookups is None:
             return None
 
-        def read(k: int) -> NDArray[Any]:
+        def read(k: int) -> _core.Lookup:
             table, lookup = self.tables[k], lookups[k]
             few = table.n_rows < BYTES
             states = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
-            values = states.astype(np.uint8 if few else np.float64)
-            return table.keys.take(source.cells(places[k]), values, np.zeros_like(lookup.refused), rows)[0]
+            return table.keys.lookup(source.cells(places[k]), states.astype(np.uint8 if few else np.float64))
 
         return read
 
