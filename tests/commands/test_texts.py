@@ -55,12 +55,12 @@ def test_a_pipeline_of_texts_is_shown(folder: Path) -> None:
     assert said("inspect", folder / "texts.wald")["model"]["n_features"] is None
 
 
-def test_a_table_is_no_rows_of_texts(folder: Path) -> None:
-    message = refusal("predict", folder / "texts.wald", folder / "x.csv", "-o", folder / "out.csv")
-    assert "Pipeline does not read tables of numbers" in message
-    assert not (folder / "out.csv").exists()
-    message = refusal("bench", folder / "texts.wald", folder / "x.csv", "--model", folder / "other.skops")
-    assert "wald bench, which times MODEL, does not take it" in message
+def test_one_column_holds_the_texts(folder: Path, tmp_path: Path) -> None:
+    words = ("predict", folder / "texts.wald", folder / "x.csv", "-o", tmp_path / "out.csv")
+    assert "x.csv has 2 columns that may hold the model's texts: name one, --text b, of 'a', 'b'." in refusal(*words)
+    assert "no column is left that may hold the model's texts." in refusal(*words, "--drop", "a", "--keep", "b")
+    assert "--text: " in refusal(*words, "--text", "c")
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_types_are_trusted_by_the_option_of_the_command_line(folder: Path) -> None:

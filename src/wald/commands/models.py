@@ -33,6 +33,10 @@ class NeedsNoModelError(UserError):
     """A file holds the whole model, and takes no other one."""
 
 
+class HoldsPipelineError(NeedsNoModelError):
+    """A file holds its whole pipeline."""
+
+
 def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = ()) -> Any:
     """Load a model of scikit-learn or of a tree library.
 
@@ -138,9 +142,7 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
         raise _untrusted(path, error.names) from error
     except (ValueError, TypeError) as error:
         if estimator is not None and "holds its whole pipeline" in str(error):
-            raise NeedsNoModelError(
-                f"{path} holds its whole pipeline: leave --model out. wald bench, which times MODEL, does not take it."
-            ) from error
+            raise HoldsPipelineError(f"{path} holds its whole pipeline: leave --model out.") from error
         hint = " On the command line: --model MODEL." if estimator is None else ""
         raise UserError(reason(error) + hint) from error
     if not isinstance(fast, wald.EarlyExitClassifier):

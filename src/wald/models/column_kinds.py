@@ -84,11 +84,6 @@ def column_kinds(steps: Sequence[Any], names: Sequence[str]) -> list[ColumnKind]
     steps : sequence of transformer
         Fitted; the first one meets the columns.
     names : sequence of str
-
-    Raises
-    ------
-    ValueError
-        If a column holds texts and numbers, which files do not tell apart.
     """
     found, _ = _of(steps[0], len(names), list(names))
     later = ColumnKind(Holds.NUMBERS if all(map(_takes_numbers, steps[1:])) else Holds.ANYTHING)
@@ -120,7 +115,7 @@ def _of(step: Any, n: int, names: list[str] | None) -> _Found:
     if isinstance(step, ColumnTransformer):
         return _of_columns(step, n, names), False
     if hasattr(step, "categories_"):
-        return [_of_categories(held, c) for c, held in enumerate(step.categories_)], False
+        return [_of_categories(held) for held in step.categories_], False
     if isinstance(step, VECTORIZERS):
         return [ColumnKind(Holds.DOCUMENTS)] * n, False
     if isinstance(step, SimpleImputer):
@@ -163,7 +158,7 @@ def _joined(kinds: Sequence[ColumnKind | None]) -> ColumnKind | None:
     return found
 
 
-def _of_categories(held: Any, column: int) -> ColumnKind:
+def _of_categories(held: Any) -> ColumnKind:
     """What a column held of which an encoder knows these categories."""
     values = held.tolist()
     missing = [value for value in values if is_missing(value)]
@@ -172,11 +167,6 @@ def _of_categories(held: Any, column: int) -> ColumnKind:
     texts = [isinstance(value, str) for value in given]
     if all(texts) and (given or held.dtype.kind in "OU"):
         return ColumnKind(Holds.TEXTS, **about, known=frozenset(given))
-    if any(texts):
-        raise ValueError(
-            f"the categories of column {column} of an encoder are texts and numbers, which files do not tell apart; "
-            "predict a data frame in Python"
-        )
     if all(isinstance(value, bool | int | float) for value in given):
         booleans = bool(given) and all(isinstance(value, bool) for value in given)
         whole = all(isinstance(value, int) for value in given)

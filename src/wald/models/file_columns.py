@@ -82,8 +82,8 @@ class FileColumns:
         if schema.n_columns is None:
             if not vectorizes(chain.first):
                 raise ValueError(
-                    f"the pipeline begins with a {type(chain.first).__name__}, whose rows are no texts and no columns "
-                    "of a table; use it from Python"
+                    f"the pipeline begins with a {type(chain.first).__name__}, which reads no texts and names no columns "
+                    "of a table; use it from Python, by wald.load"
                 )
             return cls(None, (ColumnKind(Holds.DOCUMENTS),))
         if schema.names is None:
