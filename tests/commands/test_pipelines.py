@@ -192,7 +192,8 @@ def test_the_other_commands_read_the_same_rows(
     assert (shown["model"]["in_front"] is not None) == (kind == "own")
     explained = said("explain", wald, 7, rows, *TRUSTED)
     assert explained["label"] == model.predict(frame.iloc[[7]])[0]
-    timed = said("bench", wald, rows, "--repeats", 7, "--model", folder / "m.joblib", "--trust-pickle", *TRUSTED)
+    write(frame.head(3), tmp_path / "few.csv")
+    timed = said("bench", wald, tmp_path / "few.csv", "--repeats", 7, "--model", folder / "m.joblib", "--trust-pickle", *TRUSTED)
     assert timed["n_different"] == 0
     done("report", wald, rows, "-o", tmp_path / "r.html", "--no-timing", *TRUSTED)
     assert (tmp_path / "r.html").stat().st_size > 10_000

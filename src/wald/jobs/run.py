@@ -197,7 +197,7 @@ def run(
     >>> report.n_rows, report.n_parts
     (3000, 1)
     """
-    pyarrow_or_error()
+    pyarrow = pyarrow_or_error()
     out = Path(out)
     if options.proba and not hasattr(fast, "predict_proba"):
         raise JobError("proba: the model has no probabilities, or its file does not hold them; leave it out.")
@@ -210,6 +210,7 @@ def run(
     folders = kinds_of([one.name for one in inputs])
     if typed is not None:
         schema = Schema(len(typed.kinds), typed.names)
+        folders |= {name: pyarrow.string() for name in typed.texts if name in folders}
     else:
         schema = replace(fast.schema_, n_columns=int(fast.n_features_in_))
     if options.text is not None and (typed is None or typed.names is not None):

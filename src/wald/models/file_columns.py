@@ -100,6 +100,11 @@ class FileColumns:
         return tuple(c for c, kind in enumerate(self.kinds) if kind.holds == Holds.ANYTHING)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """Names of the columns that hold texts."""
+        return tuple(n for n, kind in zip(self.names or (), self.kinds, strict=False) if kind.holds >= Holds.DOCUMENTS)
+
+    @property
     def holds_documents(self) -> bool:
         """Whether some column holds whole texts, and not categories."""
         return any(kind.holds == Holds.DOCUMENTS for kind in self.kinds)
