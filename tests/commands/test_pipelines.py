@@ -71,7 +71,9 @@ def _columns(encoder: Any, *, sparse: bool = False) -> Any:
 
 
 MAKERS = {
-    "linear": lambda: make_pipeline(_columns(OneHotEncoder(handle_unknown="ignore"), sparse=True), LogisticRegression()),
+    "linear": lambda: make_pipeline(
+        _columns(OneHotEncoder(handle_unknown="ignore"), sparse=True), LogisticRegression()
+    ),
     "filled": lambda: make_pipeline(
         _columns(make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))),
         LogisticRegression(),
@@ -181,9 +183,7 @@ def test_a_job_of_many_parts(folder: Path, kind: str, model: Any, frame: Any, tm
     assert kind == "own" or found["city"].fillna("").tolist() == frame["city"].fillna("").tolist()
 
 
-def test_the_other_commands_read_the_same_rows(
-    folder: Path, kind: str, model: Any, frame: Any, tmp_path: Path
-) -> None:
+def test_the_other_commands_read_the_same_rows(folder: Path, kind: str, model: Any, frame: Any, tmp_path: Path) -> None:
     if kind not in ("linear", "own"):
         pytest.skip("takes long, and is the same")
     write(frame.head(12), tmp_path / "rows.csv")
@@ -193,7 +193,9 @@ def test_the_other_commands_read_the_same_rows(
     explained = said("explain", wald, 7, rows, *TRUSTED)
     assert explained["label"] == model.predict(frame.iloc[[7]])[0]
     write(frame.head(3), tmp_path / "few.csv")
-    timed = said("bench", wald, tmp_path / "few.csv", "--repeats", 7, "--model", folder / "m.joblib", "--trust-pickle", *TRUSTED)
+    timed = said(
+        "bench", wald, tmp_path / "few.csv", "--repeats", 7, "--model", folder / "m.joblib", "--trust-pickle", *TRUSTED
+    )
     assert timed["n_different"] == 0
     done("report", wald, rows, "-o", tmp_path / "r.html", "--no-timing", *TRUSTED)
     assert (tmp_path / "r.html").stat().st_size > 10_000
@@ -347,9 +349,12 @@ def test_columns_of_another_type(linear: Path, tmp_path: Path, name: str, column
 
 
 LINES = [
-    ("city,code,size,flag,a,b\nCluj,1,3,True,0,1\nCluj,1,big,True,0,1\n", "line 3, column 3 ('size'): 'big' is not a number."),
+    (
+        "city,code,size,flag,a,b\nCluj,1,3,True,0,1\nCluj,1,big,True,0,1\n",
+        "line 3, column 3 ('size'): 'big' is not a number.",
+    ),
     ("city,code,size,flag,a,b\nCluj,1,3,True,1_0,1\n", "line 2, column 5 ('a'): '1_0' is not a number."),
-    ("city,code,size,flag,a,b\n\"Cl\nuj\",1,3,True,x,1\n", "line 3, column 5 ('a'): 'x' is not a number."),
+    ('city,code,size,flag,a,b\n"Cl\nuj",1,3,True,x,1\n', "line 3, column 5 ('a'): 'x' is not a number."),
     ("city,code,size,flag,a,b\nCluj,1,3,True,0\n", "line 2 has 5 cells; the lines above have 6."),
     ("city,code,size,flag,a,b\nCluj,1,3,True,0,1,2\n", "line 2 has 7 cells; the lines above have 6."),
     ("city,code,size,flag,a\nCluj,1,3,True,0\n", "lacks the column 'b' that the model reads."),

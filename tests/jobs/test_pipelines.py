@@ -74,9 +74,7 @@ def test_arrow_files(tmp_path: Path, model: Any, fast: Any) -> None:
     assert labels(tmp_path / "out") == model.predict(FRAME).tolist()
 
 
-def test_columns_that_no_transformer_reads_may_be_missing_and_are_known(
-    tmp_path: Path, model: Any, fast: Any
-) -> None:
+def test_columns_that_no_transformer_reads_may_be_missing_and_are_known(tmp_path: Path, model: Any, fast: Any) -> None:
     FRAME.assign(more=1).to_parquet(tmp_path / "x.parquet", index=False)
     FRAME.drop(columns="unread").to_parquet(tmp_path / "y.parquet")
     report = run(fast, [str(tmp_path / "*.parquet")], tmp_path / "out", model="m", options=Options())

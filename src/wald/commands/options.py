@@ -108,9 +108,7 @@ def reading(
     """Collect the options about DATA."""
     if separator is not None:
         separator_character(separator)  # raises before any work is done
-    return Reading(
-        format, tuple(drop or ()), groups, header, zero_based, separator, tuple(keep or ()), text=text
-    )
+    return Reading(format, tuple(drop or ()), groups, header, zero_based, separator, tuple(keep or ()), text=text)
 
 
 def threads(jobs: int) -> int:

@@ -301,7 +301,9 @@ class Table:
             try:
                 columns.append(typed.from_arrow(c, self._column(batch, name)))
             except BadCellError as error:
-                place = f"{self.source.name}, row group {group}, row {begun + error.row} of it (from 0), column {name!r}"
+                place = (
+                    f"{self.source.name}, row group {group}, row {begun + error.row} of it (from 0), column {name!r}"
+                )
                 raise JobError(f"{place}: {error}") from error
         return typed.rows(columns)
 

@@ -47,7 +47,7 @@ class RowSchema:
     sparse : bool
         Whether CSR matrices are accepted.
     transforms : bool
-        Whether the model transforms rows first, so that it may read texts and categories, which no file is read as.
+        Whether the model transforms rows first, so that it may read texts and categories, but knows no names.
     allow_inf : bool
         Whether values may be infinite.
     library : str

@@ -31,7 +31,9 @@ def read_typed_rows(path: Source, schema: RowSchema, reading: Reading) -> Iterat
     Part
     """
     if find_spec("pyarrow") is None:
-        raise UserError("Parquet files are read with pyarrow for a pipeline, and it is not installed: pip install pyarrow.")
+        raise UserError(
+            "Parquet files are read with pyarrow for a pipeline, and it is not installed: pip install pyarrow."
+        )
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
