@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from commands.running import done, refusal, said
 
-pandas = pytest.importorskip("pandas")
+pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("lightgbm")
 pytest.importorskip("xgboost")
 import lightgbm
+import pandas
 import pyarrow
 import xgboost
-from pyarrow.parquet import read_table, write_table
+from pyarrow.parquet import write_table
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -373,14 +374,14 @@ def test_lines_that_do_not_fit(linear: Path, tmp_path: Path, lines: str, said: s
 
 def test_columns_of_parquet_that_are_missing_or_doubled(linear: Path, tmp_path: Path) -> None:
     table = pyarrow.table(GOOD)
-    for name, changed, said in (
+    for name, changed, words in (
         ("less", table.drop_columns(["b"]), "lacks the column 'b' that the model reads."),
         ("more", table.append_column("a", pyarrow.array([1.0])), "has the column 'a' more than once."),
     ):
         write_table(changed, tmp_path / f"{name}.parquet")
         for out in (tmp_path / "l.csv", f"{tmp_path / name}/"):
             told = refusal("predict", linear, tmp_path / f"{name}.parquet", "-o", out)
-            assert f"{name}.parquet {said}" in told
+            assert f"{name}.parquet {words}" in told
 
 
 def test_arrays_have_no_names(linear: Path, tmp_path: Path) -> None:

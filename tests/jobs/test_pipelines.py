@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-pandas = pytest.importorskip("pandas")
-pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+import pandas
+import pyarrow
 from pyarrow.parquet import ParquetFile, read_table, write_table
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
@@ -86,7 +88,7 @@ def test_one_file_of_another_type(tmp_path: Path, fast: Any) -> None:
     FRAME.to_parquet(tmp_path / "x.parquet", index=False)
     FRAME.assign(city=1).to_parquet(tmp_path / "y.parquet")
     data = [str(tmp_path / "*.parquet")]
-    with pytest.raises(JobError, match="y.parquet: the model takes texts in the column 'city'.* holds int64"):
+    with pytest.raises(JobError, match=r"y\.parquet: the model takes texts in the column 'city'.* holds int64"):
         run(fast, data, tmp_path / "out", model="m", options=Options())
     report = run(fast, data, tmp_path / "out", model="m", options=Options(skip_bad=True))
     assert len(report.skipped) == 1

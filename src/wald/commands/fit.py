@@ -111,8 +111,7 @@ def fit(
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
             step("reading rows")
-            schema = schema_of(model, wrapped)
-            part = None if data is None else read_whole(data, schema, reading)
+            part = None if data is None else read_whole(data, schema_of(model, wrapped), reading)
             fast.set_params(estimator=FrozenEstimator(wrapped))
             if isinstance(bounds, dict):
                 fast.set_params(risk=by_label(bounds, decompose(wrapped).classes))

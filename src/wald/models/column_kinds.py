@@ -163,7 +163,7 @@ def _of_categories(held: Any) -> ColumnKind:
     values = held.tolist()
     missing = [value for value in values if is_missing(value)]
     given = [value for value in values if not is_missing(value)]
-    about = {"missing": missing[0] if missing else math.nan, "knows_missing": bool(missing)}
+    about: dict[str, Any] = {"missing": missing[0] if missing else math.nan, "knows_missing": bool(missing)}
     texts = [isinstance(value, str) for value in given]
     if all(texts) and (given or held.dtype.kind in "OU"):
         return ColumnKind(Holds.TEXTS, **about, known=frozenset(given))

@@ -82,8 +82,8 @@ class FileColumns:
         if schema.n_columns is None:
             if not vectorizes(chain.first):
                 raise ValueError(
-                    f"the pipeline begins with a {type(chain.first).__name__}, which reads no texts and names no columns "
-                    "of a table; use it from Python, by wald.load"
+                    f"the pipeline begins with a {type(chain.first).__name__}, which reads no texts and names no "
+                    "columns of a table; use it from Python, by wald.load"
                 )
             return cls(None, (ColumnKind(Holds.DOCUMENTS),))
         if schema.names is None:
@@ -257,8 +257,8 @@ def rows_at_once(about: Any, columns: FileColumns, names: Sequence[str], most_va
         return size
     groups = (about.row_group(i) for i in range(about.num_row_groups))
     chunks = (group.column(i) for group in groups for i in range(group.num_columns))
-    n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in documents)
-    return min(size, DOCUMENTS_AT_ONCE, max(1, DOCUMENT_BYTES * about.num_rows // max(1, n_bytes)))
+    n_bytes: int = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in documents)
+    return min(size, DOCUMENTS_AT_ONCE, max(1, DOCUMENT_BYTES * int(about.num_rows) // max(1, n_bytes)))
 
 
 def _value(cell: str) -> Any:

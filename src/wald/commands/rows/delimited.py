@@ -79,13 +79,15 @@ def read_rows(source: Source, schema: RowSchema, reading: Reading, whole: bool) 
         n_rows = 0
         while block := lead + _block(file, BLOCK):
             lead = b""
-            values, texts = _values(table, block, line) if schema.typed is None else (None, _texts(table, block, line))
-            made: Any = values
+            made: Any
             if schema.typed is not None:
+                texts = _texts(table, block, line)
                 cells_of = {c: texts[p] for c, p in places.items()}
                 made = typed_rows(schema.typed, cells_of, guessed, _finds(table, places, block, line))
-            elif places:
-                made = schema.frame(source, values, {c: distinct(texts[p]) for c, p in places.items()}, MISSING)
+            else:
+                made, texts = _values(table, block, line)
+                if places:
+                    made = schema.frame(source, made, {c: distinct(texts[p]) for c, p in places.items()}, MISSING)
             line += block.count(b"\n")
             n_rows += len(made)
             if len(made):
