@@ -98,6 +98,15 @@ def test_labels_of_files_are_those_of_the_frame(folder, model, frame, tmp_path, 
     assert np.allclose(told["a"], frame["a"])
 
 
+@pytest.mark.parametrize("suffix", ["csv", "plain.parquet"])
+def test_fit_reads_categories(folder, model, frame, tmp_path, suffix):
+    write(frame, tmp_path / f"rows.{suffix}", suffix)
+    words = ("--risk", 0, "--cost", "units", "--trust-pickle")
+    done("fit", folder / "m.joblib", tmp_path / f"rows.{suffix}", "-o", tmp_path / "m.wald", *words)
+    done("predict", tmp_path / "m.wald", tmp_path / f"rows.{suffix}", "-o", tmp_path / "l.npy")
+    assert np.array_equal(np.load(tmp_path / "l.npy"), model.predict(frame))
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "plain.parquet", "arrow"])
 def test_labels_of_jobs_are_those_of_the_frame(folder, model, frame, tmp_path, suffix):
     (tmp_path / "in").mkdir()

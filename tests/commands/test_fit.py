@@ -202,7 +202,19 @@ def test_unknown_types_in_skops_are_refused_by_name(files: Path, tmp_path: Path,
     for name in unknown:
         assert f"--trust-type {name}" in message
     trusted = [word for name in unknown for word in ("--trust-type", name)]
-    assert "FunctionTransformer" in refusal(*words, *trusted)  # read now, and refused for another reason
+    told = done(*words, *trusted, "--risk", 0, "--cost", "units").stderr
+    assert "a.wald holds the whole pipeline, by skops, because numbers and texts do not describe it." in told
+    assert "--trust-type functools.partial" in refusal("inspect", tmp_path / "a.wald")
+    done("predict", tmp_path / "a.wald", files / "test.npy", "-o", tmp_path / "l.npy", *trusted)
+    assert np.array_equal(np.load(tmp_path / "l.npy"), pipeline.predict(digits.X_test))
+
+
+def test_a_file_holds_a_pipeline_that_numbers_do_not_describe(files: Path, tmp_path: Path, digits: Any) -> None:
+    model = joblib.load(model_that("projects", digits, tmp_path))
+    words = ("-o", tmp_path / "a.wald", "--trust-pickle", "--risk", 0, "--cost", "units")
+    done("fit", tmp_path / "model.joblib", files / "fit.npy", *words)
+    done("predict", tmp_path / "a.wald", files / "test.npy", "-o", tmp_path / "l.npy")
+    assert np.array_equal(np.load(tmp_path / "l.npy"), model.predict(digits.X_test))
 
 
 def model_that(kind: str, digits: Any, folder: Path) -> Path:
@@ -230,8 +242,7 @@ def model_that(kind: str, digits: Any, folder: Path) -> Path:
         ("is not fitted", "not fitted"),
         ("clusters", "KMeans is not supported"),
         ("is wrapped already", "give the model that it wraps"),
-        ("projects", "'pca' (PCA)"),
-        ("reads texts", "CountVectorizer"),
+        ("reads texts", "holds numbers without names, and the model reads texts"),
     ],
 )
 def test_models_that_cannot_be_wrapped(kind: str, words: str, tmp_path: Path, files: Path, digits: Any) -> None:

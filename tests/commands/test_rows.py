@@ -341,7 +341,7 @@ def test_parquet_mistakes(tmp_path: Path) -> None:
     assert "no numbers in 'b' (the first: " in refusal(path)
     assert "--drop COLUMN" in refusal(path)
     assert refusal(path, BY_NAME).endswith("The model takes numbers in these columns.")
-    assert "for Python: wald.load" in refusal(path, TRANSFORMS)
+    assert "without names of columns; fit it on a data frame" in refusal(path, TRANSFORMS)
     polars.DataFrame({"a": [1.0, 2.0], "b": [1, None], "c": [1.0, 1.0]}).write_parquet(path)
     assert "row 1 (from 0), column 'b': no number (NaN)" in refusal(path)
     polars.DataFrame({"a": [1.0], "b": [1]}).write_parquet(path)

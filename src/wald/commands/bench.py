@@ -16,7 +16,7 @@ from . import options
 from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, note, progress_console, show
 from .errors import UserError
 from .libraries import is_library_model, library_model, library_name
-from .models import load_fast, load_model, schema_of_saved
+from .models import HoldsPipelineError, load_fast, load_model, schema_of_saved
 from .rows import data_name, read_whole
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def bench(
     ] = None,
     repeats: Annotated[int, typer.Option(help=f"Times that each median is of, at least {LEAST_REPEATS}.")] = 9,
     drop: options.Drop = None,
+    text: options.Text = None,
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
@@ -75,10 +76,14 @@ def bench(
             raise UserError(f"{file} is timed against the model that it wraps: name that model's file, --model MODEL.")
         own_file = model or file
         wrapped = load_model(own_file, trust_pickle, trust_type or ())
-        fast = load_fast(file, threads, None if whole and own_file.samefile(file) else wrapped, trust_type or ())
+        same = whole and own_file.samefile(file)
+        try:
+            fast = load_fast(file, threads, None if same else wrapped, trust_type or ())
+        except HoldsPipelineError:  # it needs no MODEL, and is timed against it
+            fast = load_fast(file, threads, None, trust_type or ())
         rival, about_rival = _rival(own_file, wrapped, threads)
         rows = read_whole(
-            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
+            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator, text=text)
         ).rows
         with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
             full = rival.predict(rival.rows(rows))
@@ -136,8 +141,9 @@ def _timed(rival: Rival, fast: Any, rows: Any, repeats: int, report: Callable[[f
     ones = [source.take(np.array([i])).rows for i in range(min(SINGLE, n))]
     runs = [("one (predict)", ones, fast.predict, ones)]
     if not sparse.issparse(rows):  # predict_one takes no sparse rows
-        plain = [np.ascontiguousarray(source_of(one).array()[0]) for one in ones]
-        runs.append(("one (predict_one)", ones, fast.predict_one, plain))
+        plain = [_single(one) for one in ones]
+        if _takes_single(fast, plain):
+            runs.append(("one (predict_one)", ones, fast.predict_one, plain))
     some = [(str(HUNDRED), source.take(np.arange(HUNDRED)).rows)] if n > HUNDRED else []
     for name, batch in [*some, ("all", rows)]:
         runs.append((name, [batch], fast.predict, [batch]))
@@ -154,6 +160,29 @@ def _timed(rival: Rival, fast: Any, rows: Any, repeats: int, report: Callable[[f
         )
         for i, (name, batches, predict, same_batches) in enumerate(runs)
     ]
+
+
+def _takes_single(fast: Any, plain: list[Any]) -> bool:
+    """Whether single rows are taken: a user's own transformer may refuse a frame that is made of a dict."""
+    try:
+        for row in plain:
+            fast.predict_one(row)
+    except Exception:  # whatever it raises
+        return False
+    return True
+
+
+def _single(rows: Any) -> Any:
+    """A table of one row, or one text, as predict_one takes it: a dict if some column holds no numbers."""
+    import numpy as np
+
+    from ..sources import source_of
+
+    if isinstance(rows, np.ndarray):
+        return rows[0] if rows.ndim == 1 else np.ascontiguousarray(source_of(rows).array()[0])
+    if hasattr(rows, "dtypes") and any(getattr(kind, "kind", "O") not in "biuf" for kind in rows.dtypes):
+        return rows.to_dict("records")[0] if hasattr(rows, "iloc") else rows.to_dicts()[0]
+    return np.ascontiguousarray(source_of(rows).array()[0])
 
 
 def _facts(case: Timing) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def explain(
     data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help=options.DATA)] = None,
     model: options.Model = None,
     drop: options.Drop = None,
+    text: options.Text = None,
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
@@ -45,7 +46,7 @@ def explain(
     What the parts add, and the score at the start, sum up to the score of full evaluation.
     """
     with handling_errors("explain", debug):
-        reading = options.reading(format, drop, header, zero_based, separator)
+        reading = options.reading(format, drop, header, zero_based, separator, text=text)
         fast = load_served(file, 1, model, trust_pickle, trust_type or ())
         where = "ROW" if data is None else f"{data_name(data)}, row {row}"
         x = _given(fast, row) if data is None else _row_of(fast, file, row, data, reading)
@@ -84,11 +85,12 @@ def _row_of(fast: EarlyExitClassifier, file: Path, row: str, data: Path, reading
 
     if not row.isdecimal():
         raise UserError(f"ROW must be the number of a row of {data_name(data)}, from 0. Got {row[:60]!r}.")
-    start, wanted = 0, int(row)
-    for part in read(data, schema_of_saved(fast, file), reading):
+    start, wanted, schema = 0, int(row), schema_of_saved(fast, file)
+    for part in read(data, schema, reading):
         with as_user_error(data_name(data), ValueError, TypeError):
             rows = source_of(part.rows)
         if wanted < start + rows.n_rows:
-            return rows.take(np.array([wanted - start])).rows
+            found = rows.take(np.array([wanted - start])).rows
+            return found[0] if schema.of_texts else found
         start += rows.n_rows
     raise UserError(f"ROW is {row}, and {data_name(data)} has {start} rows, whose numbers begin with 0.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,6 +63,7 @@ def fit(
         str | None, typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents).")
     ] = None,
     drop: options.Drop = None,
+    text: options.Text = None,
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
@@ -92,8 +94,8 @@ def fit(
         options.require_writable(output, force, model, data)
         bounds = by_text(risk or ["0.001"])
         if data is None:
-            about = {"--groups": groups, "--drop": drop, "--format": format, "--header": header}
-            _require_no_rows(bounds, about | {"--zero-based": zero_based, "--separator": separator})
+            about = {"--groups": groups, "--drop": drop, "--text": text, "--format": format}
+            _require_no_rows(bounds, about | {"--header": header, "--zero-based": zero_based, "--separator": separator})
         fast = wald.EarlyExitClassifier(
             None,
             risk=bounds,
@@ -104,13 +106,12 @@ def fit(
         )
         with as_user_error("options"):
             checked_rule(fast)
-        reading = options.reading(format, drop, header, zero_based, separator, groups)
+        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
         with progress(progress_console(), 4) as step:
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
             step("reading rows")
-            schema = schema_of(model, wrapped)
-            part = None if data is None else read_whole(data, schema, reading)
+            part = None if data is None else read_whole(data, schema_of(model, wrapped), reading)
             fast.set_params(estimator=FrozenEstimator(wrapped))
             if isinstance(bounds, dict):
                 fast.set_params(risk=by_label(bounds, decompose(wrapped).classes))
@@ -124,7 +125,7 @@ def fit(
                     fast.fit(part.rows, groups=part.groups)
             step("writing")
             with as_user_error(str(output)):
-                wald.save(fast, output)
+                _save(fast, output)
         if json:
             n_rows = 0 if part is None else part.rows.shape[0]
             as_json({"file": str(output), "n_rows": n_rows, **facts_of(fast)})
@@ -133,6 +134,20 @@ def fit(
         if failed(fast.certificate_):
             note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
             raise typer.Exit(EXIT_NO)
+
+
+def _save(fast: wald.EarlyExitClassifier, output: Path) -> None:
+    """Write a file of numbers and texts; where these do not describe a pipeline, one that holds it by skops."""
+    try:
+        wald.save(fast, output)
+    except ValueError as error:
+        if fast.compiled_plan_.model.preprocessing is None or find_spec("skops") is None:
+            raise
+        try:
+            wald.save(fast, output, pipeline="skops")
+        except ValueError:
+            raise error from None
+        note(f"{output} holds the whole pipeline, by skops, because numbers and texts do not describe it.")
 
 
 def _require_no_rows(risk: float | dict[str, float], about: Mapping[str, Any]) -> None:

@@ -30,6 +30,7 @@ def inspect(
             "apart.",
         ),
     ] = None,
+    text: options.Text = None,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     json: options.Json = False,
@@ -48,7 +49,7 @@ def inspect(
             with as_user_error(str(file), ValueError):
                 fast.compiled_plan_.require_own_answers()
         if rows is not None:
-            held = read_whole(rows, schema_of_saved(fast, file), Reading()).rows
+            held = read_whole(rows, schema_of_saved(fast, file), Reading(text=text)).rows
             with as_user_error(data_name(rows), ValueError, TypeError):
                 fast.compiled_plan_.measure_in_front(source_of(held))
         told = facts_of(fast)

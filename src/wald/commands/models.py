@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ..early_exit import EarlyExitClassifier
     from ..models import AdditiveModel
 
+#: Types that skops names and that are harmless: it makes a dtype from that of an empty array, which it checks before.
+HARMLESS = ("numpy.dtype",)
+
 
 class NotTrustedError(UserError):
     """A model file is not read, because the code or the types in it are not trusted."""
@@ -28,6 +31,10 @@ class NotTrustedError(UserError):
 
 class NeedsNoModelError(UserError):
     """A file holds the whole model, and takes no other one."""
+
+
+class HoldsPipelineError(NeedsNoModelError):
+    """A file holds its whole pipeline."""
 
 
 def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = ()) -> Any:
@@ -76,22 +83,32 @@ def schema_of(path: Path, model: Any) -> RowSchema:
         additive = decompose(model)
         if additive.preprocessing is None:
             require_no_estimators(additive)  # terms that are no numbers
-    if additive.preprocessing is not None:
-        raise _transforms(path, additive.preprocessing)
-    if additive.schema.n_columns is None:
-        raise UserError(f"{path}: {type(model).__name__} does not read tables of numbers; wrap it from Python.")
-    return _schema(additive, additive.schema.n_columns, additive.schema.names, model)
+    return _form(path, additive, additive.schema.n_columns, additive.schema.names, model, model)
 
 
-def _transforms(path: Path, preprocessing: Any) -> UserError:
-    """Make the error for a pipeline whose first steps no file of numbers holds."""
-    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in preprocessing.steps)
-    return UserError(
-        f"{path}: the pipeline transforms rows first, in the steps {steps}, which wald fit cannot write: the command "
-        "line takes rows of numbers. Fit it in Python, on a data frame: EarlyExitClassifier(FrozenEstimator(model)); "
-        "wald.save(fast, path, pipeline='skops') keeps it, and wald.load reads it. Or transform the rows before wald "
-        "fit, and give it the last step alone."
-    )
+def _form(
+    path: Path,
+    model: AdditiveModel,
+    n_features: int | None,
+    names: tuple[str, ...] | None,
+    estimator: Any,
+    *predictors: Any,
+) -> RowSchema:
+    """Form of the rows of a model: of a pipeline's, of categories, or of numbers."""
+    from ..models.file_categories import FileCategories
+    from ..models.file_columns import FileColumns
+
+    with as_user_error(str(path), ValueError):
+        typed = FileColumns.of(model)
+        categories = FileCategories.of(model)
+    if typed is not None:
+        return RowSchema(len(typed.kinds), typed.names, True, False, True, True, "pipeline", typed=typed)
+    if n_features is None:
+        raise UserError(f"{path}: its {type(estimator).__name__} does not read tables; use wald.load from Python.")
+    if categories is None or names is None:
+        return _schema(model, n_features, names, *predictors)
+    # the rows are data frames, which have names and take all numbers
+    return replace(_schema(model, n_features, names), sparse=False, transforms=False, categories=categories)
 
 
 def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
@@ -118,16 +135,14 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
             raise NeedsNoModelError(f"{path} is a model of its own, and needs no --model.")
         return whole
     try:
-        fast = wald.load(path, estimator=estimator, trusted=trusted)
+        fast = wald.load(path, estimator=estimator, trusted=[*trusted, *HARMLESS])
     except (FileFormatError, ImportError) as error:
         raise UserError(reason(error)) from error
     except UntrustedTypesError as error:
         raise _untrusted(path, error.names) from error
     except (ValueError, TypeError) as error:
         if estimator is not None and "holds its whole pipeline" in str(error):
-            raise NeedsNoModelError(
-                f"{path} holds its whole pipeline: leave --model out. wald bench, which times MODEL, does not take it."
-            ) from error
+            raise HoldsPipelineError(f"{path} holds its whole pipeline: leave --model out.") from error
         hint = " On the command line: --model MODEL." if estimator is None else ""
         raise UserError(reason(error) + hint) from error
     if not isinstance(fast, wald.EarlyExitClassifier):
@@ -186,21 +201,10 @@ def load_served(
 
 def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
     """Form of the rows of a loaded model. Raises UserError if they are no rows of a table."""
-    from ..models.file_categories import FileCategories
-
-    if not hasattr(fast, "n_features_in_"):
-        raise UserError(
-            f"{path}: its {type(fast.estimator_).__name__} does not read tables of numbers; use wald.load from Python."
-        )
     unwatched = fast.watched(None)  # a monitor would count the row that is tried
-    model = fast.compiled_plan_.model
-    with as_user_error(str(path), ValueError):
-        categories = FileCategories.of(model)
-    n_features, names = int(fast.n_features_in_), fast.schema_.names
-    if categories is None or names is None:
-        return _schema(model, n_features, names, unwatched, fast.estimator_)
-    # the rows are data frames, which have names and take all numbers
-    return replace(_schema(model, n_features, names), sparse=False, transforms=False, categories=categories)
+    n_features = getattr(fast, "n_features_in_", None)
+    names, model = fast.schema_.names, fast.compiled_plan_.model
+    return _form(path, model, n_features, names, fast.estimator_, unwatched, fast.estimator_)
 
 
 def _schema(model: AdditiveModel, n_features: int, names: tuple[str, ...] | None, *predictors: Any) -> RowSchema:
@@ -236,9 +240,9 @@ def _skops(path: Path, trusted: Sequence[str]) -> Any:
     from skops import io
 
     try:
-        unknown = [name for name in io.get_untrusted_types(file=path) if name not in trusted]
+        unknown = [name for name in io.get_untrusted_types(file=path) if name not in (*trusted, *HARMLESS)]
         if not unknown:
-            return io.load(path, trusted=list(trusted))
+            return io.load(path, trusted=[*trusted, *HARMLESS])
     except Exception as error:  # a damaged file may make skops raise anything
         raise UserError(f"{path} cannot be read as a skops file: {reason(error)}") from error
     raise _untrusted(path, unknown)

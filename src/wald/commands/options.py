@@ -37,6 +37,14 @@ Drop = Annotated[
         "names does not know are left out anyway.",
     ),
 ]
+Text = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The column of texts, by name or position from 0, for a pipeline that begins with a vectorizer; otherwise "
+        "the only column that is left.",
+    ),
+]
 Header = Annotated[
     bool | None,
     typer.Option(
@@ -95,11 +103,12 @@ def reading(
     separator: str | None,
     groups: str | None = None,
     keep: list[str] | None = None,
+    text: str | None = None,
 ) -> Reading:
     """Collect the options about DATA."""
     if separator is not None:
         separator_character(separator)  # raises before any work is done
-    return Reading(format, tuple(drop or ()), groups, header, zero_based, separator, tuple(keep or ()))
+    return Reading(format, tuple(drop or ()), groups, header, zero_based, separator, tuple(keep or ()), text=text)
 
 
 def threads(jobs: int) -> int:

@@ -59,6 +59,7 @@ def predict(
     ] = None,
     model: options.Model = None,
     drop: options.Drop = None,
+    text: options.Text = None,
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
@@ -107,8 +108,8 @@ def predict(
                 fast.plan_.affordable(budget)
         if proba:
             _require_probabilities(fast, file)
-        reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
-        written = Options(cost, budget, reading.keep, reading.drop, to or "parquet", proba, skip_bad)
+        reading = options.reading(format, drop, header, zero_based, separator, keep=keep, text=text)
+        written = Options(cost, budget, reading.keep, reading.drop, to or "parquet", proba, skip_bad, reading.text)
         if many:
             done = run_job(fast, schema, reading, data, output, (file, model), written, force)
         else:

@@ -30,6 +30,7 @@ def report(
     ] = True,
     model: options.Model = None,
     drop: options.Drop = None,
+    text: options.Text = None,
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
@@ -54,7 +55,7 @@ def report(
         options.require_writable(output, force, file, data, model)
         fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or ())
         rows = read_whole(
-            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
+            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator, text=text)
         ).rows
         library = None
         # a model that is not trusted was not read, and is not timed

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
 from ..models import AdditiveModel
@@ -69,7 +72,7 @@ class RowReader:
             if isinstance(source, FrameSource) and self.seen is not None and source.has_names(self.seen):
                 return source
             if schema.library == "pipeline":
-                if source.n_rows > 0:
+                if source.n_rows > 0 and not self._has_all_needed(source):
                     self.model.estimator.predict(source.take(slice(1)).rows)  # raises its own error for wrong columns
                 return source
             texts = any(isinstance(name, str) for name in source.names or ())
@@ -78,6 +81,23 @@ class RowReader:
         table = source.rows if source.is_named else source
         validate_data(self._as_fitted(), table, reset=False, skip_check_array=True)
         return source
+
+    @cached_property
+    def _needed(self) -> frozenset[str] | None:
+        """Names that a pipeline reads which asks for no other ones; None if the model itself must be asked."""
+        model, names = self.model, self.model.schema.names
+        if names is None or model.preprocessing is None or type(model.estimator) is not Pipeline:
+            return None
+        first = model.preprocessing.first
+        by_name = type(first) is ColumnTransformer and hasattr(first, "feature_names_in_")
+        return frozenset(needed(first, names)) if by_name else None
+
+    def _has_all_needed(self, source: Source) -> bool:
+        """Whether a table has each column once that a pipeline reads, beside others."""
+        if self._needed is None or source.names is None:
+            return False
+        names = set(source.names)
+        return len(names) == len(source.names) and self._needed <= names
 
     def _as_fitted(self) -> BaseEstimator:
         """An estimator that was fitted on these columns, for scikit-learn's own checks and messages."""

@@ -68,7 +68,9 @@ class RowGroups:
         n_stages = plan.n_stages if budget is None else min(plan.n_stages, plan.affordable(budget))
         watched = budget is None and self._compiled.monitor is not None  # audited rows are read whole
         self._steps = Steps(
-            None if watched or proba else self._compiled.columns_by_stage(), fast.n_features_in_, n_stages
+            None if watched or proba or wanted.is_framed else self._compiled.columns_by_stage(),
+            int(wanted.schema.n_columns or 0),
+            n_stages,
         )
         self.bytes = Decoded()
 
@@ -87,7 +89,7 @@ class RowGroups:
             kept = {name: pyarrow.array([], table.kind(name)) for name in self._wanted.keep}
             none = np.empty((0, len(self._fast.classes_))) if self._proba else None
             yield Answers(self._fast.classes_[:0], np.empty(0), kept, none)
-        if self._wanted.categories is not None:
+        if self._wanted.is_framed:
             yield from self._of_frames(table, groups)
             return
         n_read = 0
@@ -105,7 +107,7 @@ class RowGroups:
         again.close()
 
     def _of_frames(self, table: Table, groups: range) -> Iterator[Answers]:
-        """Answers of rows that hold categories, which are read whole."""
+        """Answers of rows that hold categories or texts, which are read whole."""
         for group in groups:
             where, n_read = f"{table.source.name}, row group {group}", 0
             sizes, there = table.bytes_of(group)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
 from ..models.file_categories import FileCategories
+from ..models.file_columns import FileColumns
+from ..sources import Schema
 from ..sources.schema import listed
 from ..utils.files import temporary_name
 from ..utils.labels import codes_of_labels, with_kept
@@ -49,6 +51,8 @@ class Options:
     skip_bad : bool
         Whether to leave out files and parts that cannot be read or do not fit the model, and list them in the report,
         instead of ending at the first one.
+    text : str or None
+        The column of texts, for a model whose rows are texts; None: the only column that is left.
     """
 
     cost: bool = False
@@ -58,6 +62,7 @@ class Options:
     to: str = "parquet"
     proba: bool = False
     skip_bad: bool = False
+    text: str | None = None
 
     def __post_init__(self) -> None:
         if self.to not in SUFFIXES:
@@ -72,6 +77,8 @@ class Options:
         del asked["skip_bad"]
         if not self.proba:  # as in the manifests of jobs before there were probabilities
             del asked["proba"]
+        if self.text is None:
+            del asked["text"]
         return asked
 
 
@@ -190,18 +197,25 @@ def run(
     >>> report.n_rows, report.n_parts
     (3000, 1)
     """
-    pyarrow_or_error()
+    pyarrow = pyarrow_or_error()
     out = Path(out)
     if options.proba and not hasattr(fast, "predict_proba"):
         raise JobError("proba: the model has no probabilities, or its file does not hold them; leave it out.")
     inputs = find(data, out)
     try:
         categories = None if fast.schema_.names is None else FileCategories.of(fast.compiled_plan_.model)
+        typed = FileColumns.of(fast.compiled_plan_.model)
     except ValueError as error:
         raise JobError(str(error)) from error
     folders = kinds_of([one.name for one in inputs])
-    schema = replace(fast.schema_, n_columns=int(fast.n_features_in_))
-    wanted = Wanted(schema, options.keep, options.drop, folders, categories)
+    if typed is not None:
+        schema = Schema(len(typed.kinds), typed.names)
+        folders |= {name: pyarrow.string() for name in typed.texts if name in folders}
+    else:
+        schema = replace(fast.schema_, n_columns=int(fast.n_features_in_))
+    if options.text is not None and (typed is None or typed.names is not None):
+        raise JobError("--text names the column of a model whose rows are texts, and this one reads a table.")
+    wanted = Wanted(schema, options.keep, options.drop, folders, categories, typed, options.text)
     report = Report()
     rows = _checked(inputs, wanted, reader, options.skip_bad, report)
     parts = cut(inputs, rows, SUFFIXES[options.to])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.file_categories import FileCategories
+from ..models.file_columns import DOCUMENTS_AT_ONCE, BadCellError, FileColumns, rows_at_once
 from ..sources import Schema, SomeColumns
 from ..sources.schema import listed
 from .distinct import distinct_values, holds_categories, holds_numbers
@@ -48,6 +49,10 @@ class Wanted:
         Columns that folders named ``column=value`` give to the files below them.
     categories : FileCategories or None
         The model's columns of categories; its rows are then read whole, as data frames.
+    typed : FileColumns or None
+        The columns of a pipeline; its rows are then read whole, as data frames or columns of texts.
+    text : str or None
+        The column of texts, for a model whose rows are texts; None: the only column that is left.
     kinds : dict from str to (Arrow type, str)
         Type of each column to copy, and the file that had it first; `require_kind` adds to it.
     """
@@ -57,6 +62,8 @@ class Wanted:
     drop: tuple[str, ...] = ()
     folders: Mapping[str, Any] = field(default_factory=dict)
     categories: FileCategories | None = None
+    typed: FileColumns | None = None
+    text: str | None = None
     kinds: dict[str, tuple[Any, str]] = field(default_factory=dict)
 
     def require_kind(self, where: str, name: str, kind: Any) -> None:
@@ -72,6 +79,11 @@ class Wanted:
                 f"--keep: {name!r} is {first} in {file}, and {kind} in {where}; the parts would have two "
                 "schemas. Write it with one type, or do without it."
             )
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether rows are read whole, because they are no arrays of numbers."""
+        return self.categories is not None or self.typed is not None
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -90,6 +102,10 @@ class Wanted:
         lost = [name for name in self.keep if name not in names]
         if lost:
             raise JobError(f"--keep: {where} has no column {lost[0]!r}; it has {listed(names)}.")
+        if self.typed is not None and self.typed.names is None:
+            features = [self._text_column(where, names)]
+            self._require_typed(where, schema, features)
+            return self._without_nested(where, schema, features)
         drop = {*self.drop, *(self.folders if self.names is None else ())}
         aside = [{c for c, name in enumerate(names) if name in some} for some in (drop, self.keep)]
         try:
@@ -100,6 +116,9 @@ class Wanted:
         twice = [name for name in (*features, *self.keep) if names.count(name) > 1]
         if twice:
             raise JobError(f"{where} has two columns of the name {twice[0]!r}.")
+        if self.typed is not None:
+            self._require_typed(where, schema, features)
+            return self._without_nested(where, schema, features)
         coded = {features[c] for c in (self.categories.known if self.categories is not None else ())}
         unfit = [
             name
@@ -109,6 +128,32 @@ class Wanted:
         if unfit:
             hint = " Leave out what is no feature with --drop COLUMN." if self.names is None else ""
             raise JobError(f"{where}: no numbers in {listed(unfit)} (the first: {schema.field(unfit[0]).type}).{hint}")
+        return self._without_nested(where, schema, features)
+
+    def _text_column(self, where: str, names: list[str]) -> str:
+        """Name of the column of texts."""
+        left = [name for name in names if name not in {*self.drop, *self.keep, *self.folders}]
+        if self.text is not None:
+            if names.count(self.text) != 1:
+                how = "no column" if self.text not in names else "two columns of the name"
+                raise JobError(f"--text: {where} has {how} {self.text!r}; it has {listed(names)}.")
+            return self.text
+        if len(left) != 1:
+            which = f", of {listed(left)}" if left else ""
+            raise JobError(
+                f"{where} has {len(left)} columns that may hold the model's texts: name one, --text COLUMN{which}."
+            )
+        return left[0]
+
+    def _require_typed(self, where: str, schema: Any, features: list[str]) -> None:
+        """Raise JobError if a column has another type than the pipeline takes."""
+        assert self.typed is not None
+        for c, name in enumerate(features):
+            kind = schema.field(name).type
+            if (takes := self.typed.misfit(c, kind)) is not None:
+                raise JobError(f"{where}: the model takes {takes} in the column {name!r}, and the file holds {kind}.")
+
+    def _without_nested(self, where: str, schema: Any, features: list[str]) -> list[str]:
         nested = [name for name in self.keep if _is_nested(schema.field(name).type)]
         if nested:
             raise JobError(f"--keep: {where} has nested values in {nested[0]!r} ({schema.field(nested[0]).type}).")
@@ -173,8 +218,10 @@ class Table:
         self.features = wanted.features(source.name, self.schema)
         for name in wanted.keep:
             wanted.require_kind(source.name, name, self.schema.field(name).type)
-        named = {*self.features, *wanted.keep, *wanted.drop}
-        self.left_out = [name for name in own if name not in named]
+        unused = wanted.typed.unused if wanted.typed is not None else ()
+        named = {*self.features, *wanted.keep, *wanted.drop, *unused}
+        framed_texts = wanted.typed is not None and wanted.names is None
+        self.left_out = [] if framed_texts else [name for name in own if name not in named]
         coded = wanted.categories.known if wanted.categories is not None else ()
         plain = [name for c, name in enumerate(self.features) if c not in coded]
         kinds = {self.schema.field(name).type for name in plain} - {pyarrow.null()}
@@ -228,28 +275,56 @@ class Table:
                 yield Block(SomeColumns(batch.num_rows, rows, self.dtype, self.wanted.names), copied)
 
     def frames(self, group: int) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Read the rows of a row group as data frames with the model's categories, and the columns to keep."""
+        """Read the rows of a row group as the model takes them, and the columns to keep."""
+        asked = dict.fromkeys([*self.features, *self.wanted.keep])
+        names = [name for name in asked if name not in self._constants]
+        size = max(1024, AT_ONCE // max(1, len(names)))
+        if self.wanted.typed is not None:
+            if self.source.kind == "parquet":
+                size = rows_at_once(self._file.metadata, self.wanted.typed, self.features, AT_ONCE)
+            elif self.wanted.typed.holds_documents:
+                size = DOCUMENTS_AT_ONCE
+        read = self._coded if self.wanted.typed is None else self._typed
+        begun = 0
+        with self._errors(group):
+            for batch in self._batches(group, names, size):
+                rows = read(batch, group, begun)
+                begun += batch.num_rows
+                yield rows, {name: self._copied(batch, name) for name in self.wanted.keep}
+
+    def _typed(self, batch: Any, group: int, begun: int) -> Any:
+        """Rows of a pipeline."""
+        typed = self.wanted.typed
+        assert typed is not None
+        columns = []
+        for c, name in enumerate(self.features):
+            try:
+                columns.append(typed.from_arrow(c, self._column(batch, name)))
+            except BadCellError as error:
+                place = (
+                    f"{self.source.name}, row group {group}, row {begun + error.row} of it (from 0), column {name!r}"
+                )
+                raise JobError(f"{place}: {error}") from error
+        return typed.rows(columns)
+
+    def _coded(self, batch: Any, group: int, begun: int) -> Any:
+        """A data frame with the model's categories."""
         categories, own = self.wanted.categories, self.wanted.names
         assert categories is not None
         assert own is not None
         coded = {c: self.features[c] for c in categories.known}
         plain = [name for c, name in enumerate(self.features) if c not in coded]
-        asked = dict.fromkeys([*self.features, *self.wanted.keep])
-        names = [name for name in asked if name not in self._constants]
-        with self._errors(group):
-            for batch in self._batches(group, names, max(1024, AT_ONCE // max(1, len(names)))):
-                numbers = np.empty((batch.num_rows, len(plain)), dtype=self.dtype)
-                for c, name in enumerate(plain):
-                    numbers[:, c] = _numbers(self._column(batch, name), self.dtype)
-                try:
-                    columns = {
-                        c: categories.column(c, name, *distinct_values(_whole(self._column(batch, name))))
-                        for c, name in coded.items()
-                    }
-                except ValueError as error:
-                    raise JobError(f"{self.source.name}, row group {group}: {error}") from error
-                copied = {name: self._copied(batch, name) for name in self.wanted.keep}
-                yield categories.frame(own, numbers, columns), copied
+        numbers = np.empty((batch.num_rows, len(plain)), dtype=self.dtype)
+        for c, name in enumerate(plain):
+            numbers[:, c] = _numbers(self._column(batch, name), self.dtype)
+        try:
+            columns = {
+                c: categories.column(c, name, *distinct_values(_whole(self._column(batch, name))))
+                for c, name in coded.items()
+            }
+        except ValueError as error:
+            raise JobError(f"{self.source.name}, row group {group}: {error}") from error
+        return categories.frame(own, numbers, columns)
 
     def _column(self, batch: Any, name: str) -> Any:
         import pyarrow

@@ -93,8 +93,11 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
         if kind is None and source.path == path:
             raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
         kind = kind or infer_format(source)
+        if reading.text is not None and not schema.of_texts:
+            raise UserError("--text names the column of a model whose rows are texts, and this one reads a table.")
         if kind in ("npy", "svmlight"):
             _require_numbers(kind, source, schema)
+            schema = replace(schema, typed=None)
         if kind not in ("csv", "tsv") and reading.separator is not None:
             raise UserError(f"--separator speaks of text tables, and {source} is {kind}.")
         if kind in ("npy", "parquet") and source.compression is not None:
@@ -109,9 +112,12 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
 
 def _require_numbers(kind: str, source: Source, schema: RowSchema) -> None:
     """Raise UserError for a model of categories that a format cannot hold; say that a file without names is read."""
-    if schema.categories is not None and not schema.categories.reads_arrays:
+    reads = None if schema.categories is None or schema.categories.reads_arrays else "categories"
+    if schema.typed is not None and not schema.typed.takes_numbers:
+        reads = "texts" if schema.of_texts else "columns by name"
+    if reads is not None:
         raise UserError(
-            f"{source} is {kind}, which holds numbers without names, and the model reads categories. Write its "
+            f"{source} is {kind}, which holds numbers without names, and the model reads {reads}. Write its "
             "rows as CSV or Parquet."
         )
     if schema.names is not None:

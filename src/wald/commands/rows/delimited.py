@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -17,6 +17,7 @@ from .header import MISSING, begins_with_names, number
 from .schema import Part, Reading, RowSchema, Selection, distinct, first_bad, not_finite, note_order, select, short
 from .separators import CANDIDATES, infer_separator, separator_character
 from .source import Source
+from .typed import guesses, typed_rows
 
 #: Bytes of a block.
 BLOCK = 16 << 20
@@ -43,7 +44,7 @@ class _Table:
 
 
 def read_rows(source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
-    """Read rows of a text table in UTF-8, as float64 arrays.
+    """Read rows of a text table in UTF-8, as float64 arrays, or as the schema says.
 
     Parameters
     ----------
@@ -73,21 +74,59 @@ def read_rows(source: Source, schema: RowSchema, reading: Reading, whole: bool) 
             note_order(source)
         selection, places = schema.split(select(source, names or len(cells), schema, reading))
         table = _Table(source, separator, names, len(cells), selection, schema)
-        line, n_rows = line + first.count(b"\n") * header, 0
+        line += first.count(b"\n") * header
+        guessed = _guessed(table, places, line, header) if schema.typed is not None and schema.typed.open else {}
+        n_rows = 0
         while block := lead + _block(file, BLOCK):
             lead = b""
-            values, texts = _values(table, block, line)
+            made: Any
+            if schema.typed is not None:
+                texts = _texts(table, block, line)
+                cells_of = {c: texts[p] for c, p in places.items()}
+                made = typed_rows(schema.typed, cells_of, guessed, _finds(table, places, block, line))
+            else:
+                made, texts = _values(table, block, line)
+                if places:
+                    made = schema.frame(source, made, {c: distinct(texts[p]) for c, p in places.items()}, MISSING)
             line += block.count(b"\n")
-            n_rows += len(values)
-            if len(values):
+            n_rows += len(made)
+            if len(made):
                 groups = None if selection.groups is None else texts[selection.groups]
                 kept = {names[c] if names is not None else str(c): texts[c] for c in selection.kept}
-                rows: Any = values
-                if places:
-                    rows = schema.frame(source, values, {c: distinct(texts[p]) for c, p in places.items()}, MISSING)
-                yield Part(rows, groups, share(), kept, selection.left_out)
+                yield Part(made, groups, share(), kept, selection.left_out)
     if n_rows == 0:
         raise UserError(f"{source} has column names, and no rows.")
+
+
+def _guessed(table: _Table, places: dict[int, int], line: int, header: bool) -> dict[int, Any]:
+    """What the whole file says of its columns of which the model says nothing."""
+    columns = table.schema.typed
+    assert columns is not None
+    wanted = tuple(places[c] for c in columns.open)
+    some = replace(table, selection=Selection((), None, (), (), wanted))
+
+    def blocks() -> Iterator[Texts]:
+        with table.path.decompressed() as (file, _):
+            _, first = _first(table.path, file)
+            lead, at = b"" if header else first, line
+            while block := lead + _block(file, BLOCK):
+                lead = b""
+                texts = _texts(some, block, at)
+                at += block.count(b"\n")
+                yield {c: texts[places[c]] for c in columns.open}
+
+    return guesses(columns, blocks())
+
+
+def _finds(table: _Table, places: dict[int, int], block: bytes, line: int) -> Callable[[int, int], str]:
+    """What finds the line of a row of a block, which takes a second look."""
+
+    def place(row: int, column: int) -> str:
+        records = _records(table.path, block, line, table.separator)
+        at = next(at for i, (at, _) in enumerate(records) if i == row)
+        return table.place(at, places[column])
+
+    return place
 
 
 def _first(source: Source, file: Any) -> tuple[int, bytes]:
@@ -148,6 +187,31 @@ def _values(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
         if bad is None or (complete and first_bad(parsed[0], table.schema) is None):
             return parsed
     return _parse_cells(table, block, line)
+
+
+def _texts(table: _Table, block: bytes, line: int) -> Texts:
+    """Columns of a block as they are written; cell by cell where polars fails, or may have completed a line."""
+    found = _texts_with_polars(table, block)
+    return _parse_cells(table, block, line)[1] if found is None else found
+
+
+def _texts_with_polars(table: _Table, block: bytes) -> Texts | None:
+    """The same with polars; None where it is missing, fails, or would not give what is in the cells."""
+    if find_spec("polars") is None or block.count(b'"') % 2 == 1:
+        return None
+    import polars
+
+    last = str(table.n_columns - 1)
+    schema = {str(c): polars.String for c in range(table.n_columns)}
+    try:
+        frame = polars.read_csv(io.BytesIO(block), has_header=False, schema=schema, separator=table.separator)
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
+        return None
+    n_separators = frame.height * (table.n_columns - 1)
+    counted = b'"' not in block and 0 < n_separators == block.count(table.separator.encode())
+    if not counted and frame[last].null_count():  # the line may have too few cells, or be empty
+        return None
+    return {c: frame[str(c)].fill_null("").to_numpy().astype(object) for c in table.selection.others}
 
 
 def _parse_cells(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:

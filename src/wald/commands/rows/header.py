@@ -68,8 +68,7 @@ def begins_with_names(
         return reading.header
     if schema.is_named_by(cells):
         return True
-    named = {*reading.drop, *reading.keep, *([reading.groups] if reading.groups else [])}
-    if any(word in cells and number(word) is None for word in named):
+    if any(word in cells and number(word) is None for word in reading.aside):
         return True
     values = [number(cell) for cell in cells]
     given = [cell for cell, value in zip(cells, values, strict=True) if value is not None and not math.isnan(value)]

@@ -38,6 +38,11 @@ def read_rows(path: Source, schema: RowSchema, reading: Reading, whole: bool) ->
     ------
     Part
     """
+    if schema.typed is not None:
+        from .typed_parquet import read_typed_rows
+
+        yield from read_typed_rows(path, schema, reading)
+        return
     file = _opened(path)
     selection, places = schema.split(select(path, file.names, schema, reading))
     coded = {c: file.names[place] for c, place in places.items()}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...models.file_categories import FileCategories
+    from ...models.file_columns import FileColumns
     from ...sources import Schema
     from ...sources.schema import Library
 
@@ -23,8 +24,8 @@ Distinct = tuple[list[Any], "NDArray[Any]"]
 
 #: What to do with a model that reads other things than numbers.
 NUMBERS_ONLY = (
-    "The command line takes rows of numbers; a model that reads texts or categories is for Python: wald.load, and "
-    "predict on a data frame."
+    "The command line takes rows of numbers for a model that was fitted without names of columns; fit it on a data "
+    "frame, so that texts and categories are found by their names."
 )
 #: Number of names that are listed before "and more".
 LISTED = 5
@@ -46,13 +47,15 @@ class RowSchema:
     sparse : bool
         Whether CSR matrices are accepted.
     transforms : bool
-        Whether the model transforms rows first, so that it may read texts and categories, which no file is read as.
+        Whether the model transforms rows first, so that it may read texts and categories, but knows no names.
     allow_inf : bool
         Whether values may be infinite.
     library : str
         Whose rule matches names; see ``wald.sources.Schema``.
     categories : FileCategories or None
         Columns of categories, which are read as texts or numbers; the rows are then data frames.
+    typed : FileColumns or None
+        Columns of a pipeline, which are all read as the types that it was fitted on.
     """
 
     n_features: int
@@ -63,10 +66,19 @@ class RowSchema:
     allow_inf: bool = False
     library: Library = "scikit-learn"
     categories: FileCategories | None = None
+    typed: FileColumns | None = None
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether a row is one text."""
+        return self.typed is not None and self.typed.names is None
 
     def split(self, selection: Selection) -> tuple[Selection, dict[int, int]]:
-        """Selection of the numbers alone, and the place in the file of each of the model's columns of categories."""
-        places = {c: selection.features[c] for c in (self.categories.known if self.categories is not None else ())}
+        """Selection of the numbers alone, and the place in the file of each of the model's other columns."""
+        coded: Iterable[int] = self.categories.known if self.categories is not None else ()
+        if self.typed is not None:
+            coded = range(self.n_features)
+        places = {c: selection.features[c] for c in coded}
         numbers = tuple(place for c, place in enumerate(selection.features) if c not in places)
         return replace(selection, features=numbers, categories=tuple(places.values())), places
 
@@ -126,6 +138,8 @@ class Reading:
         Columns that are copied to the output, features or not.
     one_of_many : bool
         Whether the file is one of many, so that it need not have the columns of `drop`.
+    text : str or None
+        The column of texts, for a model whose rows are texts; None: the only column that is left.
     """
 
     format: str | None = None
@@ -136,6 +150,12 @@ class Reading:
     separator: str | None = None
     keep: tuple[str, ...] = ()
     one_of_many: bool = False
+    text: str | None = None
+
+    @property
+    def aside(self) -> set[str]:
+        """Columns that options name beside the features."""
+        return {*self.drop, *self.keep, *([self.groups] if self.groups else []), *([self.text] if self.text else [])}
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +187,7 @@ class Part:
 class Selection:
     """Positions of columns in a file: features, in the model's order, the groups, and columns to copy.
 
-    Also the names of columns that the model does not know, and positions of features that are read as categories.
+    Also the names of columns that the model does not know, and positions of features that are no plain numbers.
     """
 
     features: tuple[int, ...]
@@ -221,6 +241,11 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
             f"--keep: {path} has more than one column called {listed(twice)}. Keep one of them and --drop the other, "
             "both by position, or rename one in the file."
         )
+    if schema.of_texts:
+        at = {position(reading.text, "--text")} if reading.text is not None else {*range(n)} - drop - {*kept}
+        if len(at) != 1:
+            raise UserError(_which_text(path, [names[c] for c in sorted(at)] if names else sorted(at)))
+        return Selection(tuple(at), groups, kept)
     by_name = bool(names) and schema.names is not None
     try:
         features = tuple(schema.columns.columns(columns, what=str(path), drop=drop, keep=kept))
@@ -233,8 +258,18 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
             odd = listed([""] if names[rest[0]] == "" else [names[c] for c in rest[schema.n_features :]])
         raise UserError(f"{error} Leave out what is no feature ({odd}?) with --drop COLUMN.") from error
     named = {*features, *kept, *drop}
-    left_out = tuple(name for c, name in enumerate(names) if c not in named) if by_name else ()
-    return Selection(features, groups, kept, left_out)
+    unused = frozenset() if schema.typed is None else schema.typed.unused
+    rest_of = [name for c, name in enumerate(names) if c not in named and name not in unused]
+    return Selection(features, groups, kept, tuple(rest_of) if by_name else ())
+
+
+def _which_text(path: object, left: Sequence[object]) -> str:
+    """What to say if the column of texts is not known."""
+    if not left:
+        return f"{path}: no column is left that may hold the model's texts."
+    return f"{path} has {len(left)} columns that may hold the model's texts: name one, --text {left[-1]}, of " + (
+        f"{listed(list(map(str, left)))}."
+    )
 
 
 def listed(names: Sequence[str]) -> str:

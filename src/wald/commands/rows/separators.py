@@ -68,5 +68,7 @@ def infer_separator(place: object, cells: dict[str, list[str]], schema: RowSchem
 def _fits(cells: list[str], schema: RowSchema, reading: Reading) -> bool:
     if schema.is_named_by(cells):
         return True
+    if schema.of_texts:
+        return bool(reading.aside) and reading.aside <= {*cells}
     aside = len({*reading.drop, *reading.keep, reading.groups} - {None})
     return (schema.names is None or reading.header is False) and len(cells) - aside == schema.n_features
