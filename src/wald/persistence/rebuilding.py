@@ -35,7 +35,8 @@ from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.writing import CSR_PARTS, Arrays, encode, encode_fields, put
 from ..models import AdditiveModel
 from ..models.protocols import training_rows
-from ..models.wrappers import peel, positive_code, response_method
+from ..models.rules import positive_code, response_method
+from ..models.wrappers import peel
 from ..steps.affine import gives_frames
 from ..steps.columns import names_of
 from ..steps.named_values import READ_BY_NAMED
