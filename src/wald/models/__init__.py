@@ -119,6 +119,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     _require_inherited(leaf, family)
     reading = read_one_class(leaf) if knows_one_class(leaf) else family.read(leaf, decompose)
     reading = replace(reading, links=reading.links.only(lambda method: _inherits(leaf, family, method)))
+    inside = reading if peeled.rules else None
     if peeled.rules:
         reading = with_rules(peeled, reading, by_links=not family.thresholds)
     terms, decision = reading.terms, reading.decision
@@ -174,6 +175,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         dense_only=reading.dense_only,
         texts=texts,
         links=reading.links,
+        inside=inside,
         watch=Watch(
             [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],
             inside=reading.watches,

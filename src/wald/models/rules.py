@@ -100,13 +100,12 @@ def response_method(outer: Any) -> str:
     return "predict_proba" if hasattr(inside(outer), "predict_proba") else "decision_function"
 
 
-def _level(outer: Any, method: str) -> float:
-    """The threshold, a NumPy scalar if it is one."""
+def _level(outer: Any, method: str) -> Any:
+    """The threshold: a float, or a NumPy scalar where it is one."""
     held = outer.best_threshold_ if isinstance(outer, TunedThresholdClassifierCV) else outer.threshold
     if isinstance(held, str):  # "auto"
         return 0.5 if method == "predict_proba" else 0.0
-    level: float = held if isinstance(held, np.floating) else float(held)
-    return level
+    return held if isinstance(held, np.floating) else float(held)
 
 
 def positive_code(outer: Any, classes: Any) -> int:
@@ -159,7 +158,7 @@ class Number:
     single: bool
     roundings: Callable[[float], float] | None = None
 
-    def at(self, level: float, positive: int) -> Reading:
+    def at(self, level: Any, positive: int) -> Reading:
         """Compare the number of class `positive` with a level: that class if it is at least the level."""
         if not self.responses:
             level = float(level)

@@ -73,6 +73,12 @@ def _has_probabilities(self: TreeClassifier) -> bool:
     return True
 
 
+def _has_scores(self: TreeClassifier) -> bool:
+    if not self.scored:
+        raise AttributeError("This model has no decision_function, like that of its library.")
+    return True
+
+
 @dataclass(eq=False, repr=False)
 class TreeClassifier(FittedForGood):
     """A fitted tree ensemble, evaluated by wald.
@@ -89,6 +95,8 @@ class TreeClassifier(FittedForGood):
         these.
     library : {"scikit-learn", "lightgbm", "xgboost", "catboost"}, default="scikit-learn"
         Whose rule matches the names of columns; see ``wald.sources.Schema``.
+    scored : bool, default=True
+        Whether it has a `decision_function`, which a calibrator around it then reads in place of probabilities.
 
     Attributes
     ----------
@@ -123,6 +131,7 @@ class TreeClassifier(FittedForGood):
 
     reading: Reading
     library: Library = "scikit-learn"
+    scored: bool = True
 
     refusal = "A TreeClassifier cannot be fitted: train a model with its own library, and read that."
 
@@ -179,6 +188,7 @@ class TreeClassifier(FittedForGood):
         labels: NDArray[Any] = self.classes_.take(codes)
         return labels
 
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:
         """Raw scores, with the bits of the library's own.
 
@@ -223,7 +233,8 @@ class TreeClassifier(FittedForGood):
 
 
 def _read(model: TreeClassifier, decompose: Decompose) -> Reading:
-    return replace(model.reading, links=Links.of(model.link, decision_function=as_they_are), names=(), classes=None)
+    links = Links.of(model.link, decision_function=as_they_are if model.scored else None)
+    return replace(model.reading, links=links, names=(), classes=None)
 
 
 FAMILY = Family((TreeClassifier,), ("predict",), ("reading",), _read, thresholds=False)

@@ -147,7 +147,7 @@ class Writer(_Shared):
             value = sorted(value, key=str)
         if isinstance(value, list | tuple):
             return [self._value(item, f"{place}.{i}", what) for i, item in enumerate(value)]
-        if isinstance(value, BaseEstimator | _CalibratedClassifier):
+        if isinstance(value, BaseEstimator | _CalibratedClassifier) or value is self._model.leaf:
             return self.node(value, place)
         if isinstance(value, np.dtype | type) and np.dtype(value).name in (*NUMBERS, "object"):
             return {"dtype": np.dtype(value).name}
