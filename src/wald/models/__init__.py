@@ -122,6 +122,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     inside = reading if peeled.rules else None
     if peeled.rules:
         reading = with_rules(peeled, reading, by_links=not family.thresholds)
+        reading = replace(reading, classes=np.array(peeled.rules[0].classes_))
     terms, decision = reading.terms, reading.decision
     steps = [*peeled.steps, *reading.steps]
     n_kept, columns, step_attributes = fold_steps(steps, fold)
