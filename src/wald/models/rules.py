@@ -27,6 +27,7 @@ from .linear import LinearTerms
 from .links import NO_LINKS, Links, Method, as_they_are
 from .readers.naive_bayes import NAIVE_BAYES_MODELS
 from .reading import Reading
+from .terms import Terms
 from .thresholds import (
     Floats,
     Response,
@@ -41,6 +42,7 @@ from .thresholds import (
     other_at_least,
 )
 from .trees import TreeTerms
+from .votes import VoteTerms
 from .wrappers import Peeled, inside, only_calibrated
 
 #: Roundings of a naive Bayes probability, relative to its log-likelihoods, and the most that are bounded.
@@ -147,6 +149,8 @@ class Number:
         What the object's methods return for exact scores.
     single : bool
         Whether the number may be float32.
+    computed : callable or None, default=None
+        Gives the numbers for exact scores, to the last bit; None if they are not known.
     roundings : callable or None, default=None
         From a threshold on the score to the roundings that make up for those of the first function, if these grow with
         the sums of a row.
@@ -156,6 +160,7 @@ class Number:
     responses: list[Response]
     links: Links
     single: bool
+    computed: Method | None = None
     roundings: Callable[[float], float] | None = None
 
     def at(self, level: Any, positive: int) -> Reading:
@@ -219,17 +224,12 @@ def _number(
     number = _of_model(outer, model, method, reading, by_links, of_class)
     if not pairs:
         return number
-    responses, links = list(number.responses), number.links
+    responses = list(number.responses)
     probable = method == "predict_proba"
     for k, pair in enumerate(pairs):
         responses.append(calibrator_response(pair, probable or k > 0, number.single and k == 0))
-    known = links.predict_proba if probable else links.decision_function
-    numbers: Method | None = known
-    if probable and known is not None:
-        numbers = partial(_second, known)
-    elif probable and number.reading.terms.n_outputs == 1 and not responses[: -len(pairs)]:
-        numbers = as_they_are
-    return replace(number, responses=responses, links=calibrated_links(pairs, numbers, probable), single=False)
+    links = calibrated_links(pairs, number.computed, probable)
+    return replace(number, responses=responses, links=links, computed=None, single=False)
 
 
 def _second(predict_proba: Method, scores: Floats) -> NDArray[Any]:
@@ -243,20 +243,33 @@ def _of_model(outer: Any, model: Any, method: str, reading: Reading, by_links: b
     if method == "decision_function":
         if by_links and links.decision_function is not as_they_are:
             raise _unknown(outer, model, method)
-        return Number(reading, [], known, single)
+        return Number(reading, [], known, single, links.decision_function)
     if not by_links:
         return Number(reading, [_linear_response(outer, model, single)], NO_LINKS, single)
     if isinstance(model, NAIVE_BAYES_MODELS) and method == "predict_proba":
         response = replace(logistic(single=single), other=lambda scores: np.asarray(expit(-scores), dtype=np.float64))
         response = replace(response, relative_error=max(response.relative_error, NEAR_ONE))
-        return Number(reading, [response], NO_LINKS, single, lambda score: ROUNDINGS * (1 + np.exp(min(score, 700.0))))
-    if links.predict_proba is as_they_are and isinstance(reading.terms, TreeTerms):  # the scores are probabilities
-        terms = reading.terms.of_output(of_class, -1.0 if of_class == 0 else 1.0)
-        return Number(replace(reading, terms=terms), [], NO_LINKS, single)
+        return Number(reading, [response], NO_LINKS, single, None, _naive_bayes_roundings)
+    terms = reading.terms
+    probable = links.predict_proba is as_they_are if isinstance(terms, TreeTerms) else _votes_by_probability(terms)
+    if probable and isinstance(terms, TreeTerms | VoteTerms):  # the scores are probabilities
+        terms = terms.of_output(of_class, -1.0 if of_class == 0 else 1.0)
+        exact = isinstance(terms, TreeTerms)
+        return Number(replace(reading, terms=terms), [], NO_LINKS, single, as_they_are if exact else None)
     predict_proba = links.predict_proba
     if predict_proba is None or reading.terms.n_outputs != 1:
         raise _unknown(outer, model, method)
-    return Number(reading, [computed(lambda scores: predict_proba(scores.reshape(-1, 1)))], known, single)
+    response = computed(lambda scores: predict_proba(scores.reshape(-1, 1)))
+    return Number(reading, [response], known, single, partial(_second, predict_proba))
+
+
+def _naive_bayes_roundings(score: float) -> float:
+    """Roundings of the probability, whose relative error is that of a log-likelihood, as roundings of the score."""
+    return ROUNDINGS * (1 + math.exp(min(score, 700.0)))
+
+
+def _votes_by_probability(terms: Terms) -> bool:
+    return isinstance(terms, VoteTerms) and terms.gives_probabilities
 
 
 def _linear_response(outer: Any, model: Any, single: bool) -> Response:
@@ -305,6 +318,7 @@ def _of_several_classes(peeled: Peeled, reading: Reading, by_links: bool) -> Rea
     decision, scored = reading.decision, hasattr(pairs[0].estimator, "decision_function")
     link = reading.links.link
     probable = isinstance(model, NAIVE_BAYES_MODELS) or reading.links.predict_proba is as_they_are
+    probable = probable or _votes_by_probability(reading.terms)
     probable = probable or (link is not None and link.kind in ("softmax", "exp", "scipy"))
     known = not by_links or (reading.links.decision_function is as_they_are if scored else probable)
     if not (isinstance(decision, Labels) and decision.kind == "argmax" and known):
