@@ -22,7 +22,7 @@ from sklearn.ensemble import (
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -30,8 +30,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import wald
 from wald import EarlyExitClassifier
+from wald.codec.header import parse, render
+from wald.codec.reading import Section
 from wald.models import decompose
 from wald.models.calibrators import has_temperature
+from wald.models.encoding import encode_terms
 from wald.sources import source_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning", "ignore::RuntimeWarning")
@@ -133,6 +136,13 @@ def thresholds(model: Any, X: np.ndarray, rng: np.random.Generator) -> list[Any]
     """Levels of a probability: usual ones, ends, and some that rows attain."""
     attained = model.predict_proba(X)[rng.integers(len(X), size=2), 1]
     return [0.3, 0.5, "auto", np.float64(0.7), 0.999, 1e-20, *map(float, attained), attained[0]]
+
+
+def section_of(terms: Any) -> Section:
+    """Terms as a file describes them."""
+    arrays: dict[str, Any] = {}
+    fields = parse(render(encode_terms(terms, arrays, "terms")))
+    return Section(fields, "terms", arrays)
 
 
 def fixed(model: Any, X: Any, y: Any, **options: Any) -> Any:
@@ -270,6 +280,28 @@ def test_files(name: str) -> None:
             )
         np.testing.assert_array_equal(inner.predict(X), model.predict(X).ravel())
         assert hasattr(inner, "decision_function") == hasattr(model, "decision_function")
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_votes_of_other_models(label: int) -> None:
+    X, y = data(np.random.default_rng(7))
+    members = [("linear", LogisticRegression()), ("naive", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=4))]
+    soft = VotingClassifier(members, voting="soft", weights=[1, 2, 0.5])
+    bagged = BaggingClassifier(LogisticRegression(), n_estimators=4, max_features=0.7, random_state=0)
+    for vote in (soft, bagged):
+        model = FrozenEstimator(vote.fit(X[:300], y[:300]))
+        outers = [fixed(model, X[:300], y[:300], threshold=0.3, pos_label=label)]
+        if vote is soft:
+            calibrated = CalibratedClassifierCV(model, method="isotonic").fit(X[300:600], y[300:600])
+            outers += [fixed(FrozenEstimator(calibrated), X[:300], y[:300], threshold=0.4, pos_label=label)]
+        for outer in outers:
+            fast = EarlyExitClassifier(FrozenEstimator(outer), risk=0).fit(X[:50])
+            np.testing.assert_array_equal(fast.predict(X), outer.predict(X))
+            np.testing.assert_array_equal(fast.predict_proba(X), outer.predict_proba(X))
+            read = decompose(outer)
+            assert read.terms.n_outputs == 1
+            again = type(read.terms).decode(section_of(read.terms), 1)
+            np.testing.assert_array_equal(again.coef, read.terms.coef)
 
 
 # ---- several classes -------------------------------------------------------------------------------------------------
