@@ -331,6 +331,11 @@ def test_one_temperature_keeps_the_order_of_classes(make: Any) -> None:
     np.testing.assert_allclose(fast.predict_proba(X), calibrated.predict_proba(X))
 
 
+class OwnProbabilities(MultinomialNB):
+    def predict_proba(self, X: Any) -> Any:
+        return super().predict_proba(X) ** 2
+
+
 def test_what_is_refused() -> None:
     X, y = make_classification(900, 8, n_informative=6, n_classes=4, random_state=0)
     several = CalibratedClassifierCV(FrozenEstimator(lightgbm().fit(X, y))).fit(X, y)
@@ -346,6 +351,8 @@ def test_what_is_refused() -> None:
     machine = CalibratedClassifierCV(FrozenEstimator(SVC(decision_function_shape="ovr").fit(X, y)), method="isotonic")
     with pytest.raises(TypeError, match="each class on its own"):
         decompose(machine.fit(X, y))
+    with pytest.raises(TypeError, match="compares predict_proba of OwnProbabilities"):
+        decompose(fixed(FrozenEstimator(OwnProbabilities().fit(abs(X), two)), abs(X), two, threshold=0.3))
     calibrated = CalibratedClassifierCV(FrozenEstimator(LinearSVC().fit(X, two))).fit(X, two)
     outer = fixed(FrozenEstimator(calibrated), X, two, threshold=0.2)
     with pytest.raises(TypeError, match="it has none"):
@@ -367,6 +374,10 @@ def test_many_random_models(name: str) -> None:
         if name != "lightgbm forest":
             method = CALIBRATORS[seed % len(CALIBRATORS)]
             calibrated = CalibratedClassifierCV(model, method=method).fit(X[:300], y[:300])
+            if getattr(calibrated.calibrated_classifiers_[0].calibrators[0], "a_", -1.0) > 0:
+                with pytest.raises(ValueError, match="reverses the order"):
+                    decompose(calibrated)
+                continue
             agree(calibrated, X)
             attained = float(calibrated.predict_proba(X[:1])[0, 1])
             level = [0.3, attained, 0.9][seed % 3]

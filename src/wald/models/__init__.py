@@ -119,7 +119,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     _require_inherited(leaf, family)
     reading = read_one_class(leaf) if knows_one_class(leaf) else family.read(leaf, decompose)
     reading = replace(reading, links=reading.links.only(lambda method: _inherits(leaf, family, method)))
-    inside = reading if peeled.rules else None
+    inside = reading if peeled.rules and reading.links.link is not None else None
     if peeled.rules:
         reading = with_rules(peeled, reading, by_links=not family.thresholds)
         reading = replace(reading, classes=np.array(peeled.rules[0].classes_))

@@ -67,7 +67,8 @@ class AdditiveModel:
     links : Links, default=NO_LINKS
         What the estimator's methods return for full scores that are exact.
     inside : Reading or None, default=None
-        The innermost model as it was read, if a threshold classifier or a calibrator around it decides.
+        The innermost model as it was read, if a threshold classifier or a calibrator around it decides, and a file can
+        hold the trees inside without the library.
     watch : Watch, default=Watch(())
         The attributes that `changed` compares.
     """

@@ -180,11 +180,9 @@ class Number:
             return self.decided(at_least(float(level)))
         if last.other is None:
             return self.decided(other_at_least(float(level)))
-        roundings = self.roundings
-        if roundings is not None and len(self.responses) == 1:
-            mirrored = roundings
-            roundings = lambda threshold: mirrored(-threshold)  # noqa: E731  # one of the few that is no name
-        other = replace(self, responses=[*self.responses[:-1], last.of_the_other], roundings=roundings)
+        other = replace(self, responses=[*self.responses[:-1], last.of_the_other])
+        if self.roundings is not None and len(self.responses) == 1:
+            other = replace(other, roundings=partial(_mirrored, self.roundings))
         return other.decided(below(float(level)))
 
     def decided(self, rule: Rule) -> Reading:
@@ -232,6 +230,10 @@ def _number(
     return replace(number, responses=responses, links=links, computed=None, single=False)
 
 
+def _mirrored(function: Callable[[float], float], score: float) -> float:
+    return function(-score)
+
+
 def _second(predict_proba: Method, scores: Floats) -> NDArray[Any]:
     return predict_proba(scores)[:, 1]
 
@@ -241,12 +243,14 @@ def _of_model(outer: Any, model: Any, method: str, reading: Reading, by_links: b
     single, links = reading.dtype.itemsize < 8, reading.links
     known = replace(links, link=None)
     if method == "decision_function":
-        if by_links and links.decision_function is not as_they_are:
+        if reading.terms.n_outputs != 1 or (by_links and links.decision_function is not as_they_are):
             raise _unknown(outer, model, method)
         return Number(reading, [], known, single, links.decision_function)
     if not by_links:
         return Number(reading, [_linear_response(outer, model, single)], NO_LINKS, single)
-    if isinstance(model, NAIVE_BAYES_MODELS) and method == "predict_proba":
+    if isinstance(model, NAIVE_BAYES_MODELS) and _has_own_probabilities(model):
+        raise _unknown(outer, model, method)
+    if isinstance(model, NAIVE_BAYES_MODELS):
         response = replace(logistic(single=single), other=lambda scores: np.asarray(expit(-scores), dtype=np.float64))
         response = replace(response, relative_error=max(response.relative_error, NEAR_ONE))
         return Number(reading, [response], NO_LINKS, single, None, _naive_bayes_roundings)
@@ -266,6 +270,12 @@ def _of_model(outer: Any, model: Any, method: str, reading: Reading, by_links: b
 def _naive_bayes_roundings(score: float) -> float:
     """Roundings of the probability, whose relative error is that of a log-likelihood, as roundings of the score."""
     return ROUNDINGS * (1 + math.exp(min(score, 700.0)))
+
+
+def _has_own_probabilities(model: Any) -> bool:
+    """Whether a subclass computes probabilities in another way than scikit-learn."""
+    methods = (getattr(type(model), name) for name in ("predict_proba", "predict_log_proba"))
+    return not all(method.__module__.startswith("sklearn.") for method in methods)
 
 
 def _votes_by_probability(terms: Terms) -> bool:
@@ -317,7 +327,8 @@ def _of_several_classes(peeled: Peeled, reading: Reading, by_links: bool) -> Rea
         )
     decision, scored = reading.decision, hasattr(pairs[0].estimator, "decision_function")
     link = reading.links.link
-    probable = isinstance(model, NAIVE_BAYES_MODELS) or reading.links.predict_proba is as_they_are
+    probable = isinstance(model, NAIVE_BAYES_MODELS) and not _has_own_probabilities(model)
+    probable = probable or reading.links.predict_proba is as_they_are
     probable = probable or _votes_by_probability(reading.terms)
     probable = probable or (link is not None and link.kind in ("softmax", "exp", "scipy"))
     known = not by_links or (reading.links.decision_function is as_they_are if scored else probable)
