@@ -127,7 +127,6 @@ def test_every_refusal_says_what_to_do(model, name, words, place):
         ),
         (NearestCentroid(metric="manhattan").fit(X, Y), "metric='manhattan'.* Use metric='euclidean'"),
         (NearestCentroid(priors=[0.2, 0.3, 0.5]).fit(X, Y), "unequal priors.*LinearDiscriminantAnalysis"),
-        (FixedThresholdClassifier(MultinomialNB(), threshold=0.3).fit(abs(X), B), "around MultinomialNB is not"),
         (CalibratedClassifierCV(NearestCentroid(), ensemble=False).fit(X, B), "around NearestCentroid is not"),
         (OwnLikelihood().fit(abs(X), Y), "has its own _joint_log_likelihood"),
         (MultiOutputClassifier(LinearSVC()).fit(X, np.c_[B, ~B]), "MultiOutputClassifier"),

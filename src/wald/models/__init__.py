@@ -23,7 +23,7 @@ from .families import family_of, register
 from .kernel import KernelTerms
 from .library_files import is_library_file, read_model
 from .linear import LinearTerms
-from .links import NO_LINKS, Link
+from .links import Link
 from .model import AdditiveModel
 from .packing import NO_SURROGATES, Surrogates
 from .plain import terms_for
@@ -31,6 +31,7 @@ from .protocols import Foldable
 from .readers.one_class import knows_one_class, read_one_class
 from .reading import Family, Reading
 from .refusals import refusal
+from .rules import with_rules
 from .schema_of import schema_of
 from .targets import target_model, with_target_back
 from .terms import Terms, families
@@ -43,7 +44,7 @@ from .unit_checks import check_units
 from .units import Units
 from .votes import VoteTerms
 from .watch import Watch
-from .wrappers import fold_steps, peel, rule_decision, uniquely_named
+from .wrappers import fold_steps, peel, uniquely_named
 
 __all__ = [
     "NO_SURROGATES",
@@ -123,17 +124,12 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         raise refusal(leaf)
     _require_inherited(leaf, family)
     reading = read_one_class(leaf) if knows_one_class(leaf) else family.read(leaf, decompose)
-    terms, decision = reading.terms, reading.decision
-
-    tie_margin = reading.tie_margin
+    reading = replace(reading, links=reading.links.only(lambda method: _inherits(leaf, family, method)))
+    inside = reading if peeled.rules and reading.links.link is not None else None
     if peeled.rules:
-        if not family.thresholds:
-            raise TypeError(
-                f"{type(peeled.rules[0]).__name__} around {type(leaf).__name__} is not supported: it reads another "
-                "number than the one that the model decides by. Wrap the model itself, or put the threshold or the "
-                "calibrator around a linear classifier."
-            )
-        decision, tie_margin = rule_decision(peeled, single=reading.dtype.itemsize < 8)
+        reading = with_rules(peeled, reading, by_links=not family.thresholds)
+        reading = replace(reading, classes=np.array(peeled.rules[0].classes_))
+    terms, decision = reading.terms, reading.decision
     steps = [*peeled.steps, *reading.steps]
     n_kept, columns, step_attributes = fold_steps(steps, fold)
     if columns is not None:
@@ -176,7 +172,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         classes=np.array(leaf.classes_) if reading.classes is None else reading.classes,
         schema=schema,
         allow_nan=terms.accepts.nan,
-        tie_margin=tie_margin,
+        tie_margin=reading.tie_margin,
         dtype=reading.dtype,
         folded=folded,
         leaf=leaf,
@@ -185,7 +181,8 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         by_product=by_product,
         dense_only=reading.dense_only,
         texts=texts,
-        links=NO_LINKS if peeled.rules else reading.links.only(lambda method: _inherits(leaf, family, method)),
+        links=reading.links,
+        inside=inside,
         watch=Watch(
             [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],
             inside=reading.watches,

@@ -13,7 +13,7 @@ from ..sources import Schema
 from ..steps import Chain, Codes, Folded, RawColumns
 from .encoding import facts
 from .links import NO_LINKS, Links
-from .reading import Kind
+from .reading import Kind, Reading
 from .terms import Terms
 from .texts import TextScores
 from .watch import Watch, digest
@@ -66,6 +66,9 @@ class AdditiveModel:
         For rows that are texts: their full scores, without `preprocessing`. None if only `preprocessing` can read them.
     links : Links, default=NO_LINKS
         What the estimator's methods return for full scores that are exact.
+    inside : Reading or None, default=None
+        The innermost model as it was read, if a threshold classifier or a calibrator around it decides, and a file can
+        hold the trees inside without the library.
     watch : Watch, default=Watch(())
         The attributes that `changed` compares.
     kind : {"classifier", "outlier detector", "regressor", "ranker"}, default="classifier"
@@ -89,6 +92,7 @@ class AdditiveModel:
     dense_only: bool = False
     texts: TextScores | None = None
     links: Links = NO_LINKS
+    inside: Reading | None = None
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
     kind: Kind = "classifier"
 

@@ -94,7 +94,8 @@ class Family:
     read : callable
         Takes the model and `decompose`; returns a `Reading`.
     thresholds : bool, default=True
-        Whether threshold classifiers and calibrators use the same score of such a model as its own predict.
+        Whether the score that decides is the model's `decision_function`, which threshold classifiers and calibrators
+        then use. If not, only its links say what its methods give.
     named : tuple of str, default=()
         Full names of further classes, of libraries that need not be installed.
     """

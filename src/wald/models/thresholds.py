@@ -8,7 +8,7 @@ scikit-learn itself evaluates.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,14 @@ from scipy.special import expit
 from ..outputs import Labels
 
 Floats = NDArray[np.float64]
-# Takes probabilities and a margin; returns whether the label is class 1 even for probabilities lower by the margin.
+# Takes probabilities and a margin; returns whether the label is class 1 even for probabilities lower by the margin, or,
+# where the margin is negative, whether it is class 1 for some that are higher by as much.
 Rule = Callable[[Floats, float], NDArray[np.bool_]]
+
+#: Changes no level, but tells by its sign what a rule is asked.
+LEAST = 5e-324
+#: Between the score from which a probability is 1 and the one from which it certainly is, whatever the rounding.
+RESERVE = 1.1
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,11 @@ class Response:
         Score from which on the computed probability is exactly 1, whatever the `relative_error`.
     input_error : callable, optional
         Rounding error of the function at a score, as an equivalent shift of the score.
+    other : callable, optional
+        The probability of class 0, where it is computed on its own, with the same relative error. None: 1 minus that of
+        class 1.
+    single : bool, default=False
+        Whether the probability is float32, for sure.
     """
 
     probability: Callable[[Floats], Floats]
@@ -44,6 +55,52 @@ class Response:
     relative_error: float = 0.0
     saturation: float = np.inf
     input_error: Callable[[float], float] = lambda score: 0.0
+    other: Callable[[Floats], Floats] | None = None
+    single: bool = False
+
+    @property
+    def of_the_other(self) -> Response:
+        """The probability of class 0 in place of that of class 1; it falls where the score rises."""
+        assert self.other is not None
+        return replace(self, probability=self.other, saturation=np.inf, other=None)
+
+
+def computed(probabilities: Callable[[Floats], NDArray[np.floating]]) -> Response:
+    """Response of a library that computes it from the scores that it is given here.
+
+    Parameters
+    ----------
+    probabilities : callable
+        Takes scores of shape (n,) and returns probabilities of both classes, of shape (n, 2), in the dtype of the
+        computation; each within 8 of its roundings.
+
+    Returns
+    -------
+    Response
+        The probability of class 0 is taken as computed on its own if it is not 1 minus that of class 1.
+    """
+    grid = np.linspace(-8.0, 8.0, 99)
+    seen = probabilities(grid)
+    dtype = seen.dtype
+
+    def column(code: int) -> Callable[[Floats], Floats]:
+        def probability(scores: Floats) -> Floats:
+            with np.errstate(over="ignore", under="ignore"):
+                return np.asarray(probabilities(scores)[:, code], dtype=np.float64)
+
+        return probability
+
+    first, second = column(0), column(1)
+    knots = np.empty(0, dtype=dtype)
+    start = _first_true(lambda scores: second(scores) >= 1, _points(knots))
+    return Response(
+        second,
+        knots,
+        relative_error=8 * float(np.finfo(dtype).eps),
+        saturation=start * RESERVE if start > 0 else np.inf,
+        other=None if np.array_equal(seen[:, 0], 1 - seen[:, 1]) else first,
+        single=dtype == np.float32,
+    )
 
 
 def logistic(slope: float = 1.0, offset: float = 0.0, *, single: bool = False) -> Response:
@@ -114,6 +171,50 @@ def other_at_least(level: float) -> Rule:
     return lambda p, margin: np.where(p < 2.0**-56, level > 1, (1 - p < level - margin) & (level > 0))
 
 
+def below(level: float) -> Rule:
+    """Class 1 unless the probability of class 0, which is given, reaches a level.
+
+    Parameters
+    ----------
+    level : float
+        The level.
+
+    Returns
+    -------
+    callable
+        ``p < level``, with a margin relative to `level`.
+    """
+    return lambda p, margin: (p < level * (1 - margin)) | (level > 1)
+
+
+def beyond(decision: Labels, tie_margin: float) -> Rule:
+    """Class 1 when a probability lies beyond a threshold, which another function of it was compared with.
+
+    Parameters
+    ----------
+    decision : Labels
+        A decision of kind ``"sign"`` on the probability.
+    tie_margin : float
+        Distance from its threshold within which it may be wrong.
+
+    Returns
+    -------
+    callable
+        The decision, with a margin relative to the probability.
+    """
+    threshold, ties = decision.threshold, decision.tie_positive
+
+    def rule(p: Floats, margin: float) -> NDArray[np.bool_]:
+        if np.isinf(threshold):
+            return np.full(len(p), threshold < 0)
+        moved, possible = p - np.abs(p) * margin, margin < 0
+        level = threshold - tie_margin if possible else threshold + tie_margin
+        includes = possible if tie_margin > 0 else ties
+        return np.asarray(moved >= level if includes else moved > level)
+
+    return rule
+
+
 def above_half(p: Floats, margin: float) -> NDArray[np.bool_]:
     """Class 1 when it is more probable than class 0, as in ``argmax([1 - p, p])``.
 
@@ -149,7 +250,7 @@ def decision_from(response: Response, rule: Rule) -> tuple[Labels, float]:
     tie_margin : float
         The decision equals the rule for every score further than this from the threshold. 0: for every score.
     """
-    relative_error, saturation = response.relative_error, response.saturation
+    relative_error, saturation = max(response.relative_error, LEAST), response.saturation
     saturated = bool(rule(np.ones(1), 0.0)[0])
 
     def possibly_positive(scores: Floats) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,19 @@ class Trees:
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.output)
+
+    def of_output(self, output: int) -> Trees:
+        """The trees of one output."""
+        which = np.flatnonzero(self.output == output)
+        first, last = self.first_leaf[which], self.first_leaf[which + 1]
+        parts = [self.leaves[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+        return replace(
+            self,
+            first_leaf=np.concatenate([[0], np.cumsum(last - first)]).astype(np.int64),
+            leaves=np.concatenate(parts),
+            output=np.zeros(len(which), dtype=np.int32),
+            structure=self.structure[which],
+        )
 
     def features_of(self, structures: Int32s) -> Iterator[Ints]:
         """The features that the nodes of each of these structures compare, in ascending order."""

@@ -126,6 +126,12 @@ def _has_probabilities(self: TreeClassifier) -> bool:
     return True
 
 
+def _has_scores(self: TreeClassifier) -> bool:
+    if not self.scored:
+        raise AttributeError("This model has no decision_function, like that of its library.")
+    return True
+
+
 @dataclass(eq=False, repr=False)
 class TreeClassifier(ClassifierMixin, TreeModel):
     """A fitted tree ensemble, evaluated by wald.
@@ -142,6 +148,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         these.
     library : {"scikit-learn", "lightgbm", "xgboost", "catboost"}, default="scikit-learn"
         Whose rule matches the names of columns; see ``wald.sources.Schema``.
+    scored : bool, default=True
+        Whether it has a `decision_function`, which a calibrator around it then reads in place of probabilities.
 
     Attributes
     ----------
@@ -173,6 +181,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
     >>> model.predict(np.array([[3.0, 0.0], [3.0, 1.0]])), model.feature_names_in_
     (array([0, 1]), array(['age', 'income'], dtype=object))
     """
+
+    scored: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -209,6 +219,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         labels: NDArray[Any] = self.classes_.take(codes)
         return labels
 
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:
         """Raw scores, with the bits of the library's own.
 
@@ -238,7 +249,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
 
 
 def _read(model: TreeClassifier, decompose: Decompose) -> Reading:
-    return replace(model.reading, links=Links.of(model.link, decision_function=as_they_are), names=(), classes=None)
+    links = Links.of(model.link, decision_function=as_they_are if model.scored else None)
+    return replace(model.reading, links=links, names=(), classes=None)
 
 
 FAMILY = Family((TreeClassifier,), ("predict",), ("reading",), _read, thresholds=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -111,6 +111,13 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
             ("intercept", self.base * self.scale / self.divisor + bias),
         ):
             object.__setattr__(self, name, array)
+
+    def of_output(self, output: int, sign: float) -> TreeTerms:
+        """One output alone, or with ``sign=-1.0`` its negative, to the last bit."""
+        which = slice(output, output + 1)
+        bias = sign * self.bias[which]
+        trees = self.trees.of_output(output)
+        return replace(self, trees=trees, base=self.base[which], bias=bias, scale=sign * self.scale)
 
     @property
     def n_features(self) -> int:

@@ -62,6 +62,8 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
         Whether the scores have the bits of the ensemble's own.
     nan, sparse : bool, default=False
         Whether the ensemble accepts NaN, and sparse rows.
+    chosen : int or None, default=None
+        The class of the only output; None: all classes have one.
     """
 
     family: ClassVar[str] = "votes"
@@ -81,11 +83,12 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
     exact: bool = False
     nan: bool = False
     sparse: bool = False
+    chosen: int | None = None
     coef: Floats = field(init=False, repr=False)
     intercept: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        each = 1 if self.single else self.n_classes
+        each = 1 if self.single or self.chosen is not None else self.n_classes
         coef = np.kron(self.weights * self.scale / self.divisor, np.eye(each))
         intercept = np.zeros(each)
         if self.counted and self._ties_can_be_broken():
@@ -132,11 +135,13 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
 
     def _contribution(self, member: Member, X: Any) -> Floats:
         if member.method == "predict_proba":
-            return member.probabilities(X)
-        codes = member.codes(X)
-        if self.single:
-            return np.where(codes == 1, 1.0, -1.0)[:, None]
-        return np.where(codes[:, None] == np.arange(self.n_classes), 1.0, self.miss)
+            found = member.probabilities(X)
+        else:
+            codes = member.codes(X)
+            if self.single:
+                return np.where(codes == 1, 1.0, -1.0)[:, None]
+            found = np.where(codes[:, None] == np.arange(self.n_classes), 1.0, self.miss)
+        return found if self.chosen is None else found[:, self.chosen : self.chosen + 1]
 
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The least and the largest value of a vote; 0 and 1 for probabilities."""
@@ -173,7 +178,7 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
 
     def owners(self) -> Ints | None:
         """Class of each term."""
-        return None if self.single else np.tile(np.arange(self.n_outputs), len(self.members))
+        return None if self.n_outputs == 1 else np.tile(np.arange(self.n_outputs), len(self.members))
 
     @property
     def score_method(self) -> str | None:
@@ -181,6 +186,15 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
         if self.counted:
             return None
         return "predict_proba" if any(m.method == "predict_proba" for m in self.members) else "decision_function"
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the scores are the ensemble's own probabilities of the classes."""
+        return not (self.single or self.counted) and self.miss == 0 and self.score_method == "predict_proba"
+
+    def of_output(self, output: int, sign: float) -> VoteTerms:
+        """One output alone, or with ``sign=-1.0`` its negative, to the last bit."""
+        return replace(self, chosen=output, scale=sign * self.scale)
 
     def with_stand_ins(self, model: Any, stand_in: Callable[[Member], Any]) -> tuple[Any, Self] | None:
         """Copy the ensemble and the terms, so that both ask other objects in place of the members."""
@@ -234,7 +248,10 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
         flags: dict[str, Any] = {name: section.get(name, bool) for name in FLAGS}
         weights = section.floats("weights", None)
         n_members = len(weights)
-        fits = n_members > 0 and numbers["divisor"] != 0 and n_outputs == (1 if flags["single"] else n_classes)
+        chosen = section.get("chosen", int | None) if "chosen" in section else None
+        one = flags["single"] or chosen is not None
+        fits = n_members > 0 and numbers["divisor"] != 0 and n_outputs == (1 if one else n_classes)
+        fits = fits and chosen in (None, *range(n_classes))
         require(fits, "the terms do not fit together")
         section.room.reserve(64 * n_members * n_outputs**2, f"{n_members} members")
         columns = section.integers("columns", ("int64",), None, low=0, high=width)
@@ -251,7 +268,7 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
             )
             for m in range(n_members)
         )
-        return cls(members, weights, n_classes, width, **numbers, **flags)
+        return cls(members, weights, n_classes, width, **numbers, **flags, chosen=chosen)
 
 
 class PackedVotes(PythonTerms):

@@ -6,20 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..outputs import Labels
 from ..steps.affine import READ_BY_TRANSFORM, ColumnMap, read_step
-from .thresholds import Response, Rule, above_half, at_least, decision_from, logistic, other_at_least
 
 # Base class of all searches, including those of other libraries; it has no public name in scikit-learn.
 SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "BaseSearchCV")
@@ -70,16 +64,14 @@ def peel(estimator: Any) -> Peeled:
                 return peeled
             names, inner = ["best_estimator_"], model.best_estimator_
         elif isinstance(model, FixedThresholdClassifier):
-            # Its own predict also uses `estimator` if it was not fitted.
             held = "estimator_" if hasattr(model, "estimator_") else "estimator"
-            names, inner = [held, "threshold", "pos_label", "response_method"], getattr(model, held)
+            names, inner = [held, "threshold", "pos_label", "response_method"], inside(model)
             peeled.rules.append(model)
         elif isinstance(model, TunedThresholdClassifierCV):
-            check_is_fitted(model, "estimator_")
-            names, inner = ["estimator_", "best_threshold_", "response_method"], model.estimator_
+            names, inner = ["estimator_", "best_threshold_", "response_method"], inside(model)
             peeled.rules.append(model)
         elif isinstance(model, CalibratedClassifierCV):
-            pair = _only_calibrated(model)
+            pair = only_calibrated(model)
             names, inner, calibrator = ["calibrated_classifiers_"], pair.estimator, pair.calibrators[0]
             peeled.attributes.append((pair, "estimator"))
             peeled.attributes += [(calibrator, name) for name in vars(calibrator) if name.endswith("_")]
@@ -106,12 +98,21 @@ def _flatten(steps: list[tuple[str, Any]], attributes: Attributes) -> Iterator[t
             raise TypeError(f"Step {name!r} of the pipeline, a {type(step).__name__}, has no transform.")
 
 
-def _only_calibrated(model: Any) -> Any:
+def inside(outer: Any) -> Any:
+    """The fitted estimator inside of a threshold classifier."""
+    if isinstance(outer, TunedThresholdClassifierCV):
+        check_is_fitted(outer, "estimator_")
+    # FixedThresholdClassifier's own predict also uses `estimator` if it was not fitted.
+    return outer.estimator_ if hasattr(outer, "estimator_") else outer.estimator
+
+
+def only_calibrated(model: Any) -> Any:
+    """The calibrated model of a calibrated classifier, with its calibrators; raises TypeError if there are several."""
     check_is_fitted(model)
     if len(model.calibrated_classifiers_) != 1:
         raise TypeError(
             f"This {type(model).__name__} averages {len(model.calibrated_classifiers_)} calibrated models, "
-            "which is not supported. Calibrate one linear classifier: CalibratedClassifierCV(..., "
+            "which is not supported. Calibrate one classifier: CalibratedClassifierCV(..., "
             "ensemble=False), or around a FrozenEstimator."
         )
     return model.calibrated_classifiers_[0]
@@ -175,146 +176,3 @@ def uniquely_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Steps of nested pipelines, with names of their own."""
     names = [name for name, _ in steps]  # nested pipelines may use the same name
     return [(name if names.count(name) == 1 else f"{name}-{i}", step) for i, (name, step) in enumerate(steps)]
-
-
-def rule_decision(peeled: Peeled, single: bool) -> tuple[Labels, float]:
-    """Map the outermost threshold or calibrator of a binary classifier to a threshold on the model's score.
-
-    Parameters
-    ----------
-    peeled : Peeled
-        A model with at least one rule around it.
-    single : bool
-        Whether the model may compute its scores in float32.
-
-    Returns
-    -------
-    decision : Labels
-        A decision of kind ``"sign"``.
-    tie_margin : float
-        Distance from the threshold within which the decision is not exact.
-
-    Raises
-    ------
-    TypeError
-        If the model has more than two classes, or the probability is no known function of its score.
-    ValueError
-        If the threshold is NaN, or a calibrator is decreasing.
-    """
-    outer, inner = peeled.rules[0], peeled.rules[1:]
-    classes = peeled.model.classes_
-    if len(classes) != 2:
-        raise TypeError(
-            f"{type(outer).__name__} around a model of {len(classes)} classes is not supported: its labels "
-            "do not follow from the model's own decision. Wrap the model itself, or a binary one."
-        )
-    if not np.array_equal(outer.classes_ if isinstance(outer, CalibratedClassifierCV) else classes, classes):
-        raise ValueError(f"{type(outer).__name__} and {type(peeled.model).__name__} know different classes.")
-    if isinstance(outer, CalibratedClassifierCV):
-        return decision_from(_response(peeled.rules, peeled.model, single), above_half)
-
-    method = response_method(outer)
-    level, positive = _level(outer, method), positive_code(outer, classes)
-    if np.isnan(level):
-        raise ValueError(f"The threshold of this {type(outer).__name__} is NaN.")
-    if method == "predict_proba":
-        rule: Rule = at_least(level) if positive == 1 else other_at_least(level)
-        return decision_from(_response(inner, peeled.model, single), rule)
-    if any(isinstance(between, CalibratedClassifierCV) for between in inner):
-        raise TypeError(
-            f"{type(outer).__name__} needs a decision_function, which CalibratedClassifierCV does not have."
-        )
-    # float32 scores are compared with the threshold rounded to float32.
-    rounded = single and np.isfinite(level) and float(np.float32(level)) != level
-    tie_margin = 2.0**-24 * abs(level) if rounded else 0.0
-    # Class 1 if F >= level; or class 0 if -F >= level.
-    return Labels("sign", 2, level if positive == 1 else -level, tie_positive=positive == 1), tie_margin
-
-
-def response_method(outer: Any) -> str:
-    """Whose answers a threshold classifier compares: those of ``predict_proba`` or of ``decision_function``."""
-    if outer.response_method != "auto":
-        return str(outer.response_method)
-    held = outer.estimator_ if hasattr(outer, "estimator_") else outer.estimator
-    return "predict_proba" if hasattr(held, "predict_proba") else "decision_function"
-
-
-def _level(outer: Any, method: str) -> float:
-    if isinstance(outer, TunedThresholdClassifierCV):
-        return float(outer.best_threshold_)
-    if isinstance(outer.threshold, str):  # "auto"
-        return 0.5 if method == "predict_proba" else 0.0
-    return float(outer.threshold)
-
-
-def positive_code(outer: Any, classes: Any) -> int:
-    """The class whose answers a threshold classifier compares."""
-    if isinstance(outer, FixedThresholdClassifier):
-        label = outer.pos_label
-    else:
-        # The scorer determines the positive label; it has no public attribute for it.
-        scorer = getattr(outer, "_curve_scorer", None)
-        if scorer is None or not hasattr(scorer, "_get_pos_label"):
-            raise TypeError(
-                "wald cannot tell the positive class of this TunedThresholdClassifierCV. Wrap "
-                "FixedThresholdClassifier(model.estimator_, threshold=model.best_threshold_, pos_label=...) "
-                "instead."
-            )
-        label = scorer._get_pos_label()
-    if label is None:
-        return 1
-    found = np.flatnonzero(classes == label)
-    if not len(found):
-        raise ValueError(f"pos_label={label!r} of {type(outer).__name__} is none of the classes {classes}.")
-    return int(found[0])
-
-
-def _response(rules: list[Any], model: Any, single: bool) -> Response:
-    """Return the response of the outermost calibrator, or of the model itself if there is none."""
-    calibrated = [rule for rule in rules if isinstance(rule, CalibratedClassifierCV)]
-    if len(calibrated) > 1:
-        raise TypeError(
-            "A CalibratedClassifierCV around another one is not supported: wrap the outer or the inner one."
-        )
-    return _calibrator_response(calibrated[0], single) if calibrated else _model_response(model, single)
-
-
-def _calibrator_response(model: Any, single: bool) -> Response:
-    calibrator = _only_calibrated(model).calibrators[0]
-    if isinstance(calibrator, IsotonicRegression):
-        # Between knots, interpolation is non-decreasing in floating point, too; it may overshoot the next knot.
-        return Response(lambda scores: np.asarray(calibrator.predict(scores), float), calibrator.X_thresholds_)
-    if not (hasattr(calibrator, "a_") and hasattr(calibrator, "b_")):
-        raise TypeError(
-            f"CalibratedClassifierCV(method={model.method!r}) is not supported: use method='sigmoid' or 'isotonic'."
-        )
-    slope, offset = -float(calibrator.a_), -float(calibrator.b_)
-    if not (np.isfinite(slope) and np.isfinite(offset)):
-        raise ValueError("The sigmoid calibrator of this CalibratedClassifierCV is not finite.")
-    if slope < 0:
-        raise ValueError(
-            "The calibrator of this CalibratedClassifierCV reverses the order of the scores: the higher the "
-            "score, the less probable its class. Check the rows and labels that it was fitted on."
-        )
-    return logistic(slope, offset, single=single)
-
-
-def _model_response(model: Any, single: bool) -> Response:
-    name = type(model).__name__
-    logistic_model = (
-        isinstance(model, LinearDiscriminantAnalysis)
-        # Until scikit-learn 1.8, two classes may be fitted as a softmax, with other probabilities.
-        or (isinstance(model, LogisticRegression) and getattr(model, "multi_class", None) != "multinomial")
-        or (isinstance(model, SGDClassifier) and model.loss == "log_loss")
-    )
-    own = getattr(type(model), "predict_proba", None)
-    if str(getattr(own, "__module__", "")).startswith("sklearn."):
-        if logistic_model:
-            return logistic(single=single)
-        if isinstance(model, SGDClassifier) and model.loss == "modified_huber":
-            return Response(lambda scores: (np.clip(scores, -1, 1) + 1) / 2)
-    raise TypeError(
-        f"A threshold on predict_proba of {name} is not supported: its probability is no known function of "
-        "its score. Use response_method='decision_function', or calibrate with "
-        "CalibratedClassifierCV(ensemble=False)."
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sklearn.calibration
 from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -35,6 +36,8 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from ..models.readers.linear import LINEAR_MODELS
 
+#: Divides scores by a temperature; since scikit-learn 1.8.
+TEMPERATURE = getattr(sklearn.calibration, "_TemperatureScaling", None)
 #: Attributes that must be those of the whole model.
 SCHEMA = ("n_features_in_", "feature_names_in_")
 FITTED = ("classes_", *SCHEMA)
@@ -122,6 +125,7 @@ TABLE: dict[type, tuple[str, ...]] = {
     CalibratedClassifierCV: ("method", "ensemble", "calibrated_classifiers_", *FITTED),
     _CalibratedClassifier: ("estimator", "calibrators", "method", "classes"),
     _SigmoidCalibration: ("a_", "b_"),
+    **({} if TEMPERATURE is None else {TEMPERATURE: ("beta_",)}),
     IsotonicRegression: (*("out_of_bounds", "increasing_", "X_min_", "X_max_", "X_thresholds_", "y_thresholds_"),),
 }
 CLASSES = {kind.__name__: kind for kind in TABLE}

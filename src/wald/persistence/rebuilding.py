@@ -35,7 +35,8 @@ from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.writing import CSR_PARTS, Arrays, encode, encode_fields, put
 from ..models import AdditiveModel
 from ..models.protocols import training_rows
-from ..models.wrappers import peel, positive_code, response_method
+from ..models.rules import positive_code, response_method
+from ..models.wrappers import peel
 from ..steps.affine import gives_frames
 from ..steps.columns import names_of
 from ..steps.named_values import READ_BY_NAMED
@@ -146,7 +147,7 @@ class Writer(_Shared):
             value = sorted(value, key=str)
         if isinstance(value, list | tuple):
             return [self._value(item, f"{place}.{i}", what) for i, item in enumerate(value)]
-        if isinstance(value, BaseEstimator | _CalibratedClassifier):
+        if isinstance(value, BaseEstimator | _CalibratedClassifier) or value is self._model.leaf:
             return self.node(value, place)
         if isinstance(value, np.dtype | type) and np.dtype(value).name in (*NUMBERS, "object"):
             return {"dtype": np.dtype(value).name}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..codec.header import FileFormatError
-from ..codec.reading import Section
+from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode_fields, text_array
 from ..models import AdditiveModel, Link, Reading, TreeClassifier
 from ..models.links import Links
@@ -39,17 +40,32 @@ def encode_trees(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def encode_leaf(model: AdditiveModel, arrays: Arrays, where: str) -> dict[str, Any] | None:
-    """Describe the trees behind the steps of a pipeline; None if labels do not follow from the trees alone."""
-    link = model.links.link
+    """Describe the trees behind the steps of a pipeline; None if labels do not follow from the trees alone.
+
+    Trees inside a threshold classifier or a calibrator have a rule of their own.
+    """
+    inside = model.inside
+    link = model.links.link if inside is None else inside.links.link
     if link is None or not TreeClassifier.takes(model.terms):
         return None
-    return encode_fields({"class": CLASS, "link": link}, arrays, where)
+    values: dict[str, Any] = {"class": CLASS, "link": link}
+    if inside is not None:
+        scored = hasattr(model.leaf, "decision_function")
+        values |= {"labels": inside.decision, "tie_margin": float(inside.tie_margin), "scored": scored}
+    return encode_fields(values, arrays, where)
 
 
 def decode_leaf(section: Section, model: AdditiveModel) -> TreeClassifier:
     """Build what `encode_leaf` described."""
     section.choice("class", (CLASS,))
-    made = _made(model, section.get("link", Link), section)
+    link, scored = section.get("link", Link), True
+    if "labels" in section:
+        decision, scored = section.get("labels", Labels), section.get("scored", bool)
+        fits = decision.n_outputs == model.decision.n_outputs and decision.n_answers == model.decision.n_answers
+        require(fits, f"{section.where}.labels does not fit the terms")
+        model = replace(model, decision=decision, tie_margin=section.number("tie_margin", 0.0))
+    made = _made(model, link, section)
+    made.scored = scored
     section.done()
     return made
 

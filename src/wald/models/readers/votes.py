@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
+from ..links import NO_LINKS, Links, as_they_are
 from ..members import Member, watch_of
 from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
@@ -217,7 +218,8 @@ def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Reading:
         infinity=False,
     )
     decision, watches = of_classes(2) if single else Labels("argmax", n_classes), Watch((t, "tree_") for t in trees)
-    return Reading(terms, decision, watches=(watches,), row_by_row="always")
+    links = Links(predict_proba=as_they_are) if soft else NO_LINKS
+    return Reading(terms, decision, watches=(watches,), row_by_row="always", links=links)
 
 
 def _know_all(trees: list[Any], n_classes: int) -> bool:

@@ -170,6 +170,10 @@ class Lossless:
         Multiclass: the winner's margin cannot fall by more than ``-remainder_low``, so above it every rival
         stays strictly beaten.
         """
+        fixed = np.zeros(walk.n_stages)
+        if walk.two_sided and np.isinf(walk.threshold):  # the answer is the same for all rows
+            always = np.full(walk.n_stages, walk.threshold)
+            return Boundary(always, fixed, always, fixed)
         below = require(walk.remainder_low, "remainder_low", "Lossless")
         slack = require(walk.slack, "slack", "Lossless")
         high = _outwards(walk.threshold, -below, slack)
@@ -177,7 +181,6 @@ class Lossless:
             return Boundary.upper(high, 0.0)
         above = require(walk.remainder_high, "remainder_high", "Lossless")
         low = -_outwards(-walk.threshold, above, slack)
-        fixed = np.zeros(walk.n_stages)
         return Boundary(low, fixed, high, fixed)
 
 
