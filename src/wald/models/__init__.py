@@ -23,6 +23,7 @@ from .kernel import KernelTerms
 from .library_files import is_library_file, read_model
 from .linear import LinearTerms
 from .links import NO_LINKS, Link
+from .mixed import reader_of_texts
 from .model import AdditiveModel
 from .packing import NO_SURROGATES, Surrogates
 from .plain import terms_for
@@ -148,7 +149,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     if isinstance(preprocessing, Chain):
         linear = terms if type(terms) is LinearTerms and raw_columns else None
         first = None if linear is None else before_steps(preprocessing.steps[1:], linear)
-        raw = None if first is None else RawColumns.of_sum(preprocessing)
+        raw = None if first is None else RawColumns.of_sum(preprocessing, reader_of_texts(first), first.n_outputs)
         if first is not None and raw is not None:
             terms = ColumnTerms.of(first, raw.functions, raw.n_steps)
             preprocessing, by_product, folded = raw, False, folded or Folded()

@@ -24,11 +24,12 @@ from .numbers import Numbers, numbers_of_records
 from .probing import kinds_of
 from .step import ROWS_AT_ONCE
 from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables
+from .text_columns import TextColumn, TextReader
 
 #: Packages of transformers that are as cheap as to read their columns.
 CHEAP = ("sklearn.preprocessing.", "sklearn.impute.")
 #: Some columns of the terms, and what writes them.
-Part = Tables | Numbers | Applied
+Part = Tables | Numbers | Applied | TextColumn
 
 #: Bytes that are written at a time, and largest number of rows.
 WRITTEN_BYTES, MOST_AT_ONCE = 16 << 20, 1 << 16
@@ -43,8 +44,8 @@ class ByColumn(Chain):
     Parameters
     ----------
     steps : list of (str, transformer)
-    parts : list of Tables, Numbers and Applied
-        In the order of the columns that they write.
+    parts : list of Tables, Numbers, Applied and TextColumn
+        In the order of the columns that they write. Only sums have columns of texts.
     width : int
     absent_is_missing : bool
         Whether the model takes zeros for missing values, as the transformers give it sparse rows.
@@ -80,9 +81,11 @@ class ByColumn(Chain):
         absent_is_missing: bool,
         integers: np.dtype[Any],
         needed: NDArray[np.intp] | None = None,
+        read_texts: TextReader | None = None,
+        n_outputs: int = 1,
     ) -> Self | None:
         """Take a chain apart; None if a transformer in it is none that can be."""
-        found = _parts(chain)
+        found = _parts(chain, read_texts, n_outputs)
         if found is None:
             return None
         parts, width, is_sparse = found
@@ -238,7 +241,7 @@ def _are_names(columns: Any) -> bool:
     return isinstance(columns, str) or (np.ndim(columns) == 1 and any(isinstance(c, str) for c in columns))
 
 
-def _parts(chain: Chain) -> tuple[list[Part], int, bool] | None:
+def _parts(chain: Chain, read_texts: TextReader | None, n_outputs: int) -> tuple[list[Part], int, bool] | None:
     """What writes which columns, how many there are, and whether the chain gives sparse rows."""
     front, later = chain.first, [step for _, step in chain.steps[1:]]
     if type(front) is not ColumnTransformer:
@@ -259,11 +262,12 @@ def _parts(chain: Chain) -> tuple[list[Part], int, bool] | None:
     found: list[Part] = []
     for part, span in spans:
         own = Later.of(later, span, ends[-1], is_sparse)
-        read = None if own is None else _part(front, part, span, own)
+        read = None if own is None else _text_part(front, part, span, ends[-1], read_texts, n_outputs)
+        read = read or (None if own is None else _part(front, part, span, own))
         if read is None:
             return None
         found.append(read)
-    if not any(isinstance(part, Tables) for part in found):
+    if not any(isinstance(part, Tables | TextColumn) for part in found):
         return None
     return found, sum(len(part.later.kept) for part in found), is_sparse
 
@@ -284,6 +288,18 @@ def _alone(front: Any) -> Tables | None:
     if n is None:
         return None
     return Tables.of(front, list(range(n)), None if names is None else names.tolist(), 0, None)
+
+
+def _text_part(
+    front: Any, part: tuple[str, Any, Any], span: slice, n_all: int, read: TextReader | None, n_outputs: int
+) -> TextColumn | None:
+    """A column of texts; None if the transformer gets a table, or no sum is taken of what it writes."""
+    name, _, column = part
+    if read is None or isinstance(column, bool) or not isinstance(column, str | int):
+        return None
+    (place,) = positions(column, front.n_features_in_, getattr(front, "feature_names_in_", None))
+    weight, others = (front.transformer_weights or {}).get(name), n_all - (span.stop - span.start)
+    return TextColumn.of(part, place, span, weight, others, read, n_outputs)
 
 
 def _part(front: Any, part: tuple[str, Any, Any], span: slice, later: Later) -> Part | None:

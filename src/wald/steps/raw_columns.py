@@ -18,22 +18,27 @@ from .functions import ByState, ColumnFunction
 from .known_values import flat
 from .numbers import Numbers, of_number
 from .step import Step
+from .sums import OfScore
 from .tables import Tables
+from .text_columns import TextColumn, TextReader
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18
+#: By what bounds of errors are multiplied where the engine multiplies them by the roundoff of float32.
+IN_SINGLE = 2.0**-29
 
 
 class RawColumns(ByColumn):
     """Transformers that work column by column, of whose columns a sum is taken.
 
-    One column is written for each raw column of each transformer: the number itself, or the row of a table. What the
-    transformers would write of it are the `functions`. Where a value, or a column as a whole, is none that they answer,
+    One column is written for each raw column of each transformer: the number itself, or the row of a table. For a
+    column of texts, there is one for each score, and one for the bound of their errors. What the transformers would
+    write of it are the `functions`. Where a value, or a column as a whole, is none that they answer,
     stands what the engine refuses, so that it leaves the row to the model; unless the row leaves before that column.
 
     Attributes
     ----------
-    functions : list of ByState and Numeric
+    functions : list of ByState, Numeric and OfScore
         One for each column that is written.
     """
 
@@ -41,9 +46,19 @@ class RawColumns(ByColumn):
     functions: list[ColumnFunction]
 
     @classmethod
-    def of_sum(cls, chain: Chain) -> Self | None:
-        """Take the first step of a chain apart, what the further ones do is in the sum; None if it cannot be."""
-        found = cls.of(Chain(chain.steps[:1]), False, np.dtype(np.float64))
+    def of_sum(cls, chain: Chain, read_texts: TextReader | None = None, n_outputs: int = 1) -> Self | None:
+        """Take the first step of a chain apart, what the further ones do is in the sum; None if it cannot be.
+
+        Parameters
+        ----------
+        chain : Chain
+        read_texts : callable or None, default=None
+            What reads transformers of texts.
+        n_outputs : int, default=1
+            Number of scores.
+        """
+        first = Chain(chain.steps[:1])
+        found = cls.of(first, False, np.dtype(np.float64), read_texts=read_texts, n_outputs=n_outputs)
         if found is not None:
             if found.is_costly and chain.branches:  # these run late, for the rows that need them
                 return None
@@ -69,8 +84,15 @@ class RawColumns(ByColumn):
     @property
     def is_single(self) -> bool:
         """Whether an encoder writes float32, in which the model may compute then."""
+        if self.text_columns:  # beside whose rows in float64 all others become float64
+            return False
         tables = (table for part in self.parts if isinstance(part, Tables) for table in part.tables)
         return any(table.values.dtype == np.float32 for table in tables)
+
+    @property
+    def text_columns(self) -> list[TextColumn]:
+        """The parts that are texts."""
+        return [part for part in self.parts if isinstance(part, TextColumn)]
 
     @property
     def rows_at_once(self) -> int:
@@ -132,6 +154,7 @@ class RawColumns(ByColumn):
             Numbers of the rows of `held` in the source, ascending; None: they are all of its rows.
         """
         columns, single = list(held.columns), held.dtype == np.float32
+        which = self._with_texts(which, held)
         for c, values in zip(which, self._read(source, which, rows), strict=True):
             by_state = isinstance(self.functions[c], ByState)
             if values is None:
@@ -139,6 +162,11 @@ class RawColumns(ByColumn):
             else:
                 columns[c] = native(values, False)
                 single |= values.dtype == np.float32 and not by_state
+        if single:  # the engine takes what bounds the errors in units of the precision of the whole table
+            new = range(self.width) if held.dtype != np.float32 else which
+            for c in new:
+                if (values := columns[c]) is not None and _bounds_errors(self.functions[c]):
+                    columns[c] = values * IN_SINGLE
         return SomeColumns(held.n_rows, columns, np.dtype(np.float32 if single else np.float64))
 
     def unanswered(self, source: Source) -> NDArray[np.bool_]:
@@ -149,7 +177,20 @@ class RawColumns(ByColumn):
                 return np.ones(source.n_rows, dtype=bool)
             if isinstance(function, ByState):
                 found |= ~(values < function.n_states)  # NaN is not smaller
+            elif isinstance(function, OfScore):
+                found |= ~np.isfinite(values)
         return found
+
+    def _with_texts(self, which: Sequence[int], held: SomeColumns) -> list[int]:
+        """Columns that are to be read, with all that are found together in texts, and without those that were."""
+        found: dict[int, None] = {}
+        for c in which:
+            part, k = self._owners[c]
+            if not isinstance(part, TextColumn):
+                found[c] = None
+            elif held.columns[c] is None:
+                found |= dict.fromkeys(range(c - k, c - k + len(part.sources)))
+        return list(found)
 
     def of_records(self, library: str) -> list[dict[str, Any]] | None:
         """What `_core.Record` needs to know; None if records must become a frame."""
@@ -186,6 +227,10 @@ class RawColumns(ByColumn):
                 yield None if read is None else read(k)
             except Exception:  # the model's own transformers will raise theirs
                 yield None
+
+
+def _bounds_errors(function: ColumnFunction) -> bool:
+    return isinstance(function, OfScore) and function.output is None
 
 
 class SomeRawColumns(Step):

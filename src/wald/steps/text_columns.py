@@ -1,0 +1,120 @@
+"""Columns of texts in a ColumnTransformer, of which a sum gets what each text adds to each score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sources import Source
+from .functions import ColumnFunction
+from .known_values import flat
+from .later import nothing_later
+from .sums import OfScore
+
+Floats = NDArray[np.float64]
+
+#: Number of texts of which a list is made at a time.
+TEXTS = 16384
+
+
+class TextScorer(Protocol):
+    """What texts add to the scores of a linear model."""
+
+    def scores(self, texts: list[Any], n_threads: int = 1) -> tuple[Floats, Floats]:
+        """Scores (n_texts, n_outputs), NaN for what is no text, and bounds of their errors (n_texts,)."""
+
+
+#: From the steps of a text column, the columns that they write, the weight of these, and the number of columns of other
+#: transformers, to what scores texts. None if a step is not known to the last token.
+TextReader = Callable[[list[Any], slice, float | None, int], TextScorer | None]
+
+
+class TextColumn:
+    """A fitted vectorizer of a ColumnTransformer, with the steps behind it, as a function from a text to scores.
+
+    One column is written for each score, and a last one for the bound of their errors.
+
+    Parameters
+    ----------
+    name : str
+    transformer : transformer
+    column : int
+        Number of the raw column that it reads.
+    span : slice
+        The columns that it writes.
+    scorer : TextScorer
+    n_outputs : int
+        Number of scores.
+
+    Attributes
+    ----------
+    together : bool
+        Whether a sum gets all of its columns at the price of one.
+    """
+
+    together: ClassVar[bool] = True
+
+    def __init__(
+        self, name: str, transformer: Any, column: int, span: slice, scorer: TextScorer, n_outputs: int
+    ) -> None:
+        self.name, self.transformer, self.columns, self.later = name, transformer, [column], nothing_later(span)
+        self._scorer, self._n_outputs = scorer, n_outputs
+
+    @classmethod
+    def of(
+        cls,
+        part: tuple[str, Any, Any],
+        column: int,
+        span: slice,
+        weight: float | None,
+        others: int,
+        read: TextReader,
+        n_outputs: int,
+    ) -> TextColumn | None:
+        """Read a transformer of texts; None if it is none that is known.
+
+        Parameters
+        ----------
+        part : (str, transformer, column)
+            Of a ColumnTransformer.
+        column : int
+            Number of its column.
+        span : slice
+            The columns that it writes.
+        weight : float or None
+            Factor of what it writes.
+        others : int
+            Number of columns that other transformers write.
+        read : callable
+        n_outputs : int
+        """
+        name, transformer, _ = part
+        scorer = read(flat(transformer), span, weight, others)
+        return None if scorer is None else cls(name, transformer, column, span, scorer, n_outputs)
+
+    @property
+    def sources(self) -> list[int]:
+        """The raw column of each column that a sum reads."""
+        return self.columns * (self._n_outputs + 1)
+
+    def functions(self, first: int) -> list[ColumnFunction] | None:
+        """What it adds to a sum as functions of its columns, which are those from number `first` on."""
+        later, n = self.later, self._n_outputs
+        every, none = later.first + later.kept, np.empty(0, dtype=np.int64)
+        return [OfScore(first + k, k if k < n else None, none if k else every) for k in range(n + 1)]
+
+    def reader(
+        self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
+    ) -> Callable[[int], NDArray[Any]] | None:
+        """What gives the k-th column, as all of them at once; parameters as for `Tables`."""
+        cells = source.cells(places[0]) if rows is None else source.select(places).take(rows).cells(0)
+        texts = cells.objects()
+        found = np.empty((self._n_outputs + 1, len(texts)))
+        for start in range(0, len(texts), TEXTS):
+            some = slice(start, start + TEXTS)
+            scores, errors = self._scorer.scores(texts[some].tolist())
+            found[:-1, some], found[-1, some] = scores.T, errors
+        return found.__getitem__
