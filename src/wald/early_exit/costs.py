@@ -31,6 +31,8 @@ from .rows import Rows, preprocessed
 
 #: Bytes of a cache line.
 LINE = 64
+#: Most rows with texts that are timed, as for texts alone.
+TIMED_TEXTS = 2000
 #: Least number of columns per timed stage; fewer would stay in the cache between repetitions, and seem cheap.
 TIMED_COLUMNS = 16
 
@@ -178,7 +180,8 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     if model.texts is not None and (texts := model.texts.vectorizer.rows_of(source)) is not None:
         scores, repeats = model.texts.scores, model.terms.planning.timed_repeats
         return seconds(lambda: scores(texts, n_threads), repeats, at_least)
-    seconds_of_model = predict_time(model, source, n_threads)
+    # sparse rows of texts take many times as long to make as the engine takes for all
+    seconds_of_model = math.inf if _has_texts(model) else predict_time(model, source, n_threads)
     if not model.terms.planning.rest.serves_full:
         return seconds_of_model
     whole = without_exits(model, pack(model.terms), NO_STAGES)
@@ -198,4 +201,9 @@ def _preprocessing_time(model: AdditiveModel, source: Source) -> float:
 
 def n_timed(model: AdditiveModel, n_rows: int) -> int:
     """Number of rows on which times are measured."""
-    return min(n_rows, model.terms.planning.timed_rows)
+    return min(n_rows, TIMED_TEXTS if _has_texts(model) else model.terms.planning.timed_rows)
+
+
+def _has_texts(model: AdditiveModel) -> bool:
+    """Whether some of the raw columns hold texts."""
+    return isinstance(model.preprocessing, RawColumns) and bool(model.preprocessing.text_columns)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
+from ..steps.known_values import flat
 from ..steps.vectorizer_unions import rows_attributes
-from .before import before_steps
+from .before import before_steps, is_projection
 from .boosters import fitted_for_good
 from .checks import check_terms
 from .column_terms import ColumnTerms
@@ -145,12 +146,14 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     preprocessing: Chain | Codes | None = Chain(uniquely_named(steps[:n_kept])) if n_kept else None
     if preprocessing is not None and not peeled.steps and hasattr(preprocessing.first, "source_columns"):
         preprocessing = Codes(preprocessing.first, single=terms.accepts.conversion.integers.type is np.float32)
-    by_product = reading.by_product
+    by_product, row_by_row = reading.by_product, reading.row_by_row
     if isinstance(preprocessing, Chain):
         linear = terms if type(terms) is LinearTerms and raw_columns else None
         first = None if linear is None else before_steps(preprocessing.steps[1:], linear)
         raw = None if first is None else RawColumns.of_sum(preprocessing, reader_of_texts(first), first.n_outputs)
         if first is not None and raw is not None:
+            if by_product and raw.sums_in_order and not any(is_projection(step) for _, step in steps):
+                row_by_row = "always"
             terms = ColumnTerms.of(first, raw.functions, raw.n_steps)
             preprocessing, by_product, folded = raw, False, folded or Folded()
         else:
@@ -161,6 +164,8 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         schema = replace(schema, library="pipeline")
     kept = [step for _, step in steps[:n_kept]]
     texts = TextScores.of(kept, terms, leaf, folded=folded is not None) if decision.compiled else None
+    if isinstance(preprocessing, RawColumns):
+        kept = [*kept, *(step for part in preprocessing.text_columns for step in flat(part.transformer))]
     further = (attribute for step in kept for attribute in rows_attributes(step))
     step_attributes += [attribute for attribute in further if attribute not in step_attributes]
     return AdditiveModel(
@@ -176,7 +181,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         folded=folded,
         leaf=leaf,
         ruled=bool(peeled.rules),
-        row_by_row=reading.row_by_row,
+        row_by_row=row_by_row,
         by_product=by_product,
         dense_only=reading.dense_only,
         texts=texts,

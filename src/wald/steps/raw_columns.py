@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
 
 from ..sources import SomeColumns, Source
 from .applied import Applied
@@ -21,6 +22,7 @@ from .step import Step
 from .sums import OfScore
 from .tables import Tables
 from .text_columns import TextColumn, TextReader
+from .text_records import TextRecords
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18
@@ -127,9 +129,15 @@ class RawColumns(ByColumn):
             numbers.setdefault(part if part.together else c, []).append(c)
         return tuple(map(self.some, numbers.values()))
 
-    def transform(self, source: Source) -> SomeColumns:
+    @property
+    def sums_in_order(self) -> bool:
+        """Whether a product with what is written adds up each row in the same order, whatever the other rows are."""
+        known = type(self.first) is ColumnTransformer and not any(isinstance(part, Applied) for part in self.parts)
+        return known and bool(self.first.sparse_output_)
+
+    def transform(self, source: Source, n_threads: int = 1) -> SomeColumns:
         """Raw numbers and rows of tables; where a column or a value is not understood, what the terms refuse."""
-        return self.beside(self.nothing(source.n_rows), range(self.width), source)
+        return self.beside(self.nothing(source.n_rows), range(self.width), source, n_threads=n_threads)
 
     def nothing(self, n_rows: int) -> SomeColumns:
         """Rows of which no column is read yet."""
@@ -141,6 +149,7 @@ class RawColumns(ByColumn):
         which: Sequence[int],
         source: Source,
         rows: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
     ) -> SomeColumns:
         """Add some of the columns that `transform` writes.
 
@@ -152,10 +161,12 @@ class RawColumns(ByColumn):
         source : Source
         rows : int64 ndarray or None, default=None
             Numbers of the rows of `held` in the source, ascending; None: they are all of its rows.
+        n_threads : int, default=1
+            For texts.
         """
         columns, single = list(held.columns), held.dtype == np.float32
         which = self._with_texts(which, held)
-        for c, values in zip(which, self._read(source, which, rows), strict=True):
+        for c, values in zip(which, self._read(source, which, rows, n_threads), strict=True):
             by_state = isinstance(self.functions[c], ByState)
             if values is None:
                 columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
@@ -197,7 +208,12 @@ class RawColumns(ByColumn):
         if self._names is None:
             return None
         found: list[dict[str, Any]] = []
+        texts = TextRecords(list(self._names), self.text_columns)
         for part in self.parts:
+            if isinstance(part, TextColumn):
+                first = texts.first_of(part)
+                found += [of_number(first + k, len(found) + k, []) for k in range(len(part.sources))]
+                continue
             if isinstance(part, Numbers):
                 found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
                 continue
@@ -210,7 +226,7 @@ class RawColumns(ByColumn):
         return found
 
     def _read(
-        self, source: Source, which: Sequence[int], rows: NDArray[np.int64] | None
+        self, source: Source, which: Sequence[int], rows: NDArray[np.int64] | None, n_threads: int = 1
     ) -> Iterator[NDArray[Any] | None]:
         """Some columns, as the parts give them; None for one that only the model's own transformers understand."""
         places = self._places(source) if sklearn.get_config()["transform_output"] == "default" else None
@@ -222,7 +238,8 @@ class RawColumns(ByColumn):
                     readers[part] = None  # which stays if it raises
                     at = [] if places is None else [places[column] for column in part.columns]
                     if min(at, default=-1) >= 0:
-                        readers[part] = part.reader(source, at, rows)
+                        threads = (n_threads,) if isinstance(part, TextColumn) else ()
+                        readers[part] = part.reader(source, at, rows, *threads)
                 read = readers[part]
                 yield None if read is None else read(k)
             except Exception:  # the model's own transformers will raise theirs

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sources import Source
+from ..sources.texts import texts_in
 from .functions import ColumnFunction
 from .known_values import flat
 from .later import nothing_later
@@ -106,15 +107,21 @@ class TextColumn:
         every, none = later.first + later.kept, np.empty(0, dtype=np.int64)
         return [OfScore(first + k, k if k < n else None, none if k else every) for k in range(n + 1)]
 
+    def numbers_of(self, text: str) -> list[float]:
+        """All columns of one text."""
+        scores, errors = self._scorer.scores([text])
+        numbers: list[float] = [*scores[0].tolist(), *errors.tolist()]
+        return numbers
+
     def reader(
-        self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
+        self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None, n_threads: int = 1
     ) -> Callable[[int], NDArray[Any]] | None:
         """What gives the k-th column, as all of them at once; parameters as for `Tables`."""
-        cells = source.cells(places[0]) if rows is None else source.select(places).take(rows).cells(0)
-        texts = cells.objects()
-        found = np.empty((self._n_outputs + 1, len(texts)))
-        for start in range(0, len(texts), TEXTS):
-            some = slice(start, start + TEXTS)
-            scores, errors = self._scorer.scores(texts[some].tolist())
+        n_rows = source.n_rows if rows is None else len(rows)
+        found = np.empty((self._n_outputs + 1, n_rows))
+        for start in range(0, n_rows, TEXTS):
+            some = slice(start, min(start + TEXTS, n_rows))
+            texts = texts_in(source, places[0], some if rows is None else rows[some])
+            scores, errors = self._scorer.scores(texts, n_threads)
             found[:-1, some], found[-1, some] = scores.T, errors
         return found.__getitem__
