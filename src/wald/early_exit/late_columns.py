@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from ..engine import Cascade
 from ..plan.moments import Floats
 from ..sources import SomeColumns, Source
-from ..steps import ByState, OfScore, RawColumns
+from ..steps import ByState, RawColumns
 from .late_steps import LateSteps, Look, Reading
 
 #: Nanoseconds, about, of looking up a category, of finding a number, of adding a column to the estimates of a row, and
 #: of taking along a column of a row that a round leaves undecided.
 LOOKED_UP, FOUND, ADDED, TAKEN = 6.0, 1.0, 0.8, 1.5
-#: The same, about, of reading a text, for each of the columns that are found together in it.
+#: The same, about, of reading a text or running a transformer of one's own, for each of the columns that these give.
 READ = 1000.0
 #: Fewer rows are answered in one round, whose calls take less time than what further rounds save.
 FEW_ROWS = 512
@@ -64,8 +64,8 @@ class LateColumns(LateSteps):
         if by_stage is None or len(by_stage) < 2:
             return None
         by_stage = [*by_stage[:-1], np.arange(step.width)]
-        by_kind = {ByState: LOOKED_UP, OfScore: READ}
-        prices = np.array([by_kind.get(type(each), FOUND) for each in step.functions])
+        prices = np.array([LOOKED_UP if isinstance(each, ByState) else FOUND for each in step.functions])
+        prices[step.takes_long] = READ
         ends = cheapest_rounds(by_stage, reached, prices)
         looks, read = [], np.empty(0, dtype=np.intp)
         for end in ends:

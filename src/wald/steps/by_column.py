@@ -105,7 +105,7 @@ class ByColumn(Chain):
     @property
     def is_costly(self) -> bool:
         """Whether it runs a transformer other than those of numbers in scikit-learn."""
-        return any(map(_may_be_costly, self.parts))
+        return any(map(may_be_costly, self.parts))
 
     @property
     def identity(self) -> Chain:
@@ -272,7 +272,7 @@ def _parts(chain: Chain, read_texts: TextReader | None, n_outputs: int) -> tuple
     return found, sum(len(part.later.kept) for part in found), is_sparse
 
 
-def _may_be_costly(part: Part) -> bool:
+def may_be_costly(part: Part) -> bool:
     """Whether a part runs a transformer other than those of numbers in scikit-learn."""
     steps = flat(part.transformer) if isinstance(part, Applied) else []
     return not all(type(step).__module__.startswith(CHEAP) and type(step) is not FunctionTransformer for step in steps)

@@ -13,7 +13,7 @@ from sklearn.compose import ColumnTransformer
 
 from ..sources import SomeColumns, Source
 from .applied import Applied
-from .by_column import ByColumn, Part, native, of_table
+from .by_column import ByColumn, Part, may_be_costly, native, of_table
 from .chain import Chain
 from .functions import ByState, ColumnFunction
 from .known_values import flat
@@ -62,8 +62,8 @@ class RawColumns(ByColumn):
         first = Chain(chain.steps[:1])
         found = cls.of(first, False, np.dtype(np.float64), read_texts=read_texts, n_outputs=n_outputs)
         if found is not None:
-            if found.is_costly and chain.branches:  # these run late, for the rows that need them
-                return None
+            if found.is_costly and chain.branches and not found.text_columns:
+                return None  # these run late, for the rows that need them
             found.steps = chain.steps
         return found if found is not None and found._begun() else None
 
@@ -128,6 +128,12 @@ class RawColumns(ByColumn):
         for c, (part, _) in enumerate(self._owners):
             numbers.setdefault(part if part.together else c, []).append(c)
         return tuple(map(self.some, numbers.values()))
+
+    @property
+    def takes_long(self) -> NDArray[np.bool_]:
+        """Which of the columns that it writes come from texts, or from a transformer that may be costly."""
+        slow = {part: isinstance(part, TextColumn) or may_be_costly(part) for part in self.parts}
+        return np.array([slow[part] for part, _ in self._owners], dtype=bool)
 
     @property
     def sums_in_order(self) -> bool:
