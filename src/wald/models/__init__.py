@@ -151,7 +151,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         linear = terms if type(terms) is LinearTerms and raw_columns else None
         first = None if linear is None else before_steps(preprocessing.steps[1:], linear)
         raw = None if first is None else RawColumns.of_sum(preprocessing, reader_of_texts(first), first.n_outputs)
-        if first is not None and raw is not None:
+        if first is not None and raw is not None and raw.n_written == first.n_terms:
             if by_product and raw.sums_in_order and not any(is_projection(step) for _, step in steps):
                 row_by_row = "always"
             terms = ColumnTerms.of(first, raw.functions, raw.n_steps)
@@ -196,12 +196,13 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
 def _by_column(chain: Chain, terms: Terms) -> ByColumn | None:
     """Transformers in the engine's own form, if they work column by column."""
     trees = terms if isinstance(terms, TreeTerms) else None
-    return ByColumn.of(
+    found = ByColumn.of(
         chain,
         absent_is_missing=trees is not None and trees.absent_is_missing,
         integers=terms.accepts.conversion.integers,
         needed=None if trees is None else np.unique(trees.trees.feature),
     )
+    return found if found is not None and found.width == terms.n_features else None
 
 
 def _require_inherited(model: Any, family: Family) -> None:

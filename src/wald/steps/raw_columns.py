@@ -92,6 +92,11 @@ class RawColumns(ByColumn):
         return any(table.values.dtype == np.float32 for table in tables)
 
     @property
+    def n_written(self) -> int:
+        """Number of columns that the transformers themselves write."""
+        return self._width
+
+    @property
     def text_columns(self) -> list[TextColumn]:
         """The parts that are texts."""
         return [part for part in self.parts if isinstance(part, TextColumn)]

@@ -13,6 +13,7 @@ from ..sources.texts import texts_in
 from .functions import ColumnFunction
 from .known_values import flat
 from .later import nothing_later
+from .pieces import Piece
 from .sums import OfScore
 
 Floats = NDArray[np.float64]
@@ -65,36 +66,21 @@ class TextColumn:
         self._scorer, self._n_outputs = scorer, n_outputs
 
     @classmethod
-    def of(
-        cls,
-        part: tuple[str, Any, Any],
-        column: int,
-        span: slice,
-        weight: float | None,
-        others: int,
-        read: TextReader,
-        n_outputs: int,
-    ) -> TextColumn | None:
+    def of(cls, piece: Piece, others: int, read: TextReader, n_outputs: int) -> TextColumn | None:
         """Read a transformer of texts; None if it is none that is known.
 
         Parameters
         ----------
-        part : (str, transformer, column)
-            Of a ColumnTransformer.
-        column : int
-            Number of its column.
-        span : slice
-            The columns that it writes.
-        weight : float or None
-            Factor of what it writes.
+        piece : Piece
+            That gets one column.
         others : int
             Number of columns that other transformers write.
         read : callable
         n_outputs : int
         """
-        name, transformer, _ = part
-        scorer = read(flat(transformer), span, weight, others)
-        return None if scorer is None else cls(name, transformer, column, span, scorer, n_outputs)
+        name, transformer, _ = piece.part
+        scorer = read(flat(transformer), piece.span, piece.weight, others)
+        return None if scorer is None else cls(name, transformer, piece.reads[0], piece.span, scorer, n_outputs)
 
     @property
     def sources(self) -> list[int]:
