@@ -362,3 +362,13 @@ def test_a_calibrated_pipeline() -> None:
     inner = make_pipeline(FRONTS["usual"](), LinearSVC()).fit(F, y)
     model = CalibratedClassifierCV(FrozenEstimator(inner), ensemble=False).fit(F, y)
     require_same(model, EarlyExitClassifier(model, risk=0).fit(), rows(100, 1))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_text_is_one_part_of_an_explanation(n_classes: int) -> None:
+    F = rows(300)
+    pipeline = make_pipeline(FRONTS["usual"](), LogisticRegression()).fit(F, labels(F, n_classes))
+    explained = EarlyExitClassifier(pipeline, risk=0).fit(F).explain(F.iloc[4].to_dict())
+    assert sorted(part.name for part in explained.parts) == ["body", "count", "kind", "size", "title"]
+    total = explained.intercept + sum(part.adds for part in explained.parts)
+    np.testing.assert_allclose(total, np.ravel(pipeline.decision_function(F.iloc[4:5])))

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
 from ..steps.known_values import flat
+from ..steps.named_columns import NamedColumns
 from ..steps.vectorizer_unions import rows_attributes
 from .before import before_steps, is_projection
 from .boosters import fitted_for_good
@@ -157,7 +158,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
             terms = ColumnTerms.of(first, raw.functions, raw.n_steps)
             preprocessing, by_product, folded = raw, False, folded or Folded()
         else:
-            preprocessing = _by_column(preprocessing, terms) or preprocessing
+            preprocessing = _by_column(preprocessing, terms) or _of_names(preprocessing, terms) or preprocessing
     n_columns = getattr(estimator, "n_features_in_", None if preprocessing is not None else terms.n_features)
     schema = schema_of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
     if preprocessing is not None and _matches_names(preprocessing.first):
@@ -203,6 +204,11 @@ def _by_column(chain: Chain, terms: Terms) -> ByColumn | None:
         needed=None if trees is None else np.unique(trees.trees.feature),
     )
     return found if found is not None and found.width == terms.n_features else None
+
+
+def _of_names(chain: Chain, terms: Terms) -> NamedColumns | None:
+    """A vectorizer of dicts that writes what trees read."""
+    return NamedColumns.of(chain, terms.absent_is_missing) if isinstance(terms, TreeTerms) else None
 
 
 def _require_inherited(model: Any, family: Family) -> None:

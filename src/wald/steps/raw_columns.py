@@ -135,6 +135,11 @@ class RawColumns(ByColumn):
         return tuple(map(self.some, numbers.values()))
 
     @property
+    def of_texts(self) -> list[list[int]]:
+        """The columns that it writes of each column of texts."""
+        return [[c for c, (owner, _) in enumerate(self._owners) if owner is part] for part in self.text_columns]
+
+    @property
     def takes_long(self) -> NDArray[np.bool_]:
         """Which of the columns that it writes come from texts, or from a transformer that may be costly."""
         slow = {part: isinstance(part, TextColumn) or may_be_costly(part) for part in self.parts}
