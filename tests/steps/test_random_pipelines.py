@@ -16,10 +16,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
@@ -47,6 +48,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 N_FAST, N_LONG, LONG_ROWS = 16, 500, 3000
 #: Columns of texts, of whole numbers and of numbers without and with missing values.
 TEXTS, WHOLE, NUMBERS, GAPS = ["city", "kind", "level"], ["month", "flag"], ["price", "speed"], ["gap"]
+#: A column of sentences, which some pipelines read.
+NOTE = "note"
+WORDS = np.array(
+    ["the", "a", "b", "cheap", "Cheap", "loud", "café", "straße", "İzmir", "very", "not", "und", "x1", "2nd"]
+)
 
 
 class Cubes(TransformerMixin, BaseEstimator):
@@ -68,8 +74,11 @@ def frame(n: int, seed: int, *, unknown: bool = False) -> pd.DataFrame:
     level = np.where(rng.random(n) < 0.15, None, rng.choice(["low", "high"], n)).astype(object)
     if unknown:
         city[rng.random(n) < 0.05] = "elsewhere"
+    notes = np.random.default_rng([seed, 1])
+    note = [" ".join(notes.choice(WORDS, notes.integers(0, 12))) for _ in range(n)]
     return pd.DataFrame(
         {
+            NOTE: pd.Series(note, dtype=object),
             "city": pd.Series(city, dtype=object),
             "kind": pd.Series(rng.choice(["a", "b"], n), dtype=object),
             "level": pd.Series(level, dtype=object),
@@ -170,6 +179,52 @@ def of_numbers_signed(rng: np.random.Generator) -> Any:
     return made[rng.integers(len(made))]
 
 
+def of_notes(rng: np.random.Generator) -> Any:
+    """A transformer of sentences."""
+    common: dict[str, Any] = {
+        "lowercase": bool(rng.random() < 0.7),
+        "strip_accents": [None, "unicode"][rng.integers(2)],
+        "analyzer": str(rng.choice(["word", "word", "char", "char_wb"])),
+        "ngram_range": [(1, 1), (1, 2), (2, 2)][rng.integers(3)],
+    }
+    weighted = {"sublinear_tf": bool(rng.random() < 0.3), "norm": [None, "l1", "l2"][rng.integers(3)]}
+    made: list[Callable[[], Any]] = [
+        lambda: CountVectorizer(**common, dtype=[np.int64, np.float32][int(rng.random() < 0.2)]),
+        lambda: TfidfVectorizer(**common, **weighted),
+        lambda: make_pipeline(CountVectorizer(**common), TfidfTransformer(**weighted)),
+        lambda: HashingVectorizer(**common, n_features=[7, 300, 5000][rng.integers(3)]),
+        lambda: make_pipeline(TfidfVectorizer(**common), TruncatedSVD(3, random_state=0)),
+        lambda: make_pipeline(CountVectorizer(**common), MaxAbsScaler()),
+        lambda: FeatureUnion([("a", TfidfVectorizer(**common)), ("b", CountVectorizer())]),
+        lambda: TfidfVectorizer(preprocessor=str.swapcase),
+    ]
+    return made[rng.integers(len(made))]()
+
+
+def with_notes(front: ColumnTransformer, seed: int) -> bool:
+    """Let some pipelines read sentences; says whether this one does."""
+    rng = np.random.default_rng([seed, 2])
+    if rng.random() < 0.5:
+        return False
+    place = int(rng.integers(len(front.transformers) + 1))
+    front.transformers.insert(place, ("note", of_notes(rng), NOTE))
+    if front.transformer_weights is not None and rng.random() < 0.5:
+        front.transformer_weights["note"] = float(rng.choice([0.25, -2.0]))
+    return True
+
+
+def with_unions(front: ColumnTransformer, seed: int) -> None:
+    """Let some pipelines put two transformers of the same columns side by side."""
+    rng = np.random.default_rng([seed, 3])
+    for i, (name, step, columns) in enumerate(front.transformers):
+        if rng.random() < 0.75 or name in ("note", "dropped") or name not in ("numbers", "whole", "price again"):
+            continue
+        other = [StandardScaler(), OneHotEncoder(handle_unknown="ignore"), MinMaxScaler(), "drop"][rng.integers(4)]
+        parts = [("a", step), ("b", other)][:: int(rng.choice([1, -1]))]
+        weights = {"a": 0.3} if rng.random() < 0.3 else None
+        front.transformers[i] = (name, FeatureUnion(parts, transformer_weights=weights), columns)
+
+
 def front_of(rng: np.random.Generator) -> ColumnTransformer:
     parts: list[Any] = [("texts", of_texts(rng, whole=False), TEXTS[: rng.integers(1, 4)])]
     if rng.random() < 0.5:
@@ -221,6 +276,9 @@ def pipeline_of(seed: int, n: int) -> tuple[Any, pd.DataFrame, bool]:
     rng = np.random.default_rng(seed)
     F = frame(n, seed)
     front = front_of(rng)
+    with_unions(front, seed)
+    if not with_notes(front, seed):
+        F = F.drop(columns=NOTE)
     later: list[Any] = []
     for _ in range(int(rng.choice([0, 1, 2], p=[0.5, 0.35, 0.15]))):
         choices: list[Any] = [
@@ -250,9 +308,11 @@ def pipeline_of(seed: int, n: int) -> tuple[Any, pd.DataFrame, bool]:
 
 
 def containers(F: pd.DataFrame) -> dict[str, Callable[[], Any]]:
-    texts = [c for c in TEXTS if c in F]
+    texts = [c for c in [*TEXTS, NOTE] if c in F]
     lists = F.to_dict("list")
-    return {
+    # a vectorizer does not read Arrow's texts: its error may come before or after that of another transformer
+    arrow = {} if NOTE in F else {"pyarrow": lambda: pa.table(lists)}
+    return arrow | {
         "pandas": lambda: F,
         "str": lambda: F.astype(dict.fromkeys(texts, "str")),
         "string": lambda: F.astype(dict.fromkeys(texts, "string")),
@@ -264,7 +324,6 @@ def containers(F: pd.DataFrame) -> dict[str, Callable[[], Any]]:
         "shuffled": lambda: F[F.columns[::-1]],
         "polars": lambda: pl.DataFrame(lists),
         "polars single": lambda: pl.DataFrame(lists).with_columns(pl.col("speed").cast(pl.Float32)),
-        "pyarrow": lambda: pa.table(lists),
         "objects": lambda: F.to_numpy(dtype=object),
         "one": lambda: F.iloc[:1],
     }

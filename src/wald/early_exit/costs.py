@@ -33,6 +33,8 @@ from .rows import Rows, preprocessed
 LINE = 64
 #: Rows on which the wrapped model is timed if these alone take it longer than the engine takes for all.
 FEW = 4096
+#: Most rows with texts that are timed, as for texts alone.
+TIMED_TEXTS = 2000
 #: Least number of columns per timed stage; fewer would stay in the cache between repetitions, and seem cheap.
 TIMED_COLUMNS = 16
 
@@ -200,6 +202,8 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     rows = preprocessed(model, source)
     by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, at_least)
     ours, few = by_engine + _preprocessing_time(model, source), source.take(slice(0, FEW))
+    if _has_texts(model):  # whose sparse rows take many times as long to make as the engine takes for all
+        return ours
     if source.n_rows > FEW and predict_time(model, few, n_threads) > ours:  # all rows take the model longer still
         return ours
     return min(predict_time(model, source, n_threads), ours)
@@ -215,4 +219,9 @@ def _preprocessing_time(model: AdditiveModel, source: Source) -> float:
 
 def n_timed(model: AdditiveModel, n_rows: int) -> int:
     """Number of rows on which times are measured."""
-    return min(n_rows, model.terms.planning.timed_rows)
+    return min(n_rows, TIMED_TEXTS if _has_texts(model) else model.terms.planning.timed_rows)
+
+
+def _has_texts(model: AdditiveModel) -> bool:
+    """Whether some of the raw columns hold texts."""
+    return isinstance(model.preprocessing, RawColumns) and bool(model.preprocessing.text_columns)

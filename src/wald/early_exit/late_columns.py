@@ -25,6 +25,8 @@ from .late_steps import LateSteps, Look, Reading
 #: Nanoseconds, about, of looking up a category, of finding a number, of adding a column to the estimates of a row, and
 #: of taking along a column of a row that a round leaves undecided.
 LOOKED_UP, FOUND, ADDED, TAKEN = 6.0, 1.0, 0.8, 1.5
+#: The same, about, of reading a text or running a transformer of one's own, for each of the columns that these give.
+READ = 1000.0
 #: Fewer rows are answered in one round, whose calls take less time than what further rounds save.
 FEW_ROWS = 512
 
@@ -77,6 +79,7 @@ class LateColumns(LateSteps):
         if len(by_stage[0]) == step.width:
             return None
         prices = np.array([LOOKED_UP if isinstance(each, ByState) else FOUND for each in step.functions])
+        prices[step.takes_long] = READ
         ends = cheapest_rounds(by_stage, reached, prices)
         looks, read = [], np.empty(0, dtype=np.intp)
         for end in ends:

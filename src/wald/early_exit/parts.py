@@ -142,6 +142,10 @@ def _columns(model: AdditiveModel, source: Source, Z: Source, adds: Floats, orde
         np.add.at(out, column, own)
     np.maximum.at(last, column, order.stage)
     known = set(present.tolist())
+    for first, *others in getattr(model.preprocessing, "of_texts", []):  # what one text adds to all scores
+        own = [first, *others]
+        total[:, first], last[first] = total[:, own].sum(axis=1), last[own].max()
+        known -= set(others)
     names, values = _named_columns(model, source, Z)
     return tuple(
         Part(names[c], values[c], total[:, c], int(last[c]), f"{names[c]} = {_shown(values[c])}")

@@ -19,6 +19,7 @@ from ..models.planning import Rest
 from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
 from ..steps import ByColumn, RawColumns
+from ..steps.text_records import TextRecords
 from .full_model import FullModel, predict_wrapped
 from .late_columns import LateColumns
 from .late_steps import LateSteps, columns_by_stage
@@ -143,7 +144,10 @@ class Predictor:
         assert isinstance(step, ByColumn)
         assert described is not None
         assert schema.names is not None
-        return _core.Record(list(schema.names), described, step.width, one).label
+        if not isinstance(step, RawColumns) or not step.text_columns:
+            return _core.Record(list(schema.names), described, step.width, one).label
+        texts = TextRecords(list(schema.names), step.text_columns)
+        return texts.reading(_core.Record(texts.names, described, step.width, one).label)
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool, FeatureRanges | None]:
         return self.model, self.plan, self.by_proof, self._ranges
@@ -255,7 +259,7 @@ class Predictor:
         """Decide raw rows by the engine; branches of the preprocessing run late where they can."""
 
         def whole(rows: Source) -> Decisions:
-            Z = rows if self.model.preprocessing is None else preprocessed(self.model, rows)
+            Z = rows if self.model.preprocessing is None else preprocessed(self.model, rows, n_threads)
             return self._cascade.predict(Z, n_stages, at_end, n_threads)
 
         if self._late is None or n_stages == 0:
@@ -267,7 +271,7 @@ class Predictor:
         read, rows = self._cascade.columns_read(None), [source]
         step = self.model.preprocessing
         if step is not None:
-            rows = [preprocessed(self.model, part) for part in source.parts(step.rows_at_once)]
+            rows = [preprocessed(self.model, part, n_threads) for part in source.parts(step.rows_at_once)]
         parts = [self._packed.scores(Z, lambda dtype: 0.0, n_threads, needed=read)[0] for Z in rows]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 

@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite
 
 from ..models import AdditiveModel
 from ..sources import Source, source_of
+from ..steps import RawColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Rows:
             yield self.take(np.arange(start, min(len(self), start + size)))
 
 
-def preprocessed(model: AdditiveModel, source: Source) -> Source:
+def preprocessed(model: AdditiveModel, source: Source, n_threads: int = 1) -> Source:
     """Apply the steps of a pipeline that are not folded into the terms.
 
     Raises
@@ -68,8 +69,11 @@ def preprocessed(model: AdditiveModel, source: Source) -> Source:
         If rows are sparse and the terms include a step that maps zeros to other values, or if rows are float16 and the
         terms include a step.
     """
-    if model.preprocessing is not None:
-        source = source_of(model.preprocessing.transform(source))
+    step = model.preprocessing
+    if isinstance(step, RawColumns):
+        source = step.transform(source, n_threads)
+    elif step is not None:
+        source = source_of(step.transform(source))
     refuse_half_precision(model, source)
     if source.is_sparse and model.centres:
         raise ValueError(

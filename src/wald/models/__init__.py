@@ -14,8 +14,10 @@ import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
+from ..steps.known_values import flat
+from ..steps.named_columns import NamedColumns
 from ..steps.vectorizer_unions import rows_attributes
-from .before import before_steps
+from .before import before_steps, is_projection
 from .boosters import fitted_for_good
 from .checks import check_terms
 from .column_terms import ColumnTerms
@@ -24,6 +26,7 @@ from .kernel import KernelTerms
 from .library_files import is_library_file, read_model
 from .linear import LinearTerms
 from .links import Link
+from .mixed import reader_of_texts
 from .model import AdditiveModel
 from .packing import NO_SURROGATES, Surrogates
 from .plain import terms_for
@@ -146,22 +149,26 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     preprocessing: Chain | Codes | None = Chain(uniquely_named(steps[:n_kept])) if n_kept else None
     if preprocessing is not None and not peeled.steps and hasattr(preprocessing.first, "source_columns"):
         preprocessing = Codes(preprocessing.first, single=terms.accepts.conversion.integers.type is np.float32)
-    by_product = reading.by_product
+    by_product, row_by_row = reading.by_product, reading.row_by_row
     if isinstance(preprocessing, Chain):
         linear = terms if type(terms) is LinearTerms and raw_columns else None
         first = None if linear is None else before_steps(preprocessing.steps[1:], linear)
-        raw = None if first is None else RawColumns.of_sum(preprocessing)
-        if first is not None and raw is not None:
+        raw = None if first is None else RawColumns.of_sum(preprocessing, reader_of_texts(first), first.n_outputs)
+        if first is not None and raw is not None and raw.n_written == first.n_terms:
+            if by_product and raw.sums_in_order and not any(is_projection(step) for _, step in steps):
+                row_by_row = "always"
             terms = ColumnTerms.of(first, raw.functions, raw.n_steps)
             preprocessing, by_product, folded = raw, False, folded or Folded()
         else:
-            preprocessing = _by_column(preprocessing, terms) or preprocessing
+            preprocessing = _by_column(preprocessing, terms) or _of_names(preprocessing, terms) or preprocessing
     n_columns = getattr(estimator, "n_features_in_", None if preprocessing is not None else terms.n_features)
     schema = schema_of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
     if preprocessing is not None and _matches_names(preprocessing.first):
         schema = replace(schema, library="pipeline")
     kept = [step for _, step in steps[:n_kept]]
     texts = TextScores.of(kept, terms, leaf, folded=folded is not None) if decision.compiled else None
+    if isinstance(preprocessing, RawColumns):
+        kept = [*kept, *(step for part in preprocessing.text_columns for step in flat(part.transformer))]
     further = (attribute for step in kept for attribute in rows_attributes(step))
     step_attributes += [attribute for attribute in further if attribute not in step_attributes]
     return AdditiveModel(
@@ -177,7 +184,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         folded=folded,
         leaf=leaf,
         ruled=bool(peeled.rules),
-        row_by_row=reading.row_by_row,
+        row_by_row=row_by_row,
         by_product=by_product,
         dense_only=reading.dense_only,
         texts=texts,
@@ -194,12 +201,18 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
 def _by_column(chain: Chain, terms: Terms) -> ByColumn | None:
     """Transformers in the engine's own form, if they work column by column."""
     trees = terms if isinstance(terms, TreeTerms) else None
-    return ByColumn.of(
+    found = ByColumn.of(
         chain,
         absent_is_missing=trees is not None and trees.absent_is_missing,
         integers=terms.accepts.conversion.integers,
         needed=None if trees is None else np.unique(trees.trees.feature),
     )
+    return found if found is not None and found.width == terms.n_features else None
+
+
+def _of_names(chain: Chain, terms: Terms) -> NamedColumns | None:
+    """A vectorizer of dicts that writes what trees read."""
+    return NamedColumns.of(chain, terms.absent_is_missing) if isinstance(terms, TreeTerms) else None
 
 
 def _require_inherited(model: Any, family: Family) -> None:

@@ -36,7 +36,7 @@ def before_step(step: Any, terms: LinearTerms) -> LinearTerms | None:
     kept = selected(step)
     if kept is not None:
         return _before_selection(kept, terms)
-    if components(step) is not None or _is_projection(step):
+    if is_projection(step):
         return _before_projection(step, terms)
     columns = read_step(step)
     if columns is None or columns.width != terms.n_terms:
@@ -46,8 +46,9 @@ def before_step(step: Any, terms: LinearTerms) -> LinearTerms | None:
     return terms.after(columns)
 
 
-def _is_projection(step: Any) -> bool:
-    return type(step) is PCA and not gives_frames(step) and not overrides(step)
+def is_projection(step: Any) -> bool:
+    """Whether a fitted step multiplies rows by a matrix, which gives dense rows."""
+    return components(step) is not None or (type(step) is PCA and not gives_frames(step) and not overrides(step))
 
 
 def _before_selection(kept: Any, terms: LinearTerms) -> LinearTerms | None:

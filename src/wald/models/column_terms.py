@@ -15,7 +15,7 @@ from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
 from ..engine.threads import effective_threads
-from ..steps import ByState, ColumnFunction, Numeric
+from ..steps import ByState, ColumnFunction, Numeric, OfScore
 from ..utils.bytes import padded, readout_bytes
 from .linear import LEAST_WEIGHT, MOST_FEATURES, UNDERFLOW, LinearTerms
 from .packing import NO_SURROGATES, Surrogates
@@ -99,9 +99,9 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
         Parameters
         ----------
         linear : LinearTerms
-        columns : sequence of ByState or Numeric
+        columns : sequence of ByState, Numeric or OfScore
             One function for each raw column, 0 to ``len(columns) - 1``, in any order. Together they write each column
-            of the linear model once.
+            of the linear model once. `OfScore` adds numbers that hold the weights already.
         n_steps : int, default=1
             Number of steps in a row that they stand for; each rounds a value a few times.
 
@@ -135,7 +135,14 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
         tables, table_bounds = [np.empty((0, n_outputs))], [np.empty(0)]
         constants: list[Floats] = [linear.intercept[:, None]]
         intercept_bound = linear.intercept_bound.copy()
+        depth = linear.depth + 4 * n_steps
         for j, each in enumerate(functions):
+            if isinstance(each, OfScore):
+                if each.output is None:  # as large as the engine's own bound, which is `depth + 4` times the roundoff
+                    weight_bound[j] = 2.0**53 / (depth + 4)
+                else:  # what the wrapped model rounds is in that bound, and the engine rounds once a column
+                    weight[each.output, j], weight_bound[j] = 1.0, min(1.0, (n_columns + 8) / (depth + 4))
+                continue
             coef, bound = linear.coef[:, each.written], linear.coef_bound[:, each.written]
             filled = None if linear.fill is None else linear.fill[each.written]
             if isinstance(each, ByState):
@@ -171,7 +178,7 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
             table_bound=np.where(refused, 0.0, np.concatenate(table_bounds)),
             intercept_bound=float(intercept_bound.max()),
             least_bound=least_bound,
-            depth=linear.depth + 4 * n_steps,
+            depth=depth,
         )
 
     @property
@@ -358,6 +365,8 @@ def _checked(columns: Sequence[ColumnFunction], n_written: int) -> list[ColumnFu
             f"Got functions of {[each.column for each in functions]}."
         )
     for each in functions:
+        if isinstance(each, OfScore):
+            continue
         arrays = {"values": each.values} if isinstance(each, ByState) else {"scale": each.scale, "shift": each.shift}
         if isinstance(each, Numeric):
             arrays |= {"magnitude": each.magnitude} | ({} if each.fill is None else {"fill": each.fill})

@@ -6,12 +6,13 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import RawSource
-from .frames import is_frame
+from .frames import FrameSource, is_frame
 from .source import Source
 
-__all__ = ["refuse_no_texts", "texts_of"]
+__all__ = ["refuse_no_texts", "texts_in", "texts_of"]
 
 
 def texts_of(source: Source) -> list[Any] | None:
@@ -31,6 +32,24 @@ def texts_of(source: Source) -> list[Any] | None:
     if nw.dependencies.is_polars_series(rows):
         return list(rows.to_list())
     return None if rows is None or isinstance(rows, str | bytes) else list(rows)
+
+
+def texts_in(source: Source, column: int, rows: NDArray[np.int64] | slice) -> list[Any]:
+    """Some cells of a column as a list, as the library of the rows gives them one by one.
+
+    Parameters
+    ----------
+    source : Source
+    column : int
+    rows : int ndarray or slice
+    """
+    if not isinstance(source, FrameSource):
+        found: list[Any] = source.cells(column).objects()[rows].tolist()
+        return found
+    if source.library == "pandas":
+        return list(source.rows.iloc[rows, column].tolist())
+    some = source.select([column]).take(rows)
+    return list(nw.from_native(some.rows, eager_only=True)[:, 0].to_list())
 
 
 def refuse_no_texts(X: Any) -> None:

@@ -13,6 +13,7 @@ and gives the same values for a row whatever the other rows are. So it can be as
 * `ColumnMap` is affine in each column: scalers and imputers that become part of the terms, so that no step is run.
   `Folded` says what the terms include of a pipeline.
 * `ByState` and `Numeric` are what a step writes from one raw column: for each state of it, or affine in its numbers.
+  `OfScore` is what texts add to one score, for which a vectorizer of texts needs no sparse rows.
 
 Nothing is known here of terms, stages, thresholds or plans, nor of how a model decides. A step does not know which of
 its columns are worth computing, or when: its callers ask for rows and branches.
@@ -28,6 +29,7 @@ from .codes import Codes
 from .functions import ByState, ColumnFunction, Numeric
 from .raw_columns import RawColumns
 from .step import Step
+from .sums import OfScore
 
 __all__ = [
     "Branch",
@@ -39,6 +41,7 @@ __all__ = [
     "ColumnMap",
     "Folded",
     "Numeric",
+    "OfScore",
     "RawColumns",
     "Step",
     "check_step",

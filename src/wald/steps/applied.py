@@ -1,4 +1,4 @@
-"""Transformers of a ColumnTransformer that wald does not look into, run for their own columns alone."""
+"""Transformers of a ColumnTransformer or FeatureUnion that wald does not look into, run for their own columns alone."""
 
 from __future__ import annotations
 
@@ -13,24 +13,20 @@ from scipy import sparse
 from ..sources import Source
 from .functions import ColumnFunction, Numeric
 from .later import Later
+from .pieces import Piece
 
 #: Largest number of columns that such a transformer may write: each of them becomes an array.
 MOST_WRITTEN = 1024
 
 
 class Applied:
-    """A fitted transformer of a ColumnTransformer that runs as it is, for the columns that it reads.
+    """A fitted transformer of these that runs as it is, for the columns that it reads.
 
     It is assumed to write each row by itself, as of all transformers.
 
     Parameters
     ----------
-    front : ColumnTransformer
-        Fitted.
-    part : (str, transformer, columns)
-        Its transformer.
-    columns : list of int
-        Numbers of the raw columns that it reads.
+    piece : Piece
     later : Later
         Transformers after the ColumnTransformer.
 
@@ -44,15 +40,16 @@ class Applied:
 
     together: ClassVar[bool] = True
 
-    def __init__(self, front: Any, part: tuple[str, Any, Any], columns: list[int], later: Later) -> None:
-        self.name, self.transformer, self.columns, self.later = part[0], part[1], columns, later
+    def __init__(self, piece: Piece, later: Later) -> None:
+        self.name, self.transformer, _ = piece.part
+        self.columns, self.later = piece.reads, later
         self.first, self.width = later.first, len(later.kept)
         # A ColumnTransformer of this transformer alone selects its columns, weighs what it writes, and converts that.
-        self._front = copy.copy(front)
-        self._front.transformers_, self._front.n_jobs = [part], None
+        self._front = piece.alone()
+        self._front.n_jobs = None
+        self._writes_sparse = bool(getattr(self._front, "sparse_output_", False))
         self._dense = copy.copy(self._front)
         self._dense.sparse_output_ = False  # scipy stacks no dense block that stands alone
-        self._writes_sparse = bool(getattr(front, "sparse_output_", False))
 
     def arrays(self, source: Source, zeros_are_missing: bool = False) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the whole chain must do it.

@@ -11,24 +11,26 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import FunctionTransformer
 
 from ..sources import SomeColumns, Source
 from .affine import gives_frames
 from .applied import MOST_WRITTEN, Applied
 from .chain import Branch, Chain
-from .columns import positions
 from .known_values import flat
 from .later import Later
 from .numbers import Numbers, numbers_of_records
+from .pieces import Piece, n_columns_of, pieces_of
 from .probing import kinds_of
 from .step import ROWS_AT_ONCE
 from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables
+from .text_columns import TextColumn, TextReader
 
 #: Packages of transformers that are as cheap as to read their columns.
 CHEAP = ("sklearn.preprocessing.", "sklearn.impute.")
 #: Some columns of the terms, and what writes them.
-Part = Tables | Numbers | Applied
+Part = Tables | Numbers | Applied | TextColumn
 
 #: Bytes that are written at a time, and largest number of rows.
 WRITTEN_BYTES, MOST_AT_ONCE = 16 << 20, 1 << 16
@@ -43,8 +45,8 @@ class ByColumn(Chain):
     Parameters
     ----------
     steps : list of (str, transformer)
-    parts : list of Tables, Numbers and Applied
-        In the order of the columns that they write.
+    parts : list of Tables, Numbers, Applied and TextColumn
+        In the order of the columns that they write. Only sums have columns of texts.
     width : int
     absent_is_missing : bool
         Whether the model takes zeros for missing values, as the transformers give it sparse rows.
@@ -80,9 +82,11 @@ class ByColumn(Chain):
         absent_is_missing: bool,
         integers: np.dtype[Any],
         needed: NDArray[np.intp] | None = None,
+        read_texts: TextReader | None = None,
+        n_outputs: int = 1,
     ) -> Self | None:
         """Take a chain apart; None if a transformer in it is none that can be."""
-        found = _parts(chain)
+        found = _parts(chain, read_texts, n_outputs)
         if found is None:
             return None
         parts, width, is_sparse = found
@@ -102,7 +106,7 @@ class ByColumn(Chain):
     @property
     def is_costly(self) -> bool:
         """Whether it runs a transformer other than those of numbers in scikit-learn."""
-        return any(map(_may_be_costly, self.parts))
+        return any(map(may_be_costly, self.parts))
 
     @property
     def identity(self) -> Chain:
@@ -171,6 +175,8 @@ class ByColumn(Chain):
             if min(at, default=0) < 0:
                 return None
             found: dict[int, NDArray[Any]] | None
+            if isinstance(part, TextColumn):  # of sums alone
+                return None
             if isinstance(part, Tables):
                 found, kinds = self._of_tables(part, source, at, wanted), {table.values.dtype for table in part.tables}
             else:
@@ -222,11 +228,15 @@ class ByColumn(Chain):
 
     def _places(self, source: Source) -> Sequence[int] | None:
         """The place of each raw column in given rows; None if the columns are not those of fit."""
-        n = self.first.n_features_in_
+        n = n_columns_of(self.first)
+        if n is None:
+            return None
         if self._names is None or not source.is_named:
             return range(n) if source.n_columns == n and not self._selects_by_name else None
         given = {name: c for c, name in enumerate(source.names or ())}
         if len(given) != source.n_columns:
+            return None
+        if type(self.first) is FeatureUnion and list(given) != self._names.tolist():  # it selects no columns
             return None
         return [given.get(name, -1) for name in self._names]
 
@@ -238,44 +248,41 @@ def _are_names(columns: Any) -> bool:
     return isinstance(columns, str) or (np.ndim(columns) == 1 and any(isinstance(c, str) for c in columns))
 
 
-def _parts(chain: Chain) -> tuple[list[Part], int, bool] | None:
+def _parts(chain: Chain, read_texts: TextReader | None, n_outputs: int) -> tuple[list[Part], int, bool] | None:
     """What writes which columns, how many there are, and whether the chain gives sparse rows."""
     front, later = chain.first, [step for _, step in chain.steps[1:]]
-    if type(front) is not ColumnTransformer:
-        tables = None if later else _alone(front)
+    apart = pieces_of(front)
+    if apart is None:
+        tables = None if later or type(front) in (ColumnTransformer, FeatureUnion) else _alone(front)
         if tables is None:
             return None
         width = sum(len(table.written) for table in tables.tables)
         return [tables], width, bool(getattr(front, "sparse_output", False))
-    if gives_frames(front):
+    pieces, n_written, is_sparse = apart
+    if is_sparse is None and read_texts is None:  # where it matters
         return None
-    is_sparse = bool(getattr(front, "sparse_output_", True))
-    written = getattr(front, "output_indices_", {})
-    spans = [(part, written.get(part[0], slice(0, 0))) for part in front.transformers_]
-    spans = [(part, span) for part, span in spans if not _is_dropped(part[1]) and span.stop > span.start]
-    ends = [0, *(span.stop for _, span in spans)]
-    if [span.start for _, span in spans] != ends[:-1]:
-        return None
+    names = getattr(front, "feature_names_in_", None)
     found: list[Part] = []
-    for part, span in spans:
-        own = Later.of(later, span, ends[-1], is_sparse)
-        read = None if own is None else _part(front, part, span, own)
+    for piece in pieces:
+        own = Later.of(later, piece.span, n_written, bool(is_sparse))
+        if own is None:
+            return None
+        read: Part | None = None
+        if not piece.gets_table and read_texts is not None:
+            read = TextColumn.of(piece, n_written - piece.width, read_texts, n_outputs)
+        read = read or _part(piece, None if names is None else names.tolist(), own)
         if read is None:
             return None
         found.append(read)
-    if not any(isinstance(part, Tables) for part in found):
+    if not any(isinstance(part, Tables | TextColumn) for part in found):
         return None
-    return found, sum(len(part.later.kept) for part in found), is_sparse
+    return found, sum(len(part.later.kept) for part in found), bool(is_sparse)
 
 
-def _may_be_costly(part: Part) -> bool:
+def may_be_costly(part: Part) -> bool:
     """Whether a part runs a transformer other than those of numbers in scikit-learn."""
     steps = flat(part.transformer) if isinstance(part, Applied) else []
     return not all(type(step).__module__.startswith(CHEAP) and type(step) is not FunctionTransformer for step in steps)
-
-
-def _is_dropped(step: Any) -> bool:
-    return isinstance(step, str) and step == "drop"
 
 
 def _alone(front: Any) -> Tables | None:
@@ -286,15 +293,12 @@ def _alone(front: Any) -> Tables | None:
     return Tables.of(front, list(range(n)), None if names is None else names.tolist(), 0, None)
 
 
-def _part(front: Any, part: tuple[str, Any, Any], span: slice, later: Later) -> Part | None:
+def _part(piece: Piece, names: list[Hashable] | None, later: Later) -> Part | None:
     """What one transformer writes; None if the columns are too many."""
-    name, step, columns = part
-    names: list[Hashable] | None = None if not hasattr(front, "feature_names_in_") else front.feature_names_in_.tolist()
-    reads = positions(columns, front.n_features_in_, names)
-    weight = (front.transformer_weights or {}).get(name)
-    width = span.stop - span.start
-    if not isinstance(columns, str | int):  # these select no table
-        tables = Tables.of(step, reads, None if names is None else [names[c] for c in reads], span.start, weight)
+    step, reads, width, weight = piece.part[1], piece.reads, piece.width, piece.weight
+    if piece.gets_table:
+        own = None if names is None else [names[c] for c in reads]
+        tables = Tables.of(step, reads, own, piece.span.start, weight)
         if tables is not None and sum(len(table.written) for table in tables.tables) == width:
             return tables if tables.finished(later) else None
         is_identity = type(step) is FunctionTransformer and step.func is None
@@ -302,7 +306,7 @@ def _part(front: Any, part: tuple[str, Any, Any], span: slice, later: Later) -> 
         affine = not any(gives_frames(each) for each in flat(step)) and numbers.maps() is not None
         if width == len(reads) and (is_identity or affine):
             return numbers
-    return Applied(front, part, reads, later) if width <= MOST_WRITTEN else None
+    return Applied(piece, later) if width <= MOST_WRITTEN else None
 
 
 def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArray[Any]) -> dict[str, Any]:

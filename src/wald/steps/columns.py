@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 
 
 def needed(first: Any, names: Sequence[str]) -> list[str]:
@@ -40,7 +40,9 @@ def text_columns(first: Any, names: Sequence[str]) -> dict[str, float | None]:
 
 
 def _inner(step: Any) -> list[Any]:
-    """Steps of nested pipelines, in their order."""
+    """Steps of nested pipelines and unions, in their order."""
+    if isinstance(step, FeatureUnion):
+        return [each for _, inner in step.transformer_list for each in _inner(inner)]
     return [each for _, inner in step.steps for each in _inner(inner)] if isinstance(step, Pipeline) else [step]
 
 

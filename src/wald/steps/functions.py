@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .affine import DERIVED
+from .sums import OfScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,5 +87,5 @@ class Numeric:
             object.__setattr__(self, "magnitude", np.abs(self.shift))
 
 
-#: One function of a raw column. Each raw column has one, which may write many columns.
-ColumnFunction = ByState | Numeric
+#: One function of a raw column. Each raw column has one, which may write many columns; texts have one for each score.
+ColumnFunction = ByState | Numeric | OfScore

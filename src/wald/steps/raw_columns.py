@@ -9,32 +9,39 @@ from typing import Any, Self
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
 
 from .. import _core
 from ..sources import SomeColumns, Source
 from .applied import Applied
-from .by_column import ByColumn, Part, native, of_table
+from .by_column import ByColumn, Part, may_be_costly, native, of_table
 from .chain import Chain
 from .functions import ByState, ColumnFunction
 from .known_values import flat
 from .numbers import Numbers, of_number
 from .step import Step
+from .sums import OfScore
 from .tables import Tables
+from .text_columns import TextColumn, TextReader
+from .text_records import TextRecords
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18
+#: By what bounds of errors are multiplied where the engine multiplies them by the roundoff of float32.
+IN_SINGLE = 2.0**-29
 
 
 class RawColumns(ByColumn):
     """Transformers that work column by column, of whose columns a sum is taken.
 
-    One column is written for each raw column of each transformer: the number itself, or the row of a table. What the
-    transformers would write of it are the `functions`. Where a value, or a column as a whole, is none that they answer,
+    One column is written for each raw column of each transformer: the number itself, or the row of a table. For a
+    column of texts, there is one for each score, and one for the bound of their errors. What the transformers would
+    write of it are the `functions`. Where a value, or a column as a whole, is none that they answer,
     stands what the engine refuses, so that it leaves the row to the model; unless the row leaves before that column.
 
     Attributes
     ----------
-    functions : list of ByState and Numeric
+    functions : list of ByState, Numeric and OfScore
         One for each column that is written.
     """
 
@@ -42,12 +49,22 @@ class RawColumns(ByColumn):
     functions: list[ColumnFunction]
 
     @classmethod
-    def of_sum(cls, chain: Chain) -> Self | None:
-        """Take the first step of a chain apart, what the further ones do is in the sum; None if it cannot be."""
-        found = cls.of(Chain(chain.steps[:1]), False, np.dtype(np.float64))
+    def of_sum(cls, chain: Chain, read_texts: TextReader | None = None, n_outputs: int = 1) -> Self | None:
+        """Take the first step of a chain apart, what the further ones do is in the sum; None if it cannot be.
+
+        Parameters
+        ----------
+        chain : Chain
+        read_texts : callable or None, default=None
+            What reads transformers of texts.
+        n_outputs : int, default=1
+            Number of scores.
+        """
+        first = Chain(chain.steps[:1])
+        found = cls.of(first, False, np.dtype(np.float64), read_texts=read_texts, n_outputs=n_outputs)
         if found is not None:
-            if found.is_costly and chain.branches:  # these run late, for the rows that need them
-                return None
+            if found.is_costly and chain.branches and not found.text_columns:
+                return None  # these run late, for the rows that need them
             found.steps = chain.steps
         return found if found is not None and found._begun() else None
 
@@ -70,8 +87,20 @@ class RawColumns(ByColumn):
     @property
     def is_single(self) -> bool:
         """Whether an encoder writes float32, in which the model may compute then."""
+        if self.text_columns:  # beside whose rows in float64 all others become float64
+            return False
         tables = (table for part in self.parts if isinstance(part, Tables) for table in part.tables)
         return any(table.values.dtype == np.float32 for table in tables)
+
+    @property
+    def n_written(self) -> int:
+        """Number of columns that the transformers themselves write."""
+        return self._width
+
+    @property
+    def text_columns(self) -> list[TextColumn]:
+        """The parts that are texts."""
+        return [part for part in self.parts if isinstance(part, TextColumn)]
 
     @property
     def rows_at_once(self) -> int:
@@ -106,9 +135,26 @@ class RawColumns(ByColumn):
             numbers.setdefault(part if part.together else c, []).append(c)
         return tuple(map(self.some, numbers.values()))
 
-    def transform(self, source: Source) -> SomeColumns:
+    @property
+    def of_texts(self) -> list[list[int]]:
+        """The columns that it writes of each column of texts."""
+        return [[c for c, (owner, _) in enumerate(self._owners) if owner is part] for part in self.text_columns]
+
+    @property
+    def takes_long(self) -> NDArray[np.bool_]:
+        """Which of the columns that it writes come from texts, or from a transformer that may be costly."""
+        slow = {part: isinstance(part, TextColumn) or may_be_costly(part) for part in self.parts}
+        return np.array([slow[part] for part, _ in self._owners], dtype=bool)
+
+    @property
+    def sums_in_order(self) -> bool:
+        """Whether a product with what is written adds up each row in the same order, whatever the other rows are."""
+        known = type(self.first) is ColumnTransformer and not any(isinstance(part, Applied) for part in self.parts)
+        return known and bool(self.first.sparse_output_)
+
+    def transform(self, source: Source, n_threads: int = 1) -> SomeColumns:
         """Raw numbers and rows of tables; where a column or a value is not understood, what the terms refuse."""
-        return self.beside(self.nothing(source.n_rows), range(self.width), source)
+        return self.beside(self.nothing(source.n_rows), range(self.width), source, n_threads=n_threads)
 
     def nothing(self, n_rows: int) -> SomeColumns:
         """Rows of which no column is read yet."""
@@ -120,6 +166,7 @@ class RawColumns(ByColumn):
         which: Sequence[int],
         source: Source,
         rows: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
     ) -> SomeColumns:
         """Add some of the columns that `transform` writes.
 
@@ -131,15 +178,23 @@ class RawColumns(ByColumn):
         source : Source
         rows : int64 ndarray or None, default=None
             Numbers of the rows of `held` in the source, ascending; None: they are all of its rows.
+        n_threads : int, default=1
+            For texts.
         """
         columns, single = list(held.columns), held.dtype == np.float32
-        for c, values in zip(which, self._read(source, which, rows), strict=True):
+        which = self._with_texts(which, held)
+        for c, values in zip(which, self._read(source, which, rows, n_threads), strict=True):
             by_state = isinstance(self.functions[c], ByState)
             if values is None:
                 columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
             else:
                 columns[c] = native(values, False)
                 single |= values.dtype == np.float32 and not by_state
+        if single:  # the engine takes what bounds the errors in units of the precision of the whole table
+            new = range(self.width) if held.dtype != np.float32 else which
+            for c in new:
+                if (values := columns[c]) is not None and _bounds_errors(self.functions[c]):
+                    columns[c] = values * IN_SINGLE
         return SomeColumns(held.n_rows, columns, np.dtype(np.float32 if single else np.float64))
 
     def late(self, source: Source, which: Sequence[int]) -> tuple[_core.LateRows, np.dtype[Any]] | None:
@@ -147,7 +202,7 @@ class RawColumns(ByColumn):
 
         None if a transformer must run to write one of them.
         """
-        if any(isinstance(self._owners[c][0], Applied) for c in which):
+        if any(isinstance(self._owners[c][0], Applied | TextColumn) for c in which):
             return None
         columns: list[Any] = [None] * self.width
         single = self.is_single
@@ -168,14 +223,32 @@ class RawColumns(ByColumn):
                 return np.ones(source.n_rows, dtype=bool)
             if isinstance(function, ByState):
                 found |= ~(values < function.n_states)  # NaN is not smaller
+            elif isinstance(function, OfScore):
+                found |= ~np.isfinite(values)
         return found
+
+    def _with_texts(self, which: Sequence[int], held: SomeColumns) -> list[int]:
+        """Columns that are to be read, with all that are found together in texts, and without those that were."""
+        found: dict[int, None] = {}
+        for c in which:
+            part, k = self._owners[c]
+            if not isinstance(part, TextColumn):
+                found[c] = None
+            elif held.columns[c] is None:
+                found |= dict.fromkeys(range(c - k, c - k + len(part.sources)))
+        return list(found)
 
     def of_records(self, library: str) -> list[dict[str, Any]] | None:
         """What `_core.Record` needs to know; None if records must become a frame."""
         if self._names is None:
             return None
         found: list[dict[str, Any]] = []
+        texts = TextRecords(list(self._names), self.text_columns)
         for part in self.parts:
+            if isinstance(part, TextColumn):
+                first = texts.first_of(part)
+                found += [of_number(first + k, len(found) + k, []) for k in range(len(part.sources))]
+                continue
             if isinstance(part, Numbers):
                 found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
                 continue
@@ -188,7 +261,12 @@ class RawColumns(ByColumn):
         return found
 
     def _read(
-        self, source: Source, which: Sequence[int], rows: NDArray[np.int64] | None, late: bool = False
+        self,
+        source: Source,
+        which: Sequence[int],
+        rows: NDArray[np.int64] | None,
+        n_threads: int = 1,
+        late: bool = False,
     ) -> Iterator[Any]:
         """Some columns, as the parts give them; None for one that only the model's own transformers understand.
 
@@ -206,11 +284,16 @@ class RawColumns(ByColumn):
                         if late and isinstance(part, Tables):
                             readers[part] = part.late_reader(source, at)
                         else:
-                            readers[part] = part.reader(source, at, rows)
+                            threads = (n_threads,) if isinstance(part, TextColumn) else ()
+                            readers[part] = part.reader(source, at, rows, *threads)
                 read = readers[part]
                 yield None if read is None else read(k)
             except Exception:  # the model's own transformers will raise theirs
                 yield None
+
+
+def _bounds_errors(function: ColumnFunction) -> bool:
+    return isinstance(function, OfScore) and function.output is None
 
 
 class SomeRawColumns(Step):
