@@ -1,8 +1,10 @@
-"""Plans that read texts in parts: where to look, what beginnings say of whole texts, and what looks cost."""
+"""Plans that read texts in parts: in which order, where to look, what parts say of whole texts, and what looks cost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from ..models.protocols import Documents
 from ..models.texts import EarlyStages
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats, boundary_weights
+from ..plan.order import Ints
 from ..plan.timing import MARGIN, interleaved
 from ..sources.texts import texts_of
 from ..stopping import Rule, StageScores, Walk
@@ -24,6 +27,10 @@ from .planner import planner_of
 from .request import Request, without_exits
 from .rows import Rows
 
+#: The orders in which texts are read that a planner's order stands for.
+ORDERS = {"greedy": ("in order", "spread"), "in order": ("in order",), "spread": ("spread",)}
+#: Texts that are timed at a time.
+AT_A_TIME = 64
 #: A plan looks where at least so many plan rows are longer.
 LEAST_ROWS = 50
 
@@ -32,9 +39,16 @@ def reading_in_parts(model: AdditiveModel, given: Parameters, rule: Rule) -> Add
     """The model as its plan reads it: in parts, where it is one of texts, and nothing in the request is about words."""
     priced = given.feature_costs is not None or given.feature_groups is not None
     order = planner_of(given).order
-    greedy = isinstance(order, str) and order == "greedy"
+    wanted = ORDERS.get(order) if isinstance(order, str) else None
     scaled = rule.needs.error_scales and rule.readout == "regressed"
-    return documents(model) if scaled and greedy and not priced and read_in_parts(model) else model
+    if wanted is not None and scaled and not priced and read_in_parts(model):
+        return documents(model, wanted)
+    if isinstance(order, str) and order in ("in order", "spread"):
+        raise ValueError(
+            f"order={order!r} is for texts that are read in parts: with a risk above 0, one vectorizer that wald reads "
+            "before a linear classifier, and no prices of features. Use order='greedy' here."
+        )
+    return model
 
 
 def document_plan(
@@ -50,14 +64,16 @@ def document_plan(
     full = FullModel(model, without_exits(model, whole, NO_STAGES))
     codes = full.evaluated(validation.preprocessed, validation.raw, 1)[0]
     confidence = np.asarray(np.abs(model.decision.distances(scores)), dtype=np.float64)
-    recipe = _recipe(terms, order.preprocessed, scores, confidence)
-    costs = _costs(model, terms, validation, recipe, request)
+    recipes = tuple(
+        _recipe(terms, block, order.preprocessed, scores, confidence) for block in np.unique(terms.blocks).tolist()
+    )
 
     def evaluate(recipe: Recipe) -> Evaluation:
         packed = pack(terms, recipe.terms)
         seen = StageScores.of(
             without_exits(model, packed, recipe.early).trace(validation.preprocessed, 1), codes, model.decision
         )
+        costs = _costs(model, terms, validation, recipe, request)
         return Evaluation(_walk(model, recipe, seen, validation_scores, request), "float64", costs)
 
     return build_plan(
@@ -77,34 +93,35 @@ def document_plan(
             evaluate=evaluate,
             rng=request.rng,
             threshold=model.decision.centre or 0.0,
-            given=(recipe,),
+            given=recipes,
         )
     )
 
 
-def _recipe(terms: Documents, rows: NDArray[np.float64], scores: Floats, confidence: Floats) -> Recipe:
-    """Look wherever enough texts are longer, with an estimate of each full score by that of the beginning."""
-    n, read = terms.n_outputs, terms.characters(rows)
+def _recipe(terms: Documents, block: int, rows: NDArray[np.float64], scores: Floats, confidence: Floats) -> Recipe:
+    """Look wherever enough texts are longer, in one order; full scores are estimated by those of what was read."""
+    n, read, own = terms.n_outputs, terms.characters(rows), np.flatnonzero(terms.blocks == block)
     near, values = boundary_weights(confidence) if len(rows) else confidence, terms.values(rows)
-    looks = [int(look) for look in range(len(terms.looks)) if np.count_nonzero(read[:, look]) >= LEAST_ROWS]
+    looks = [t for t, look in enumerate(own) if np.count_nonzero(read[:, look]) >= LEAST_ROWS]
     readouts = []
-    for look in looks:
-        inside = np.flatnonzero(read[:, look] > 0)
-        weights, bias = np.zeros((n, (look + 1) * n)), np.empty(n)
+    for t in looks:
+        inside = np.flatnonzero(read[:, own[t]] > 0)
+        weights, bias = np.zeros((n, (t + 1) * n)), np.empty(n)
         for k in range(n):
-            column = look * n + k
-            weights[k, column], bias[k] = _line(values[inside, column], scores[inside, k], near[inside])
+            part = values[inside, own[t] * n + k]
+            weights[k, t * n + k], bias[k] = _line(part, scores[inside, k], near[inside])
         readouts.append(Readout(weights, bias))
-    lengths, last = read[:, -1], terms.looks[looks[-1]] if looks else 0
+    sizes = terms.looks[own][looks].astype(np.float64)
+    lengths, last = read[:, -1], sizes[-1] if looks else 0.0
     usual = float(lengths.mean()) if len(lengths) else 1.0
     behind = lengths[lengths > last]
-    end = max(float(behind.mean()) if len(behind) else usual, float(last), 1.0)
+    end = max(float(behind.mean()) if len(behind) else usual, last, 1.0)
     stages = np.array(looks, dtype=np.int64) + 1
     return Recipe(
-        order=np.arange(len(terms.looks)),
-        terms=np.arange(len(terms.looks) * n),
+        order=own,
+        terms=(own[:, None] * n + np.arange(n)).ravel(),
         stages=np.append(stages, len(terms.looks) + 1),
-        stage_costs=np.append(terms.looks[looks].astype(np.float64), end),
+        stage_costs=np.append(sizes, end),
         early=Stages(stages * n, tuple(readouts)),
         surrogates=NO_SURROGATES,
         usual_cost=max(usual, 1.0),
@@ -149,25 +166,25 @@ def _walk(model: AdditiveModel, recipe: Recipe, seen: StageScores, scores: Float
 
 
 def early_stages(
-    terms: Documents, early: Stages, low: NDArray[np.floating], high: NDArray[np.floating], ends: bool = False
+    terms: Documents, order: Ints, early: Stages, low: NDArray[np.floating], high: NDArray[np.floating]
 ) -> EarlyStages:
-    """The stages of a plan as the extension takes them."""
-    n = terms.n_outputs
+    """The stages of a plan as the extension takes them; `order` are the plan's terms."""
+    n, looks = terms.n_outputs, terms.looks_of(order, early.terms)
     weights = [np.diag(r.weights[:, m - n : m]) for r, m in zip(early.readouts, early.terms, strict=True)]
     return EarlyStages(
-        np.ascontiguousarray(terms.looks[early.terms // n - 1]),
+        np.ascontiguousarray(terms.looks[looks]),
+        int(terms.blocks[looks[0]]) if len(looks) else 0,
         np.array(weights, dtype=np.float64).reshape(-1, n),
         np.array([r.bias for r in early.readouts], dtype=np.float64).reshape(-1, n),
         np.ascontiguousarray(low, dtype=np.float64),
         np.ascontiguousarray(high, dtype=np.float64),
-        ends,
     )
 
 
-def costs_at_stages(terms: Documents, early: Stages, rows: NDArray[np.float64]) -> Floats:
+def costs_at_stages(terms: Documents, plan: Plan, rows: NDArray[np.float64]) -> Floats:
     """Characters of each text that are read at each stage, and of all: (n_rows, n_stages + 1)."""
     read = terms.characters(rows)
-    at = read[:, early.terms // terms.n_outputs - 1]
+    at = read[:, terms.looks_of(plan.terms, plan.early.terms)]
     return np.column_stack([np.where(at > 0, at, read[:, -1:]), read[:, -1]]).astype(np.float64)
 
 
@@ -179,17 +196,34 @@ def _costs(model: AdditiveModel, terms: Documents, validation: Rows, recipe: Rec
     if request.cost == "units" or texts is None or len(recipe.early) == 0:
         return CostModel.of_units(usual)
     assert model.texts is not None
-    scorer, n = model.texts, len(texts)
-    n_looks = float(np.count_nonzero(terms.characters(validation.preprocessed[:n])[:, :-1] > 0)) / n
+    scorer, n, early = model.texts, len(texts), recipe.early
+    read = terms.characters(validation.preprocessed[:n])
+    n_looks = float(np.count_nonzero(read[:, terms.looks_of(recipe.terms, early.terms)] > 0)) / n
 
-    def without_exits_of(early: Stages) -> Callable[[], object]:
-        never = np.full(len(early), np.inf)
-        stages = early_stages(terms, early, -never, never)
-        return lambda: scorer.walk(texts, stages)
+    def without_exits_of(some: Stages) -> Callable[[list[Any]], object]:
+        never, m = np.full(len(some), np.inf), len(some)
+        plan = scorer.labelled(
+            early_stages(terms, recipe.terms, some, -never, never),
+            model.decision,
+            model.tie_margin,
+            tuple(model.classes),
+            n_stages=m,
+            reach=m,
+            cost=None,
+        )
+        assert plan is not None
+        return lambda some: plan.decide(some, m)
 
-    early = recipe.early
     last = early.subset([len(early) - 1])
-    tasks = [lambda: scorer.scores(texts), without_exits_of(last), without_exits_of(early)]
-    whole, once, often = (t / n for t in interleaved(tasks))
+    whole, once, often = _timed([without_exits_of(some) for some in (early.subset([]), last, early)], texts) / n
     look = max(0.0, often - once) / max(1.0, n_looks)
     return CostModel(0.0, max(once, whole) / usual, 0.0, look, whole, margin=MARGIN).rounded()
+
+
+def _timed(tasks: list[Callable[[list[Any]], object]], texts: list[Any]) -> Floats:
+    """Shortest times of some tasks, of few texts at a time, so that most runs are over before others need the machine."""
+    total = np.zeros(len(tasks))
+    for start in range(0, len(texts), AT_A_TIME):
+        some = texts[start : start + AT_A_TIME]
+        total += interleaved([partial(task, some) for task in tasks])
+    return total

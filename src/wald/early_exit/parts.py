@@ -96,7 +96,7 @@ class Order:
         rest = np.setdiff1d(np.arange(n_terms), early)
         looks = None
         if documents is not None:
-            looks = documents.looks[plan.early.terms // documents.n_outputs - 1]
+            looks = documents.looks[documents.looks_of(plan.terms, plan.early.terms)]
         return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own, looks)
 
 
