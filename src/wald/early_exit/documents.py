@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..models.texts import EarlyStages
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats, boundary_weights
 from ..plan.order import Ints
-from ..plan.timing import MARGIN, interleaved
+from ..plan.timing import MARGIN
 from ..sources.texts import texts_of
 from ..stopping import Rule, StageScores, Walk
 from .full_model import FullModel
@@ -29,8 +29,9 @@ from .rows import Rows
 
 #: The orders in which texts are read that a planner's order stands for.
 ORDERS = {"greedy": ("in order", "spread"), "in order": ("in order",), "spread": ("spread",)}
-#: Texts that are timed at a time.
-AT_A_TIME = 64
+#: How often tasks are timed, and the clock: that of the thread, where it is fine enough.
+ROUNDS = 5
+CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution <= 1e-6 else time.perf_counter
 #: A plan looks where at least so many plan rows are longer.
 LEAST_ROWS = 50
 
@@ -68,13 +69,15 @@ def document_plan(
         _recipe(terms, block, order.preprocessed, scores, confidence) for block in np.unique(terms.blocks).tolist()
     )
 
+    costs = _costs(model, terms, validation, recipes, request)
+
     def evaluate(recipe: Recipe) -> Evaluation:
         packed = pack(terms, recipe.terms)
         seen = StageScores.of(
             without_exits(model, packed, recipe.early).trace(validation.preprocessed, 1), codes, model.decision
         )
-        costs = _costs(model, terms, validation, recipe, request)
-        return Evaluation(_walk(model, recipe, seen, validation_scores, request), "float64", costs)
+        walk = _walk(model, recipe, seen, validation_scores, request)
+        return Evaluation(walk, "float64", costs[recipes.index(recipe)])
 
     return build_plan(
         Problem(
@@ -188,42 +191,71 @@ def costs_at_stages(terms: Documents, plan: Plan, rows: NDArray[np.float64]) -> 
     return np.column_stack([np.where(at > 0, at, read[:, -1:]), read[:, -1]]).astype(np.float64)
 
 
-def _costs(model: AdditiveModel, terms: Documents, validation: Rows, recipe: Recipe, request: Request) -> CostModel:
-    """Costs in characters, or in seconds: of a character that is read and of a look."""
+def _costs(
+    model: AdditiveModel, terms: Documents, validation: Rows, recipes: Sequence[Recipe], request: Request
+) -> list[CostModel]:
+    """Costs of recipes in characters, or in seconds: of a text, of a character that is read and of a look."""
+    recipe = recipes[0]
     if isinstance(request.cost, CostModel):
-        return request.cost
+        return [request.cost] * len(recipes)
     usual, texts = recipe.usual_cost or 1.0, texts_of(validation.first(terms.planning.timed_rows).raw)
     if request.cost == "units" or texts is None or len(recipe.early) == 0:
-        return CostModel.of_units(usual)
+        return [CostModel.of_units(usual)] * len(recipes)
+    read = terms.characters(validation.preprocessed[: len(texts)])
+    inside = read[:, terms.looks_of(recipe.terms, recipe.early.terms)] > 0
+    sizes, lengths = recipe.stage_costs, read[:, -1]
+    # a character costs more where a text begins than on average, since most words are met there for the first time
+    last, half = len(recipe.early) - 1, max(0, int(np.count_nonzero(inside.mean(axis=0) >= 0.5)) - 1)
+    ladders = [([], False), ([0], True), ([half], True), (range(half + 1), True), (range(last + 1), False)]
+    tasks = [_without_exits(model, terms, recipe, ladder, texts, ends) for ladder, ends in ladders]
+    others = [_without_exits(model, terms, r, range(len(r.early)), texts, False) for r in recipes[1:]]
+    whole, first, once, often, never, *of_others = _timed([*tasks, *others]) / len(texts)
+    n_looks = inside[:, :half].sum() / len(texts)
+    look = max(0.0, often - once) / n_looks if n_looks > 0 else 0.0
+    to_first, to_half = (np.minimum(lengths, sizes[t]).mean() for t in (0, half))
+    unit = max(0.0, never - look * inside.sum() / len(texts), whole) / usual
+    if to_half > to_first:
+        unit = max(unit, (once - first) / (to_half - to_first))
+    costs = CostModel(max(0.0, first - unit * to_first), unit, 0.0, look, whole, margin=MARGIN).rounded()
+    # in another order, a character takes the same time, unless tokens between blocks make texts be read again
+    factors = [max(1.0, t / never) if _reads_again(model) else 1.0 for t in of_others]
+    return [costs, *(costs.scaled(factor) for factor in factors)]
+
+
+def _reads_again(model: AdditiveModel) -> bool:
+    """Whether texts have tokens that reach from one block to the next."""
     assert model.texts is not None
-    scorer, n, early = model.texts, len(texts), recipe.early
-    read = terms.characters(validation.preprocessed[:n])
-    n_looks = float(np.count_nonzero(read[:, terms.looks_of(recipe.terms, early.terms)] > 0)) / n
-
-    def without_exits_of(some: Stages) -> Callable[[list[Any]], object]:
-        never, m = np.full(len(some), np.inf), len(some)
-        plan = scorer.labelled(
-            early_stages(terms, recipe.terms, some, -never, never),
-            model.decision,
-            model.tie_margin,
-            tuple(model.classes),
-            n_stages=m,
-            reach=m,
-            cost=None,
-        )
-        assert plan is not None
-        return lambda some: plan.decide(some, m)
-
-    last = early.subset([len(early) - 1])
-    whole, once, often = _timed([without_exits_of(some) for some in (early.subset([]), last, early)], texts) / n
-    look = max(0.0, often - once) / max(1.0, n_looks)
-    return CostModel(0.0, max(once, whole) / usual, 0.0, look, whole, margin=MARGIN).rounded()
+    vectorizer: Any = model.texts.vectorizer
+    return bool(vectorizer.analyzer == "char" or (vectorizer.analyzer == "word" and vectorizer.ngram_range[1] > 1))
 
 
-def _timed(tasks: list[Callable[[list[Any]], object]], texts: list[Any]) -> Floats:
-    """Shortest times of some tasks, of few texts at a time, so that most runs are over before others need the machine."""
-    total = np.zeros(len(tasks))
-    for start in range(0, len(texts), AT_A_TIME):
-        some = texts[start : start + AT_A_TIME]
-        total += interleaved([partial(task, some) for task in tasks])
-    return total
+def _without_exits(
+    model: AdditiveModel, terms: Documents, recipe: Recipe, ladder: Sequence[int], texts: list[Any], ends: bool
+) -> Callable[[], object]:
+    """A task that reads texts with some looks, at which none leaves; with `ends`, as far as the last of these."""
+    assert model.texts is not None
+    early, n = recipe.early.subset(ladder), len(ladder)
+    never = np.full(n, np.inf)
+    labelled = model.texts.labelled(
+        early_stages(terms, recipe.terms, early, -never, never),
+        model.decision,
+        model.tie_margin,
+        tuple(model.classes),
+        n_stages=n,
+        reach=n,
+        cost=None,
+    )
+    assert labelled is not None
+    return lambda: labelled.decide(texts, n, ends)
+
+
+def _timed(tasks: Sequence[Callable[[], object]]) -> Floats:
+    """Seconds of tasks that take turns, by a clock that stands still while others use the machine."""
+    times = np.empty((1 + ROUNDS, len(tasks)))
+    for run in times:
+        for i, task in enumerate(tasks):
+            start = CLOCK()
+            task()
+            run[i] = CLOCK() - start
+    best: Floats = times[1:].min(axis=0)  # the first run fills the caches
+    return best
