@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..models.packing import pack, speed_key
 from ..models.planning import Precision
 from ..models.protocols import Columnwise, Summed
 from ..plan import CostModel, Evaluation, Recipe, zero_stages
-from ..plan.timing import measure_cost_model, seconds
+from ..plan.timing import THREAD_CLOCK, measure_cost_model, seconds
 from ..sources import Source, source_of
 from ..steps import Branch, Chain, RawColumns
 from ..steps.raw_columns import SomeRawColumns
@@ -177,7 +178,7 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     """
     if model.texts is not None and (texts := model.texts.vectorizer.rows_of(source)) is not None:
         scores, repeats = model.texts.scores, model.terms.planning.timed_repeats
-        return seconds(lambda: scores(texts, n_threads), repeats, at_least)
+        return seconds(lambda: scores(texts, n_threads), repeats, at_least, clock_of(model, n_threads))
     seconds_of_model = predict_time(model, source, n_threads)
     if not model.terms.planning.rest.serves_full:
         return seconds_of_model
@@ -186,6 +187,11 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     rows = preprocessed(model, source)
     by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, at_least)
     return min(seconds_of_model, by_engine + _preprocessing_time(model, source))
+
+
+def clock_of(model: AdditiveModel, n_threads: int) -> Callable[[], float]:
+    """The clock by which the engine is timed."""
+    return THREAD_CLOCK if model.texts is not None and n_threads == 1 else perf_counter
 
 
 def _preprocessing_time(model: AdditiveModel, source: Source) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..models.texts import EarlyStages
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats, boundary_weights
 from ..plan.order import Ints
-from ..plan.timing import MARGIN
+from ..plan.timing import MARGIN, THREAD_CLOCK
 from ..sources.texts import texts_of
 from ..stopping import Rule, StageScores, Walk
 from .full_model import FullModel
@@ -29,9 +28,8 @@ from .rows import Rows
 
 #: The orders in which texts are read that a planner's order stands for.
 ORDERS = {"greedy": ("in order", "spread"), "in order": ("in order",), "spread": ("spread",)}
-#: How often tasks are timed, and the clock: that of the thread, where it is fine enough.
+#: How often tasks are timed.
 ROUNDS = 5
-CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution <= 1e-6 else time.perf_counter
 #: A plan looks where at least so many plan rows are longer.
 LEAST_ROWS = 50
 
@@ -254,8 +252,8 @@ def _timed(tasks: Sequence[Callable[[], object]]) -> Floats:
     times = np.empty((1 + ROUNDS, len(tasks)))
     for run in times:
         for i, task in enumerate(tasks):
-            start = CLOCK()
+            start = THREAD_CLOCK()
             task()
-            run[i] = CLOCK() - start
+            run[i] = THREAD_CLOCK() - start
     best: Floats = times[1:].min(axis=0)  # the first run fills the caches
     return best
