@@ -19,13 +19,14 @@ def seconds(
     task: Callable[[], object],
     repeats: int = 3,
     at_least: float = 0.0,
-    clock: Callable[[], float] = time.perf_counter,
+    clock: Callable[[], float] | None = None,
 ) -> float:
     """Shortest time of some runs after a warm-up run, as an estimate without disturbances.
 
     There are at least `repeats` runs, and more until `at_least` seconds are over.
     """
     task()
+    clock = clock or time.perf_counter
     best, spent, n_runs = float("inf"), 0.0, 0
     while n_runs < repeats or spent < at_least:
         start = clock()
