@@ -74,7 +74,10 @@ def test_reads_as_the_plan_says(name: str, n_classes: int, order: str) -> None:
     assert isinstance(predictor.model.terms, DocumentTerms)
     assert set(predictor.model.terms.blocks.tolist()) == {0 if order == "in order" else BLOCK}
     texts, _ = texts_of(400, n_classes, 2)
-    texts += ["", "a", "word1", "\u0130stanbul \u039f\u0394\u039f\u03a3 " * 30]
+    texts += ["", "a", "word1", "\u0130stanbul \u039f\u0394\u039f\u03a3 " * 30, "\u00fc" * 300, "red1" * 99, " " * 400]
+    long = "red1 word2 \u00fcber green3 caf\u00e9 " * 300
+    texts += [long, *(long.encode()[:n].decode(errors="replace") for n in (63, 64, 91, 127, 128, 129, 256, 384, 512))]
+    texts += [("word1 blue2 " * 50)[:n] for n in (64, 91, 128, 129, 255, 256, 257, 384, 512)]
     source = RawSource(texts)
     rows = preprocessed(predictor.model, source)
     for budget in (None, *plan.stage_costs[:2], 1000.0):
