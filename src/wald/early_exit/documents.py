@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -214,10 +215,12 @@ def _costs(
     unit = max(0.0, never - look * inside.sum() / len(texts), whole) / usual
     if to_half > to_first:
         unit = max(unit, (once - first) / (to_half - to_first))
-    costs = CostModel(max(0.0, first - unit * to_first), unit, 0.0, look, whole, margin=MARGIN).rounded()
-    # in another order, a character takes the same time, unless tokens between blocks make texts be read again
-    factors = [max(1.0, t / never) if _reads_again(model) else 1.0 for t in of_others]
-    return [costs, *(costs.scaled(factor) for factor in factors)]
+    costs = CostModel(max(0.0, first - unit * to_first), unit, 0.0, look, whole, margin=MARGIN)
+    # in another order, a character takes the same time, but texts that are read whole are read again if tokens lie
+    # between blocks: about the shortest quarter
+    short = lengths[lengths <= np.quantile(lengths, 0.25)].sum() / max(1, lengths.sum()) if _reads_again(model) else 0.0
+    again = [max(0.0, t - never) * short for t in of_others]
+    return [costs.rounded(), *(replace(costs, row=costs.row + t).rounded() for t in again)]
 
 
 def _reads_again(model: AdditiveModel) -> bool:
