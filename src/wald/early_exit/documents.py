@@ -29,6 +29,8 @@ from .rows import Rows
 
 #: The orders in which texts are read that a planner's order stands for.
 ORDERS = {"greedy": ("in order", "spread"), "in order": ("in order",), "spread": ("spread",)}
+#: Share of the texts, the shortest ones, that a plan is likely to read whole.
+READ_WHOLE = 0.25
 #: How often tasks are timed.
 ROUNDS = 5
 #: A plan looks where at least so many plan rows are longer.
@@ -217,8 +219,12 @@ def _costs(
         unit = max(unit, (once - first) / (to_half - to_first))
     costs = CostModel(max(0.0, first - unit * to_first), unit, 0.0, look, whole, margin=MARGIN)
     # in another order, a character takes the same time, but texts that are read whole are read again if tokens lie
-    # between blocks: about the shortest quarter
-    short = lengths[lengths <= np.quantile(lengths, 0.25)].sum() / max(1, lengths.sum()) if _reads_again(model) else 0.0
+    # between blocks
+    short = (
+        lengths[lengths <= np.quantile(lengths, READ_WHOLE)].sum() / max(1, lengths.sum())
+        if _reads_again(model)
+        else 0.0
+    )
     again = [max(0.0, t - never) * short for t in of_others]
     return [costs.rounded(), *(replace(costs, row=costs.row + t).rounded() for t in again)]
 
