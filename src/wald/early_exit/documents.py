@@ -217,7 +217,9 @@ def _costs(
     unit = max(0.0, never - look * inside.sum() / len(texts), whole) / usual
     if to_half > to_first:
         unit = max(unit, (once - first) / (to_half - to_first))
-    costs = CostModel(max(0.0, first - unit * to_first), unit, 0.0, look, whole, margin=MARGIN)
+    row = max(0.0, first - unit * to_first)
+    full = max(whole, row + unit * usual)  # by the same price of a character; what pays is timed in the end
+    costs = CostModel(row, unit, 0.0, look, full, margin=MARGIN)
     # in another order, a character takes the same time, but texts that are read whole are read again if tokens lie
     # between blocks
     short = (
