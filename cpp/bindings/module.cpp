@@ -23,6 +23,7 @@
 #include "bindings/policies.hpp"
 #include "bindings/record.hpp"
 #include "bindings/text.hpp"
+#include "bindings/text_plan.hpp"
 #include "bindings/text_union.hpp"
 #include "bindings/trees.hpp"
 #include "isa/dispatch.hpp"
@@ -93,6 +94,7 @@ NB_MODULE(_core, m) {
     bind_online(m);
     bind_boosting(m);
     bind_text(m);
+    bind_text_plan(m);
     bind_text_union(m);
     bind_named_values(m);
 }

@@ -86,8 +86,8 @@ public:
         return std::get<0>(scores(texts, n_threads));
     }
     std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int64_t>>
-    prefixes(const nb::list& texts, const Longs& looks, int n_threads) {
-        require_looks(looks);
+    prefixes(const nb::list& texts, const Longs& looks, std::int64_t block, int n_threads) {
+        require_looks(looks, block);
         LentTexts lent(texts, interpreter_);
         const std::size_t n = lent.size(), n_outputs = static_cast<std::size_t>(model_.spec().n_outputs);
         const std::size_t each = looks.size() + 1;
@@ -97,49 +97,84 @@ public:
         std::fill_n(found.data(), n * each * n_outputs, std::numeric_limits<double>::quiet_NaN());
         std::fill_n(errors.data(), n, std::numeric_limits<double>::infinity());
         std::fill_n(characters.data(), n * each, 0);
+        const TextLooks at{{looks.data(), looks.size()}, static_cast<std::size_t>(block)};
         run(lent, n_threads, [&](std::size_t i, TextScratch& s) {
-            return model_.prefixes(lent[i], s, {looks.data(), looks.size()}, found.data() + i * each * n_outputs,
-                                   errors.data() + i, characters.data() + i * each);
+            return model_.prefixes(lent[i], s, at, found.data() + i * each * n_outputs, errors.data() + i,
+                                   characters.data() + i * each);
         });
         return {found, errors, characters};
     }
-    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int32_t>,
-               nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, bool>>
-    walk(const nb::list& texts, const Longs& looks, const Matrix& weights, const Matrix& bias, const Doubles& low,
-         const Doubles& high, bool ends, int n_threads) {
-        require_looks(looks);
-        const std::size_t n_stages = looks.size(), n_outputs = static_cast<std::size_t>(model_.spec().n_outputs);
-        for (const Matrix* m : {&weights, &bias})
-            require(m->shape(0) == n_stages && m->shape(1) == n_outputs,
-                    "weights and bias must have a row for each look, and a column for each output");
-        require(low.size() == n_stages && high.size() == n_stages, "low and high must have a value for each look");
-        const TextStages stages{{looks.data(), n_stages}, span_of(weights),        span_of(bias),
-                                {low.data(), n_stages},   {high.data(), n_stages}, ends};
-        LentTexts lent(texts, interpreter_);
-        const std::size_t n = lent.size();
-        auto found = new_array<double>({n, n_outputs});
-        auto errors = new_array<double>({n});
-        auto reached = new_array<std::int32_t>({n});
-        auto characters = new_array<std::int64_t>({n});
-        auto whole = new_array<bool>({n});
-        std::fill_n(found.data(), n * n_outputs, std::numeric_limits<double>::quiet_NaN());
-        std::fill_n(errors.data(), n, std::numeric_limits<double>::infinity());
-        std::fill_n(reached.data(), n, static_cast<std::int32_t>(n_stages));
-        std::fill_n(characters.data(), n, 0);
-        std::fill_n(whole.data(), n, true);
-        run(lent, n_threads, [&](std::size_t i, TextScratch& s) {
-            Reached r{};
-            const ReadStatus status =
-                model_.walk(lent[i], s, stages, found.data() + i * n_outputs, errors.data() + i, r);
-            if (status == ReadStatus::read) {
-                reached.data()[i] = r.stage;
-                characters.data()[i] = r.characters;
-                whole.data()[i] = r.whole;
-            }
-            return status;
-        });
-        return {found, errors, reached, characters, whole};
+    static void require_looks(const Longs& looks, std::int64_t block) {
+        require(looks.size() <= 10000, "there must be at most 10000 looks");
+        require(0 <= block && block < std::int64_t{1} << 31, "block must be a number of bytes, or 0");
+        for (std::size_t t = 0; t < looks.size(); ++t) {
+            require(looks.data()[t] >= (t == 0 ? 1 : looks.data()[t - 1] + 1),
+                    "looks must be ascending numbers of bytes, from 1 on");
+            require(block == 0 || looks.data()[t] % block == 0, "looks must be after whole blocks");
+        }
     }
+    // Calls read(i, scratch) for the texts that can be read, by threads without Python's lock, and again for those that
+    // Python must lower, or after a page was missing.
+    template <class Read>
+    void run(LentTexts& lent, int n_threads, const Read& read) {
+        std::vector<std::size_t> pending = lent.readable();
+        const int threads = threads_for(static_cast<std::int64_t>(pending.size()), n_threads);
+        Scratches scratches(static_cast<std::size_t>(threads));
+        while (!pending.empty()) {
+            const auto n = static_cast<std::int64_t>(pending.size());
+            std::vector<ReadStatus> statuses(pending.size());
+            {
+                Unlocked here;
+                each_piece(n, std::clamp<std::int64_t>(n / (8 * threads), 1, 16), threads,
+                           [&](std::int64_t begin, std::int64_t end, int worker) {
+                               auto& scratch = scratches[static_cast<std::size_t>(worker)];
+                               if (scratch == nullptr) scratch = taken();
+                               for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+                                   statuses[i] = read(pending[i], *scratch);
+                                   if (i % 4 == 3) give_way();
+                               }
+                           });
+            }
+            std::vector<std::size_t> again;
+            for (std::size_t i = 0; i < pending.size(); ++i) {
+                if (statuses[i] == ReadStatus::needs_lowering) lent.lower(pending[i]);
+                if (statuses[i] == ReadStatus::needs_lowering || statuses[i] == ReadStatus::needs_pages)
+                    again.push_back(pending[i]);
+            }
+            for (const auto& scratch : scratches) {
+                if (scratch == nullptr) continue;
+                for (const MissingPage& page : scratch->reading.missing()) interpreter_.add_page(page, model_.pages());
+                scratch->reading.missing().clear();
+            }
+            pending = std::move(again);
+        }
+        give_back(scratches);
+    }
+    // Calls read(view, scratch) for one text, with Python's lock. Returns whether it was read.
+    template <class Read>
+    bool run_one(nb::handle text, const Read& read) {
+        TextView view;
+        if (!interpreter_.is_text(text) || !LentTexts::view(text, view)) return false;
+        nb::object lowered;
+        Scratches scratches;
+        scratches.push_back(taken());
+        TextScratch& s = *scratches.front();
+        ReadStatus status = read(view, s);
+        while (status == ReadStatus::needs_lowering || status == ReadStatus::needs_pages) {
+            if (status == ReadStatus::needs_lowering) {
+                lowered = Interpreter::lowered(text);
+                if (!LentTexts::view(lowered, view)) break;
+                view.given = Case::lowered;
+            }
+            for (const MissingPage& page : s.reading.missing()) interpreter_.add_page(page, model_.pages());
+            s.reading.missing().clear();
+            status = read(view, s);
+        }
+        give_back(scratches);
+        return status == ReadStatus::read;
+    }
+    const TextModel& model() const { return model_; }
+    const Interpreter& interpreter() const { return interpreter_; }
     bool same_bits() const { return model_.spec().same_bits; }
     const TextSpec& spec() const { return model_.spec(); }
     // Adds to the sums of texts, (n_texts, n_outputs). Those of what cannot be read are NaN then.
@@ -189,14 +224,10 @@ public:
     }
 
 private:
+    using Scratches = std::vector<std::unique_ptr<TextScratch>>;
+
     explicit BoundText(Fields fields) : owned_(made(fields)), model_(*owned_), interpreter_(model_.reader().rules()) {}
 
-    static void require_looks(const Longs& looks) {
-        require(looks.size() <= 10000, "there must be at most 10000 looks");
-        for (std::size_t t = 0; t < looks.size(); ++t)
-            require(looks.data()[t] >= (t == 0 ? 1 : looks.data()[t - 1] + 1),
-                    "looks must be ascending numbers of bytes, from 1 on");
-    }
     static ReadingRules read_rules(Fields& f) {
         ReadingRules rules;
         rules.analyzer = f.one_of<Analyzer>("analyzer", {"word", "char", "char_wb"});
@@ -310,45 +341,6 @@ private:
         return all;
     }
 
-    using Scratches = std::vector<std::unique_ptr<TextScratch>>;
-
-    // Calls read(i, scratch) for the texts that can be read, by threads without Python's lock, and again for those that
-    // Python must lower, or after a page was missing.
-    template <class Read>
-    void run(LentTexts& lent, int n_threads, const Read& read) {
-        std::vector<std::size_t> pending = lent.readable();
-        const int threads = threads_for(static_cast<std::int64_t>(pending.size()), n_threads);
-        Scratches scratches(static_cast<std::size_t>(threads));
-        while (!pending.empty()) {
-            const auto n = static_cast<std::int64_t>(pending.size());
-            std::vector<ReadStatus> statuses(pending.size());
-            {
-                Unlocked here;
-                each_piece(n, std::clamp<std::int64_t>(n / (8 * threads), 1, 16), threads,
-                           [&](std::int64_t begin, std::int64_t end, int worker) {
-                               auto& scratch = scratches[static_cast<std::size_t>(worker)];
-                               if (scratch == nullptr) scratch = taken();
-                               for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-                                   statuses[i] = read(pending[i], *scratch);
-                                   if (i % 4 == 3) give_way();
-                               }
-                           });
-            }
-            std::vector<std::size_t> again;
-            for (std::size_t i = 0; i < pending.size(); ++i) {
-                if (statuses[i] == ReadStatus::needs_lowering) lent.lower(pending[i]);
-                if (statuses[i] == ReadStatus::needs_lowering || statuses[i] == ReadStatus::needs_pages)
-                    again.push_back(pending[i]);
-            }
-            for (const auto& scratch : scratches) {
-                if (scratch == nullptr) continue;
-                for (const MissingPage& page : scratch->reading.missing()) interpreter_.add_page(page, model_.pages());
-                scratch->reading.missing().clear();
-            }
-            pending = std::move(again);
-        }
-        give_back(scratches);
-    }
     template <class Read>
     void read_one(const nb::str& text, const Read& read) {
         nb::list texts;
@@ -431,38 +423,18 @@ surrogates, or a text of 2 GB.)doc")
              nb::sig("def exact_scores(self, texts: list[typing.Any], n_threads: int = 1) -> "
                      "numpy.typing.NDArray[numpy.float64]"),
              "Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.")
-        .def("prefixes", &BoundText::prefixes, "texts"_a, "looks"_a, "n_threads"_a = 1,
+        .def("prefixes", &BoundText::prefixes, "texts"_a, "looks"_a, "block"_a = 0, "n_threads"_a = 1,
              nb::sig("def prefixes(self, texts: list[typing.Any], looks: numpy.typing.NDArray[numpy.int64], "
-                     "n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                     "block: int = 0, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float64], "
                      "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
-             R"doc(Return scores of the beginnings of texts, (n_texts, n_looks + 1, n_outputs).
+             R"doc(Return scores of parts of texts, (n_texts, n_looks + 1, n_outputs).
 
 Look t scores the tokens that end in the first ``looks[t]`` bytes of the text, as it is in lower case, without accents,
-and, for slices of characters, with one blank for several. The last scores and their bounds, (n_texts,), are those of
-`scores`. The third array, (n_texts, n_looks + 1), has the numbers of characters that were read. It has 0, and so have
-the scores, for looks at the end of a text and behind it.)doc")
-        .def("walk", &BoundText::walk, "texts"_a, "looks"_a, "weights"_a, "bias"_a, "low"_a, "high"_a, "ends"_a = false,
-             "n_threads"_a = 1,
-             nb::sig("def walk(self, texts: list[typing.Any], looks: numpy.typing.NDArray[numpy.int64], "
-                     "weights: numpy.typing.NDArray[numpy.float64], bias: numpy.typing.NDArray[numpy.float64], "
-                     "low: numpy.typing.NDArray[numpy.float64], high: numpy.typing.NDArray[numpy.float64], "
-                     "ends: bool = False, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float64], "
-                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], "
-                     "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.bool_]]"),
-             R"doc(Read texts until a look decides them.
-
-At look t, the estimates are ``bias[t] + weights[t] * scores``, with the scores of `prefixes`. A text leaves there if the
-single estimate is below ``low[t]`` or above ``high[t]``, or if the best of several lies more than ``high[t]`` above the
-second; with ``ends``, it leaves at the last look in any case. One that comes to its end is scored in full.
-
-Returns
--------
-scores : estimates of what left, and else full scores, (n_texts, n_outputs)
-errors : 0, or the bounds of `scores`, (n_texts,)
-stages : where texts left; of those that were read whole, the first look at their end or behind, or else the number of
-    looks, (n_texts,)
-characters : that were read, (n_texts,)
-whole : whether the text was read whole, (n_texts,))doc")
+and, for slices of characters, with one blank for several. With a block, in bytes, it scores those of the first
+``looks[t] / block`` blocks in the order 0, the middle, the quarters, the eighths, ...: of such as begin there, moved to
+the beginnings of words, and no token reaches from one block to the next. The last scores and their bounds, (n_texts,),
+are those of `scores`. The third array, (n_texts, n_looks + 1), has the numbers of characters that were read. It has 0,
+and so have the scores, for looks at the end of a text and behind it.)doc")
         .def_prop_ro("same_bits", &BoundText::same_bits,
                      "Whether the scores are scikit-learn's to the last bit, so that all bounds are 0.")
         .def("counts", &BoundText::counts, "text"_a,

@@ -81,17 +81,7 @@ public:
             if (interpreter.is_text(items[i]) && view(items[i], views_[i])) readable_.push_back(i);
     }
 
-    std::size_t size() const { return views_.size(); }
-    const TextView& operator[](std::size_t i) const { return views_[i]; }
-    // The texts that are str without lone surrogates, which no UTF-8 has.
-    const std::vector<std::size_t>& readable() const { return readable_; }
-    void lower(std::size_t i) {
-        lowered_.push_back(Interpreter::lowered(nb::borrow<nb::tuple>(items_)[i]));
-        view(lowered_.back(), views_[i]);
-        views_[i].given = Case::lowered;
-    }
-
-private:
+    // The text of a str, unless it has lone surrogates.
     static bool view(nb::handle text, TextView& to) {
         Py_ssize_t n = 0;
         const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &n);
@@ -105,6 +95,17 @@ private:
         return true;
     }
 
+    std::size_t size() const { return views_.size(); }
+    const TextView& operator[](std::size_t i) const { return views_[i]; }
+    // The texts that are str without lone surrogates, which no UTF-8 has.
+    const std::vector<std::size_t>& readable() const { return readable_; }
+    void lower(std::size_t i) {
+        lowered_.push_back(Interpreter::lowered(nb::borrow<nb::tuple>(items_)[i]));
+        view(lowered_.back(), views_[i]);
+        views_[i].given = Case::lowered;
+    }
+
+private:
     nb::object items_;
     std::vector<nb::object> lowered_;
     std::vector<TextView> views_;

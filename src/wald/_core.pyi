@@ -1255,45 +1255,17 @@ class Text:
         """
 
     def prefixes(
-        self, texts: list[Any], looks: NDArray[numpy.int64], n_threads: int = 1
+        self, texts: list[Any], looks: NDArray[numpy.int64], block: int = 0, n_threads: int = 1
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]:
         """
-        Return scores of the beginnings of texts, (n_texts, n_looks + 1, n_outputs).
+        Return scores of parts of texts, (n_texts, n_looks + 1, n_outputs).
 
         Look t scores the tokens that end in the first ``looks[t]`` bytes of the text, as it is in lower case, without accents,
-        and, for slices of characters, with one blank for several. The last scores and their bounds, (n_texts,), are those of
-        `scores`. The third array, (n_texts, n_looks + 1), has the numbers of characters that were read. It has 0, and so have
-        the scores, for looks at the end of a text and behind it.
-        """
-
-    def walk(
-        self,
-        texts: list[Any],
-        looks: NDArray[numpy.int64],
-        weights: NDArray[numpy.float64],
-        bias: NDArray[numpy.float64],
-        low: NDArray[numpy.float64],
-        high: NDArray[numpy.float64],
-        ends: bool = False,
-        n_threads: int = 1,
-    ) -> tuple[
-        NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.bool_]
-    ]:
-        """
-        Read texts until a look decides them.
-
-        At look t, the estimates are ``bias[t] + weights[t] * scores``, with the scores of `prefixes`. A text leaves there if the
-        single estimate is below ``low[t]`` or above ``high[t]``, or if the best of several lies more than ``high[t]`` above the
-        second; with ``ends``, it leaves at the last look in any case. One that comes to its end is scored in full.
-
-        Returns
-        -------
-        scores : estimates of what left, and else full scores, (n_texts, n_outputs)
-        errors : 0, or the bounds of `scores`, (n_texts,)
-        stages : where texts left; of those that were read whole, the first look at their end or behind, or else the number of
-            looks, (n_texts,)
-        characters : that were read, (n_texts,)
-        whole : whether the text was read whole, (n_texts,)
+        and, for slices of characters, with one blank for several. With a block, in bytes, it scores those of the first
+        ``looks[t] / block`` blocks in the order 0, the middle, the quarters, the eighths, ...: of such as begin there, moved to
+        the beginnings of words, and no token reaches from one block to the next. The last scores and their bounds, (n_texts,),
+        are those of `scores`. The third array, (n_texts, n_looks + 1), has the numbers of characters that were read. It has 0,
+        and so have the scores, for looks at the end of a text and behind it.
         """
 
     @property
@@ -1310,6 +1282,64 @@ class Text:
     def tokens(self, text: str) -> list[str]:
         """
         Return the tokens of a text as ``vectorizer.build_analyzer()`` does, in its order.
+        """
+
+class TextPlan:
+    """
+    A plan for a `Text`: from strings to labels. Threads may share it.
+
+    At look t, the estimates are ``bias[t] + weights[t] * scores``, with the scores of `Text.prefixes`. A text leaves there
+    if the single estimate is below ``low[t]`` or above ``high[t]``, or if the best of several lies more than ``high[t]``
+    above the second. One that comes to its end is scored in full.
+
+    Parameters
+    ----------
+    text : Text
+    described : dict
+        looks : int64 array of shape (n_looks,)
+        block : int
+            As for `Text.prefixes`.
+        weights, bias : float64 arrays of shape (n_looks, n_outputs)
+        low, high : float64 arrays of shape (n_looks,)
+        n_stages : int
+            The stage of texts that no look decides.
+        reach : int
+            Number of looks at which single texts may leave.
+        cost : float or None
+            Cost of every text; None: the characters that were read.
+        threshold : float
+            A single score above it has the label 1; of several, the first of the largest wins.
+        tie_positive : bool
+        saturation, tie_margin : float
+            The wrapped model decides where a score is larger than the one, or as near to another label as the other.
+        error_factor, error_rest : float
+            Times the one and plus the other, the bounds of `Text.scores` are those of the wrapped model's scores.
+        labels : tuple
+            The label of each code.
+    """
+
+    def __init__(self, text: Text, described: dict[str, Any]) -> None: ...
+    def decide(
+        self, texts: list[Any], n_stages: int, ends: bool = False, n_threads: int = 1
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
+        """
+        Decide texts by the first looks, or in full; with ``ends``, all that reach the last of these leave there.
+
+        Returns
+        -------
+        codes : int32 array of shape (n_texts,)
+        stages : int32 array of shape (n_texts,)
+            Where texts left. One that was read whole leaves at the first look at its end or behind that lets its label leave.
+        paid : float64 array of shape (n_texts,)
+        status : uint8 array of shape (n_texts,)
+            `HANDED_OVER` for texts that the wrapped model must label, or that cannot be read; the latter cost 0 characters.
+        """
+
+    def label(self, x: Any, with_cost: bool) -> Any:
+        """
+        Return the label of a text, or a tuple of label and cost.
+
+        None stands for everything but a str of at most 65 536 characters, and for a text that is left without a label.
         """
 
 class TextUnion:

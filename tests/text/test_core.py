@@ -226,7 +226,7 @@ def test_prefixes(form: str, analyzer: str) -> None:
     vectorizer = fitted(form, analyzer, documents[:8])
     text, coef, intercept = core(vectorizer, 2)
     looks = np.array([7, 40, 111, 200])
-    prefixes, errors, characters = text.prefixes(documents, looks, 1)
+    prefixes, errors, characters = text.prefixes(documents, looks, n_threads=1)
     assert_array_equal(prefixes[:, -1], text.scores(documents)[0])
     assert_array_equal(errors, text.scores(documents)[1])
     for document, row, read in zip(documents, prefixes, characters, strict=True):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <type_traits>
+#include <utility>
 
 #include "core/interruption.hpp"
 #include "core/text/characters.hpp"
@@ -42,6 +43,13 @@ struct Piece {
     std::size_t begin, size;
 };
 
+// The words and slices of a text that begin in some of its bytes, or all of them.
+struct Part {
+    static constexpr std::size_t kAll = ~std::size_t{0};
+    std::size_t from = 0, until = kAll;
+    bool all() const { return until == kAll; }
+};
+
 // Calls a function, and returns whether to go on: what it returns, or always.
 template <class F, class... Args>
 [[gnu::always_inline]] inline bool goes_on(const F& f, Args... args) {
@@ -60,12 +68,17 @@ public:
 
     const std::uint8_t* bytes() const { return bytes_.data(); }
     std::size_t size() const { return size_; }
-    // Number of characters that begin in the first bytes.
-    std::int64_t characters(std::size_t n) const {
-        return ascii_ ? static_cast<std::int64_t>(n) : std::count_if(bytes_.data(), bytes_.data() + n, &begins);
+    // Number of characters that begin in the first bytes, or in some.
+    std::int64_t characters(std::size_t n) const { return characters(0, n); }
+    std::int64_t characters(std::size_t from, std::size_t until) const {
+        if (ascii_) return static_cast<std::int64_t>(until - from);
+        return std::count_if(bytes_.data() + from, bytes_.data() + until, &begins);
     }
     std::vector<MissingPage>& missing() { return missing_; }
-    std::size_t memory() const { return bytes_.size() + mapped_.size() + 16 * in_token_.size() + 4 * starts_.size(); }
+    std::size_t memory() const {
+        return bytes_.size() + mapped_.size() + 16 * in_token_.size() + 4 * starts_.size() + 8 * cuts_.size() +
+               scans_.size();
+    }
 
 private:
     friend class TextReader;
@@ -78,6 +91,8 @@ private:
     std::vector<std::uint8_t> bytes_, mapped_;
     std::vector<std::uint64_t> in_token_, high_;
     std::vector<std::uint32_t> starts_;  // of the characters of a piece; not for ASCII
+    std::vector<std::size_t> cuts_;      // where the runs begin of a text of which slices are cut in parts
+    std::vector<std::uint8_t> scans_;    // of a text that is read in parts, which 64 bytes were scanned
     std::size_t size_ = 0, scanned_ = 0;
     const std::uint8_t* unread_ = nullptr;  // the text, if it is scanned as far as it is read
     bool lower_ = false;
@@ -113,8 +128,9 @@ public:
         return r.incomplete_ ? ReadStatus::needs_pages : ReadStatus::read;
     }
 
-    // Reads a text as `read` does. One of ASCII is only looked at as far as its words are asked for.
-    ReadStatus begin(const TextView& text, Reading& r) const {
+    // Reads a text as `read` does. One of ASCII is only looked at as far as its words are asked for: from its beginning
+    // on, or in parts.
+    ReadStatus begin(const TextView& text, Reading& r, bool in_parts = false) const {
         if (!text.ascii || text.size >= kLargest) return read(text, r);
         make_room(text.size, r);
         r.size_ = text.size;
@@ -122,24 +138,48 @@ public:
         r.unread_ = text.bytes;
         r.lower_ = rules_.lower && text.given == Case::as_given;
         r.ascii_ = true;
+        r.scans_.assign(in_parts ? text.size / 64 + 1 : 0, 0);
         return ReadStatus::read;
     }
 
     // Calls f(piece) for each word, in order. Here and below, an f that returns false ends the calls.
     template <class F>
-    void each_word(Reading& r, const F& f) const {
+    void each_word(Reading& r, Part part, const F& f) const {
         const auto shortest = static_cast<std::size_t>(rules_.shortest);
-        each_run(r, [&](std::size_t begin, std::size_t end) {
+        const auto run = [&](std::size_t begin, std::size_t end) {
             if (end - begin < shortest) return true;
             if (!r.ascii_ && shortest > 1 && characters(r, begin, end) < shortest) return true;
             return goes_on(f, Piece{begin, end - begin});
-        });
+        };
+        if (part.all()) each_run(r, run);
+        else each_run_of(r, part, run);
     }
-    // Calls f(piece) for each slice of characters. They are pieces of what `bytes` returns from then on.
+    // Makes the text of which slices are cut, which `bytes` returns from then on. With `parts`, slices of parts of it
+    // can be asked for: a part begins and ends where words begin.
+    void begin_slices(Reading& r, bool parts = false) const {
+        r.cuts_.clear();
+        if (rules_.analyzer == Analyzer::character) join_text(r, parts);
+        else join_words(r, parts);
+    }
+    // Calls f(piece) for each slice of characters of the text that was made.
     template <Order order, class F>
-    void each_slice(Reading& r, const F& f) const {
-        if (rules_.analyzer == Analyzer::character) slices_of_text<order>(r, f);
-        else slices_of_words<order>(r, f);
+    void each_slice(Reading& r, Part part, const F& f) const {
+        if (rules_.analyzer == Analyzer::character) {
+            const auto [begin, end] = part.all() ? std::pair{std::size_t{0}, r.size_} : cut_at_words(r, part);
+            if (begin < end) slices<order>(r, begin, find_starts(r, begin, end), false, f);
+        } else if (part.all()) {
+            for (std::size_t begin = 0; begin + 1 < r.size_;) {
+                const auto* blank = std::find(r.bytes_.data() + begin + 1, r.bytes_.data() + r.size_, ' ');
+                const std::size_t end = static_cast<std::size_t>(blank - r.bytes_.data()) + 1;
+                if (!slices<order>(r, begin, find_starts(r, begin, end), true, f)) return;
+                begin = end - 1;
+            }
+        } else {
+            for (auto cut = first_cut(r, part.from); cut != r.cuts_.end() && *cut < part.until; ++cut) {
+                const std::size_t end = cut + 1 == r.cuts_.end() ? r.size_ : cut[1] + 1;
+                if (!slices<order>(r, *cut, find_starts(r, *cut, end), true, f)) return;
+            }
+        }
     }
 
 private:
@@ -154,6 +194,7 @@ private:
     }
     void scan(const std::uint8_t* text, std::size_t n, bool lower, Reading& r) const {
         make_room(n, r);
+        r.scans_.clear();
         const TextKernels& kernels = text_kernels();
         bool beyond = false;
         for (std::size_t i = 0; i < n; i += kChunk) {
@@ -170,6 +211,19 @@ private:
         text_kernels().scan(r.unread_ + i, n, r.lower_, rules_.token, r.bytes_.data() + i, r.in_token_.data() + i / 64,
                             r.high_.data() + i / 64);
         r.scanned_ = i + n;
+    }
+
+    // Scans what is missing of some 64 bytes each of a text of ASCII that is read in parts.
+    void scan_some(Reading& r, std::size_t from, std::size_t until) const {
+        until = std::min(until, (r.size_ + 63) / 64);
+        for (std::size_t i = from; i < until; ++i) {
+            if (r.scans_[i]) continue;
+            std::size_t end = i;
+            while (end < until && !r.scans_[end]) r.scans_[end++] = 1;
+            text_kernels().scan(r.unread_ + 64 * i, std::min(64 * end, r.size_) - 64 * i, r.lower_, rules_.token,
+                                r.bytes_.data() + 64 * i, r.in_token_.data() + i, r.high_.data() + i);
+            i = end;
+        }
     }
 
     // Calls f(position, character) of each character beyond ASCII.
@@ -262,13 +316,41 @@ private:
         }
         if (carried) goes_on(f, begin, r.size_);
     }
+    // The same for the runs that begin in a part.
+    template <class F>
+    void each_run_of(Reading& r, Part part, const F& f) const {
+        constexpr std::size_t kBeyond = 32;  // bytes in which most runs end that begin in the part
+        const bool some = !r.scans_.empty();
+        const std::size_t first = part.from / 64, blocks = (r.size_ + 63) / 64;
+        if (some) scan_some(r, part.from == 0 ? 0 : (part.from - 1) / 64, (part.until + kBeyond) / 64 + 1);
+        std::uint64_t carried = first == 0 || part.from % 64 != 0 ? 0 : r.in_token_[first - 1] >> 63;
+        std::uint64_t asked = ~std::uint64_t{0} << part.from % 64;
+        bool open = false;
+        std::size_t begin = 0;
+        for (std::size_t block = first; block < blocks && (open || block * 64 < part.until); ++block) {
+            if (some && !r.scans_[block]) scan_some(r, block, block + 1);
+            const std::uint64_t inside = r.in_token_[block];
+            for (std::uint64_t edges = (inside ^ (inside << 1 | carried)) & asked; edges != 0; edges &= edges - 1) {
+                const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(edges));
+                if (inside >> at % 64 & 1) {
+                    if (at >= part.until) return;
+                    begin = at;
+                    open = true;
+                } else if (std::exchange(open, false) && !goes_on(f, begin, at)) {
+                    return;
+                }
+            }
+            carried = inside >> 63;
+            asked = ~std::uint64_t{0};
+        }
+        if (open) goes_on(f, begin, r.size_);
+    }
     static std::size_t characters(const Reading& r, std::size_t begin, std::size_t end) {
         return static_cast<std::size_t>(std::count_if(r.bytes_.data() + begin, r.bytes_.data() + end, &begins));
     }
 
     // A run of white space of at least two characters becomes one blank, and one character stays as it is.
-    template <Order order, class F>
-    void slices_of_text(Reading& r, const F& f) const {
+    void join_text(Reading& r, bool cuts) const {
         Reading::grow(r.mapped_, r.size_ + 2 * Reading::kSpare);
         std::uint8_t* const to = r.mapped_.data();
         std::size_t end = 0, last = 0;
@@ -283,32 +365,38 @@ private:
         };
         each_run(r, [&](std::size_t begin, std::size_t run_end) {
             add_space(begin);
+            if (cuts) r.cuts_.push_back(end);
             append(begin, run_end);
             last = run_end;
         });
         add_space(r.size_);
         take_mapped(r, end);
-        slices<order>(r, 0, find_starts(r, 0, end), false, f);
     }
     // Each word between blanks. Of a word that is not longer than a slice there is one slice, the word itself.
-    template <Order order, class F>
-    void slices_of_words(Reading& r, const F& f) const {
+    void join_words(Reading& r, bool cuts) const {
         std::vector<std::uint8_t>& to = r.mapped_;
         Reading::grow(to, r.size_ + 2 * Reading::kSpare);
         std::size_t end = 0;
         to[end++] = ' ';
         each_run(r, [&](std::size_t begin, std::size_t run_end) {
+            if (cuts) r.cuts_.push_back(end - 1);
             std::copy(r.bytes_.data() + begin, r.bytes_.data() + run_end, to.data() + end);
             end += run_end - begin;
             to[end++] = ' ';
         });
         take_mapped(r, end);
-        for (std::size_t begin = 0; begin + 1 < end;) {
-            const auto* blank = std::find(r.bytes_.data() + begin + 1, r.bytes_.data() + end, ' ');
-            const std::size_t word_end = static_cast<std::size_t>(blank - r.bytes_.data()) + 1;
-            if (!slices<order>(r, begin, find_starts(r, begin, word_end), true, f)) return;
-            begin = word_end - 1;
-        }
+    }
+    static std::vector<std::size_t>::const_iterator first_cut(const Reading& r, std::size_t from) {
+        return std::lower_bound(r.cuts_.cbegin(), r.cuts_.cend(), from);
+    }
+    // A part of the text, moved to where the words begin. What is before the first word belongs to the first part.
+    static std::pair<std::size_t, std::size_t> cut_at_words(const Reading& r, Part part) {
+        const auto moved = [&r](std::size_t at) {
+            if (at == 0) return at;
+            const auto cut = first_cut(r, at);
+            return cut == r.cuts_.end() || at >= r.size_ ? r.size_ : *cut;
+        };
+        return {moved(part.from), moved(part.until)};
     }
     static void take_mapped(Reading& r, std::size_t end) {
         std::swap(r.bytes_, r.mapped_);

@@ -101,6 +101,15 @@ private:
     double size_ = 0;
 };
 
+// Counts as well, for the scores of what was read so far.
+struct CountScored {
+    static constexpr bool kStaged = false;
+    Counts& counts;
+    RunningScores scores;
+    void add(std::int32_t column, std::int32_t by) { scores.add(counts, column, by); }
+    void add_each(const std::int32_t* columns, int n) { scores.add_each(counts, columns, n); }
+};
+
 // Counts as well, and looks at the scores of the tokens that end in the first bytes of a text. at_look(t, scores) is
 // called for each look that lies inside of the text; if it returns false, no more is read.
 template <class AtLook>

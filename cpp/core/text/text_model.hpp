@@ -1,98 +1,11 @@
 // A linear model behind a vectorizer of texts: from the bytes of a text to its scores, in scikit-learn's arithmetic.
 #pragma once
 
-#include <cmath>
-#include <limits>
-
 #include "core/murmur.hpp"
-#include "core/text/reader.hpp"
-#include "core/text/sinks.hpp"
-#include "core/text/vocabulary.hpp"
+#include "core/text/spread.hpp"
+#include "core/text/text_parts.hpp"
 
 namespace wald {
-
-struct TextSpec {
-    ReadingRules rules;
-    Vocabulary vocabulary;  // with hashing: the stop words alone
-    std::int64_t n_columns = 0, n_outputs = 0;
-    bool hashing = false, alternate_sign = true;
-    CountValues values;
-    std::span<const double> idf;    // by column, or empty
-    bool single_sums = false;       // products and their sums are float32
-    bool single_intercept = false;  // and so is the intercept
-    std::span<const double> coef;   // [output][column]
-    std::vector<double> intercept;
-    // Unless the scores have the bits of the wrapped model, each is within roundings * (|values| * bound + bias) of it.
-    bool same_bits = true;
-    std::span<const double> bound;  // [output][column], or empty: the absolute values of coef
-    double bias = 0;
-};
-
-// The early stages of a plan: where it looks at a text, and at which estimates it decides.
-struct TextStages {
-    std::span<const std::int64_t> looks;    // numbers of bytes, ascending
-    std::span<const double> weights, bias;  // [stage][output]: an estimate is bias + weight * score of what was read
-    std::span<const double> low, high;      // thresholds of the estimate, or of the margin of the best of several
-    bool ends = false;                      // nothing is read beyond the last look
-};
-
-// Where the reading of a text ended.
-struct Reached {
-    std::int32_t stage;       // of a text that was read whole, the first at its end or behind, or the number of stages
-    std::int64_t characters;  // that were read
-    bool whole;
-};
-
-// What bounds the errors of a text's scores: at most `n` summands were added, whose absolute values add up to `size`.
-struct TextSums {
-    double size = 0;
-    std::int64_t n = 0;
-    bool single = false;
-
-    // Each summand passes through at most n + 32 roundings, in the core and in the wrapped model.
-    double bound(double bias) const {
-        const double unit = single ? 0x1p-24 : 0x1p-53;
-        const double e = 2.1 * static_cast<double>(n + 32) * unit * (size + bias) + 0x1p-140;
-        return std::isfinite(e) ? e : std::numeric_limits<double>::infinity();
-    }
-};
-
-// Memory of one thread.
-struct TextScratch {
-    static constexpr int kBatch = 256;
-
-    explicit TextScratch(const TextSpec& spec)
-        : counts(spec.n_columns), nodes(spec.vocabulary.longest()), sums(static_cast<std::size_t>(spec.n_outputs)),
-          running(2 * static_cast<std::size_t>(spec.n_outputs)) {}
-
-    std::size_t memory() const { return reading.memory() + joined.size() + 24 * words.size() + 12 * met.size(); }
-
-    // Room for the values of all columns that may have been met.
-    void make_room() {
-        const auto n = static_cast<std::size_t>(counts.most_met());
-        if (values.size() >= n) return;
-        values.resize(n);
-        met.resize(n);
-    }
-
-    // Of an n-gram of words: a piece of `joined`, and where its last word ends in the text.
-    struct Joined {
-        std::size_t begin, size, end;
-    };
-
-    Reading reading;
-    Counts counts;
-    Key keys[kBatch];
-    std::int32_t columns[kBatch], signs[kBatch], found[kBatch];
-    int n_keys = 0, n_batches = 0;
-    std::vector<std::int32_t> nodes;  // nodes[k]: that of the k + 1 last words
-    std::vector<double> values;
-    std::vector<std::int32_t> met;
-    std::vector<float> sums;
-    std::vector<double> running;       // sums of what was read so far, and scores
-    std::vector<std::uint8_t> joined;  // words with one blank between them
-    std::vector<Joined> words;
-};
 
 class TextModel {
 public:
@@ -147,23 +60,20 @@ public:
         }
         return finite;
     }
-    // Scores of the tokens that end in the first bytes, [look][output], and last those of `scores`; and the numbers of
+    // Scores of what has been read at each look, [look][output], and last those of `scores`; and the numbers of
     // characters, the last one of all. Both are 0 for looks at the end of the text and behind.
-    ReadStatus prefixes(const TextView& text, TextScratch& s, std::span<const std::int64_t> looks, double* out,
-                        double* error, std::int64_t* characters) const {
+    ReadStatus prefixes(const TextView& text, TextScratch& s, const TextLooks& at, double* out, double* error,
+                        std::int64_t* characters) const {
         const ReadStatus status = reader_.read(text, s.reading);
         if (status != ReadStatus::read) return status;
-        const std::size_t n_looks = looks.size(), n_outputs = spec_.intercept.size();
+        const std::size_t n_looks = at.looks.size(), n_outputs = spec_.intercept.size();
         std::fill_n(out, n_looks * n_outputs, 0.0);
         std::fill_n(characters, n_looks, 0);
-        const auto at_look = [&](std::size_t t, const double* now) {
+        count_to_looks(s, at, [&](std::size_t t, const double* now, std::int64_t read) {
             std::copy_n(now, n_outputs, out + t * n_outputs);
-            characters[t] = s.reading.characters(static_cast<std::size_t>(looks[t]));
+            characters[t] = read;
             return true;
-        };
-        CountToLooks sink(s.counts, running(s), looks, last_half(s), at_look);
-        count(s, sink);
-        sink.end(s.reading.size());
+        });
         characters[n_looks] = s.reading.characters(s.reading.size());
         finish(s, out + n_looks * n_outputs, error);
         return status;
@@ -171,44 +81,116 @@ public:
     // Reads a text until a stage decides it. Stores its estimates, or at the end what `scores` stores.
     ReadStatus walk(const TextView& text, TextScratch& s, const TextStages& stages, double* out, double* error,
                     Reached& reached) const {
-        const ReadStatus status = reader_.begin(text, s.reading);
-        if (status != ReadStatus::read) return status;
-        const std::size_t n_stages = stages.looks.size();
-        std::size_t stage = n_stages;
+        const std::span looks = stages.at.looks;
         const bool words = spec_.rules.analyzer == Analyzer::word;
-        if (n_stages == 0 || (words && std::cmp_less_equal(s.reading.size(), stages.looks[0]))) {
+        const ReadStatus status = reader_.begin(text, s.reading, words && stages.at.block > 0);
+        if (status != ReadStatus::read) return status;
+        const std::size_t n_stages = looks.size();
+        std::size_t stage = n_stages;
+        if (n_stages == 0 || (words && std::cmp_less_equal(s.reading.size(), looks[0]))) {
             CountAll sink{s.counts};
             count(s, sink);
         } else {
-            const auto at_look = [&](std::size_t t, const double* now) {
+            count_to_looks(s, stages.at, [&](std::size_t t, const double* now, std::int64_t read) {
                 if (!leaves(stages, t, now, out) && !(stages.ends && t + 1 == n_stages)) return true;
                 stage = t;
+                reached = {static_cast<std::int32_t>(t), read, false};
                 return false;
-            };
-            CountToLooks sink(s.counts, running(s), stages.looks, last_half(s), at_look);
-            if (count(s, sink)) sink.end(s.reading.size());
+            });
         }
-        const bool early = stage < n_stages;
-        const std::size_t size = early ? static_cast<std::size_t>(stages.looks[stage]) : s.reading.size();
-        if (!early)
-            stage = static_cast<std::size_t>(
-                std::lower_bound(stages.looks.begin(), stages.looks.end(), static_cast<std::int64_t>(size)) -
-                stages.looks.begin());
-        reached = {static_cast<std::int32_t>(stage), s.reading.characters(size), !early};
-        if (early) {
+        if (stage < n_stages) {
             s.counts.drain([](std::int32_t, std::int32_t) {});
             *error = 0;
-        } else {
-            finish(s, out, error);
+            return status;
         }
+        const std::size_t size = s.reading.size();
+        const auto behind = std::lower_bound(looks.begin(), looks.end(), static_cast<std::int64_t>(size));
+        reached = {static_cast<std::int32_t>(behind - looks.begin()), s.reading.characters(size), true};
+        finish(s, out, error);
         return status;
     }
 
     // Counts the columns of the text that was read. Returns false if the sink has ended that before the end.
     template <class Sink>
     bool count(TextScratch& s, Sink& sink) const {
+        begin_count(s);
+        if (spec_.rules.analyzer != Analyzer::word) reader_.begin_slices(s.reading);
+        const bool going = count_part(s, Part{}, sink);
+        if (going) end_batch(s, sink);
+        return going;
+    }
+
+    // Calls f(bytes, size) for each token of the text that was read, in scikit-learn's order.
+    template <class F>
+    void each_token(TextScratch& s, const F& f) const {
+        if (spec_.rules.analyzer == Analyzer::word) {
+            each_ngram<Order::of_lengths>(s, Part{},
+                                          [&](const std::uint8_t* p, std::size_t n, std::size_t) { f(p, n); });
+        } else {
+            reader_.begin_slices(s.reading);
+            reader_.each_slice<Order::of_lengths>(s.reading, Part{},
+                                                  [&](Piece p) { f(s.reading.bytes() + p.begin, p.size); });
+        }
+    }
+
+private:
+    void begin_count(TextScratch& s) const {
         s.n_keys = s.n_batches = 0;
         std::fill(s.nodes.begin(), s.nodes.end(), kNoWord);
+    }
+    // Counts all columns of the text that was read, and calls at_look(t, scores, characters) for each look that lies
+    // inside of it; if that returns false, no more is read.
+    template <class AtLook>
+    void count_to_looks(TextScratch& s, const TextLooks& at, const AtLook& at_look) const {
+        if (at.block > 0) {
+            if (!count_spread(s, at, at_look)) return;
+            CountAll sink{s.counts};  // tokens that lie in two blocks are missing
+            s.counts.drain([](std::int32_t, std::int32_t) {});
+            begin_count(s);
+            count_part(s, Part{}, sink);
+            end_batch(s, sink);
+            return;
+        }
+        const auto look = [&](std::size_t t, const double* now) {
+            return at_look(t, now, s.reading.characters(static_cast<std::size_t>(at.looks[t])));
+        };
+        CountToLooks sink(s.counts, running(s), at.looks, last_half(s), look);
+        if (count(s, sink)) sink.end(s.reading.size());
+    }
+    // The same for blocks that are spread over the text; no token reaches from one to another. Returns whether all must
+    // be counted anew.
+    template <class AtLook>
+    bool count_spread(TextScratch& s, const TextLooks& at, const AtLook& at_look) const {
+        const bool words = spec_.rules.analyzer == Analyzer::word;
+        const bool apart = spec_.rules.analyzer == Analyzer::character || (words && spec_.rules.most > 1);
+        begin_count(s);
+        if (!words) reader_.begin_slices(s.reading, true);
+        CountAll rest{s.counts};
+        CountScored scored{s.counts, running(s)};
+        const auto size = s.reading.size();
+        std::size_t next = 0, n_read = 0;
+        std::int64_t characters = 0;
+        bool going = true;
+        const auto inside = [&] { return next < at.looks.size() && std::cmp_less(at.looks[next], size); };
+        each_spread((size + at.block - 1) / at.block, [&](std::size_t block) {
+            if (apart && !inside()) return false;
+            const Part part{block * at.block, std::min((block + 1) * at.block, size)};
+            characters += s.reading.characters(part.from, part.until);
+            ++n_read;
+            if (!inside()) return count_part(s, part, rest);
+            count_part(s, part, scored);
+            if (apart) end_part(s, scored);
+            if (std::cmp_greater(at.looks[next], n_read * at.block)) return true;
+            end_batch(s, scored);
+            scored.scores.write(last_half(s).data());
+            return going = at_look(next++, last_half(s).data(), characters);
+        });
+        if (going) end_batch(s, rest);
+        return apart && going;
+    }
+    // Counts the columns of the pieces that begin in a part, up to the last batch.
+    template <class Sink>
+    bool count_part(TextScratch& s, Part part, Sink& sink) const {
         const bool words = spec_.rules.analyzer == Analyzer::word;
         const auto from_text = [&](auto add) {
             return [&s, add](Piece p) { return add(s.reading.bytes() + p.begin, p.size, p.begin + p.size); };
@@ -222,9 +204,9 @@ public:
                 if (++s.n_keys == TextScratch::kBatch) end_batch(s, sink);
                 if constexpr (Sink::kStaged) return true;
             };
-            if (words && spec_.rules.most == 1) each_word_kept(s, from_text(add));
-            else if (words) each_ngram<Order::of_ends>(s, add);
-            else reader_.each_slice<Order::of_ends>(s.reading, from_text(add));
+            if (words && spec_.rules.most == 1) each_word_kept(s, part, from_text(add));
+            else if (words) each_ngram<Order::of_ends>(s, part, add);
+            else reader_.each_slice<Order::of_ends>(s.reading, part, from_text(add));
         } else {
             const auto add = [&](const std::uint8_t* bytes, std::size_t n, std::size_t end) {
                 if constexpr (Sink::kStaged)
@@ -235,29 +217,24 @@ public:
                 if (++s.n_keys == TextScratch::kBatch) end_batch(s, sink);
                 if constexpr (Sink::kStaged) return true;
             };
-            if (words) reader_.each_word(s.reading, from_text(add));
-            else reader_.each_slice<Order::of_ends>(s.reading, from_text(add));
+            if (words) reader_.each_word(s.reading, part, from_text(add));
+            else reader_.each_slice<Order::of_ends>(s.reading, part, from_text(add));
         }
-        if (going) end_batch(s, sink);
         return going;
     }
-
-    // Calls f(bytes, size) for each token of the text that was read, in scikit-learn's order.
-    template <class F>
-    void each_token(TextScratch& s, const F& f) const {
-        if (spec_.rules.analyzer == Analyzer::word)
-            each_ngram<Order::of_lengths>(s, [&](const std::uint8_t* p, std::size_t n, std::size_t) { f(p, n); });
-        else reader_.each_slice<Order::of_lengths>(s.reading, [&](Piece p) { f(s.reading.bytes() + p.begin, p.size); });
+    // Ends a part whose n-grams end with it.
+    template <class Sink>
+    void end_part(TextScratch& s, Sink& sink) const {
+        end_batch(s, sink);
+        std::fill(s.nodes.begin(), s.nodes.end(), kNoWord);
     }
-
-private:
     RunningScores running(TextScratch& s) const {
         return {spec_.values, records_.data(), spec_.intercept, std::span(s.running).first(spec_.intercept.size())};
     }
     std::span<double> last_half(TextScratch& s) const { return std::span(s.running).last(spec_.intercept.size()); }
     // Whether the estimates of a stage, which it stores, lie beyond its thresholds.
     static bool leaves(const TextStages& stages, std::size_t t, const double* now, double* estimates) {
-        const std::size_t n_outputs = stages.bias.size() / stages.looks.size();
+        const std::size_t n_outputs = stages.bias.size() / stages.at.looks.size();
         double first = -std::numeric_limits<double>::infinity(), second = first;
         for (std::size_t k = 0; k < n_outputs; ++k) {
             const double e = estimates[k] = stages.bias[t * n_outputs + k] + stages.weights[t * n_outputs + k] * now[k];
@@ -349,9 +326,9 @@ private:
     }
     // Calls f(piece) for each word that is no stop word.
     template <class F>
-    void each_word_kept(TextScratch& s, const F& f) const {
+    void each_word_kept(TextScratch& s, Part part, const F& f) const {
         const bool stop_words = spec_.vocabulary.stop_words();
-        reader_.each_word(s.reading, [&](Piece p) {
+        reader_.each_word(s.reading, part, [&](Piece p) {
             if (stop_words) {
                 Key key;
                 key.set(s.reading.bytes() + p.begin, p.size);
@@ -363,14 +340,14 @@ private:
     }
     // Calls f(bytes, size, end) for each n-gram of words; `end` is where it ends in the text.
     template <Order order, class F>
-    void each_ngram(TextScratch& s, const F& f) const {
+    void each_ngram(TextScratch& s, Part part, const F& f) const {
         const auto least = static_cast<std::size_t>(spec_.rules.least),
                    most = static_cast<std::size_t>(spec_.rules.most);
         const std::size_t room = s.reading.size() + 2 * Reading::kSpare;
         if (s.joined.size() < room) s.joined.resize(room);
         s.words.clear();
         std::size_t end = 0;
-        each_word_kept(s, [&](Piece p) {
+        each_word_kept(s, part, [&](Piece p) {
             const std::uint8_t* bytes = s.reading.bytes() + p.begin;
             std::copy_n(bytes, p.size, s.joined.data() + end);
             s.words.push_back({end, p.size, p.begin + p.size});

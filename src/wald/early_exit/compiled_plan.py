@@ -348,7 +348,7 @@ class CompiledPlan:
         if terms is None:
             return self.plan.stage_costs
         rows = np.asarray(preprocessed(self.model, source).array())
-        costs: NDArray[np.float64] = costs_at_stages(terms, self.plan.early, rows)[0]
+        costs: NDArray[np.float64] = costs_at_stages(terms, self.plan, rows)[0]
         return costs
 
     def explain(self, x: Any, n_threads: int = 1) -> Explanation:

@@ -19,7 +19,7 @@ from ..models.packing import pack, speed_key
 from ..models.planning import Precision
 from ..models.protocols import Columnwise, Summed
 from ..plan import CostModel, Evaluation, Recipe, zero_stages
-from ..plan.timing import measure_cost_model, seconds
+from ..plan.timing import THREAD_CLOCK, measure_cost_model, seconds
 from ..sources import Source, source_of
 from ..steps import Branch, Chain, RawColumns
 from ..steps.raw_columns import SomeRawColumns
@@ -194,7 +194,7 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     """
     if model.texts is not None and (texts := model.texts.vectorizer.rows_of(source)) is not None:
         scores, repeats = model.texts.scores, model.terms.planning.timed_repeats
-        return seconds(lambda: scores(texts, n_threads), repeats, at_least)
+        return seconds(lambda: scores(texts, n_threads), repeats, at_least, clock_of(model, n_threads))
     if not model.terms.planning.rest.serves_full:
         return predict_time(model, source, n_threads)
     whole = without_exits(model, pack(model.terms), NO_STAGES)
@@ -207,6 +207,11 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     if source.n_rows > FEW and predict_time(model, few, n_threads) > ours:  # all rows take the model longer still
         return ours
     return min(predict_time(model, source, n_threads), ours)
+
+
+def clock_of(model: AdditiveModel, n_threads: int) -> Callable[[], float] | None:
+    """The clock by which the engine is timed; None: the usual one."""
+    return THREAD_CLOCK if model.texts is not None and n_threads == 1 else None
 
 
 def _preprocessing_time(model: AdditiveModel, source: Source) -> float:

@@ -19,6 +19,7 @@ from ..sources import Source
 from ..sources.texts import texts_of
 from ..steps.vectorizers import read_vectorizer
 from ..utils.figures import thousands
+from .token_blocks import tokens_read
 from .token_ends import token_ends
 
 Floats = NDArray[np.float64]
@@ -72,6 +73,8 @@ class Order:
         For stages that evaluate vectors of the plan's own, which are not part of the score, how many.
     looks : int ndarray of shape (n_stages,), default=None
         Of a plan that reads texts in parts, where its stages look, in bytes.
+    block : int, default=0
+        Bytes of the blocks that it reads, if they are spread over the text.
     """
 
     terms: Indices
@@ -79,6 +82,7 @@ class Order:
     last: int
     own: dict[int, int]
     looks: NDArray[np.int64] | None = None
+    block: int = 0
 
     @classmethod
     def of(cls, plan: Plan, terms: Terms) -> Order:
@@ -94,10 +98,11 @@ class Order:
             found, counts = np.unique(at[ordered >= n_terms], return_counts=True)
             own = dict(zip(found.tolist(), counts.tolist(), strict=True))
         rest = np.setdiff1d(np.arange(n_terms), early)
-        looks = None
+        looks, block = None, 0
         if documents is not None:
-            looks = documents.looks[plan.early.terms // documents.n_outputs - 1]
-        return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own, looks)
+            at = documents.looks_of(plan.terms, plan.early.terms)
+            looks, block = documents.looks[at], int(documents.blocks[at].max(initial=0))
+        return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own, looks, block)
 
 
 def text_of(model: AdditiveModel, source: Source) -> str | bytes | None:
@@ -237,7 +242,10 @@ def _tokens(model: AdditiveModel, text: str | bytes, order: Order) -> tuple[Part
 
 def _stages_of(vectorizer: Any, text: str | bytes, order: Order) -> NDArray[np.intp] | None:
     """The stage that reads each token of a text that is read in parts; None for other plans."""
-    return None if order.looks is None else np.searchsorted(order.looks, token_ends(vectorizer, text), side="left")
+    if order.looks is None:
+        return None
+    read = tokens_read(vectorizer, text, order.block) if order.block else token_ends(vectorizer, text)
+    return np.searchsorted(order.looks, read, side="left")
 
 
 def _columns_of(vectorizer: Any, tokens: Sequence[str]) -> list[int]:

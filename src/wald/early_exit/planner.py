@@ -13,7 +13,7 @@ from ..stopping import Ladder, Lossless, Needs, Rule
 from ..stopping.core.boundary import Sides
 from ..stopping.rules.rules import check_rule
 
-ORDERS = ("greedy", "qwyc", "random", "sorted")
+ORDERS = ("greedy", "qwyc", "random", "sorted", "in order", "spread")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -24,9 +24,11 @@ class Planner(BaseEstimator):
     ----------
     rule : "ladder" or rule object from `wald.stopping`, default="ladder"
         Rule by which rows leave. With a risk, its boundary is scaled by one number and certified.
-    order : {"greedy", "qwyc", "random", "sorted"} or array of unit indices, default="greedy"
+    order : {"greedy", "qwyc", "random", "sorted", "in order", "spread"} or array of unit indices, default="greedy"
         In which order units (support vectors, features, or groups of features) are evaluated. "qwyc", for two classes,
-        takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
+        takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`). Texts that are read in parts are read
+        "in order", from their beginning on, or "spread": in blocks of some words from all over the text. "greedy" tries
+        both there, and takes the one that is expected to cost less.
     cost : {"time", "units"} or CostModel, default="time"
         Cost that the plan minimizes: measured time, or units (or ``feature_costs``). Everything is evaluated if no plan
         is cheaper at the thresholds that its certificate is likely to allow. With "time", a plan that is estimated to
@@ -66,7 +68,8 @@ class Planner(BaseEstimator):
             )
         if isinstance(self.order, str) and self.order not in ORDERS:
             raise ValueError(
-                f"order must be 'greedy', 'qwyc', 'random', 'sorted' or an array of units. Got {self.order!r} instead."
+                "order must be 'greedy', 'qwyc', 'random', 'sorted', 'in order', 'spread' or an array of units. "
+                f"Got {self.order!r} instead."
             )
         if not (isinstance(self.cost, CostModel) or self.cost in ("time", "units")):
             raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {self.cost!r} instead.")

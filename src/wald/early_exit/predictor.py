@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,7 +105,7 @@ class Predictor:
         if self._texts is not None and self._texts.reads(self._reach(None)[0]):
             self._texts.prepare()
             if not model.decision.valued:
-                self.label_one = partial(self._texts.label_one, self._reach(None)[0])
+                self.label_one = self._texts.label_one
         one = self._one_row() if model.preprocessing is None else None
         if one is not None:
             self.label_one, self._decided_row = one.label, one.decided

@@ -13,7 +13,7 @@ from ..plan.timing import seconds, wait_for_rest
 from ..sources import Source
 from ..stopping import Certificate, StageScores
 from .certification import Promise, evaluating_everything, expected_cost
-from .costs import full_time
+from .costs import clock_of, full_time
 from .lossless import FeatureRanges
 from .predictor import Predictor
 
@@ -110,5 +110,6 @@ def _ratio(predictor: Predictor, source: Source, n_threads: int) -> float:
             lambda: predictor.labels(predictor.predict(source, n_threads, None)[0]),
             predictor.model.terms.planning.timed_repeats,
             ENGINE_SECONDS,
+            clock_of(predictor.model, n_threads),
         )
     return ours / own

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from ..engine import Decisions, Status
 from ..models import AdditiveModel
 from ..models.protocols import Documents
-from ..models.texts import EarlyStages
+from ..models.texts import FEW_TEXTS, EarlyStages
 from ..plan import Plan
 from ..sources import Source
-from ..utils.exits import exits
 from .documents import early_stages
 from .full_model import Codes, FullModel, Statuses, predict_wrapped
 
@@ -39,19 +40,32 @@ class Texts:
         assert model.texts is not None
         self._model, self._plan, self._full, self._scores = model, plan, full, model.texts
         self._labels = tuple(model.classes)
-        #: The stages of a plan that reads texts in parts.
-        self.stages: EarlyStages | None = None
-        documents = Documents.of(model.terms)
+        self._documents = Documents.of(model.terms)
+
+    @cached_property
+    def _labelled(self) -> _core.TextPlan | None:
+        """What labels texts in the extension; None if its scores are read here, without stages."""
+        plan, documents, n_outputs = self._plan, self._documents, self._scores.terms.n_outputs
+        stages = EarlyStages.none(n_outputs)
         if documents is not None:
-            self.stages = early_stages(documents, plan.early, *plan.thresholds())
+            stages = early_stages(documents, plan.terms, plan.early, *plan.thresholds())
+        return self._scores.labelled(
+            stages,
+            self._model.decision,
+            self._model.tie_margin,
+            self._labels,
+            n_stages=plan.n_stages,
+            reach=0 if plan.evaluate_all else len(stages.looks),
+            cost=plan.full_cost if documents is None else None,
+        )
 
     def reads(self, n_stages: int) -> bool:
         """Whether rows that may leave at so many stages are read here."""
-        return n_stages == 0 or self.stages is not None
+        return n_stages == 0 or self._documents is not None
 
     def prepare(self) -> None:
         """Build the table of words now, which the first prediction would build else."""
-        self._scores.prepare()
+        self._labelled  # noqa: B018  # a cached property
 
     def decided(self, source: Source, n_stages: int, answer: bool, n_threads: int) -> Decisions | None:
         """Decide rows by some stages, or in full; None if the rows are no column of texts.
@@ -73,12 +87,11 @@ class Texts:
             if texts is None or len(texts) != part.n_rows:
                 return None
             decided = self._of_texts(texts, n_stages, answer, n_threads)
-            codes, (stages, paid, status) = decided
+            codes, (_, paid, status) = decided
             left = np.flatnonzero(status == Status.HANDED_OVER)
             if len(left):
                 codes[left], status[left] = self._handed_over(part, texts, left, start)
-                stages[left] = self._plan.n_stages
-                if self.stages is not None:
+                if self._documents is not None:
                     paid[left] = np.where(paid[left] > 0, paid[left], [len(texts[i]) for i in left])
             found.append(decided)
             start += len(texts)
@@ -86,53 +99,15 @@ class Texts:
 
     def _of_texts(self, texts: list[Any], n_stages: int, answer: bool, n_threads: int) -> Decisions:
         """Decide texts. Those that the engine does not settle are `HANDED_OVER`, without a label."""
-        model, output, n = self._model, self._model.decision, len(texts)
-        if self.stages is None:
-            codes, sure = self._scores.codes(texts, output, model.tie_margin, n_threads)
-            status = np.where(sure, Status.FULL, Status.HANDED_OVER).astype(np.uint8)
+        if self._labelled is not None:
             return Decisions.of(
-                codes, np.full(n, self._plan.n_stages, dtype=np.int32), np.full(n, self._plan.full_cost), status
+                *self._labelled.decide(texts, n_stages, answer, 1 if len(texts) < FEW_TEXTS else n_threads)
             )
-        some = self.stages.first(n_stages, answer)
-        scores, errors, reached, characters, whole = self._scores.walk(texts, some, n_threads)
-        sure, early = np.ones(n, dtype=bool), np.flatnonzero(~whole)
-        codes, status = np.zeros(n, dtype=np.int32), np.full(n, Status.FULL, dtype=np.uint8)
-        if len(early):
-            stage = reached[early]
-            codes[early], margins = output.judged(scores[early])
-            low = some.low[stage] if output.two_sided else None
-            leaves, above = exits(margins, low, some.high[stage])
-            if output.two_sided:
-                codes[early] = np.where(leaves, above, codes[early])
-            status[early] = np.where(leaves, Status.EARLY, Status.OUT_OF_BUDGET)
-        full = np.flatnonzero(whole)
-        if len(full):
-            codes[full], sure[full] = self._settled(scores[full], errors[full])
-            reached[full] = self._ended(reached[full], codes[full], some)
-        status[~sure] = Status.HANDED_OVER
-        return Decisions.of(codes, reached, characters.astype(np.float64), status)
-
-    def _settled(self, scores: NDArray[np.float64], errors: NDArray[np.float64]) -> tuple[Codes, NDArray[np.bool_]]:
-        """Codes of full scores, and whether each is the wrapped model's own for sure."""
-        output, tie_margin = self._model.decision, self._model.tie_margin
-        if tie_margin == 0 and not errors.any():  # these are the model's own scores
-            return output.answers(scores), np.ones(len(scores), dtype=bool)
-        with np.errstate(invalid="ignore"):
-            codes, sure = output.settled(scores, errors + tie_margin)
-        return codes.astype(np.int32), sure & np.isfinite(errors) & np.isfinite(scores).all(axis=1)
-
-    def _ended(self, reached: Codes, codes: Codes, some: EarlyStages) -> Codes:
-        """Where texts leave that were read whole: at the first stage behind their end that lets their answer leave."""
-        n, n_all = len(some.looks), self._plan.n_stages
-        opened = [some.high < np.inf] * len(self._labels)
-        if self._model.decision.two_sided:
-            opened[0] = some.low > -np.inf
-        behind = np.full((len(opened), n + 1), n_all, dtype=np.int32)
-        for of_code, is_open in zip(behind, opened, strict=True):
-            for t in reversed(range(n)):
-                of_code[t] = t if is_open[t] else of_code[t + 1]
-        found: Codes = behind[codes, reached]
-        return found
+        n = len(texts)
+        codes, sure = self._scores.codes(texts, self._model.decision, self._model.tie_margin, n_threads)
+        status = np.where(sure, Status.FULL, Status.HANDED_OVER).astype(np.uint8)
+        stages, paid = np.full(n, self._plan.n_stages, dtype=np.int32), np.full(n, self._plan.full_cost)
+        return Decisions.of(codes, stages, paid, status)
 
     def _handed_over(
         self, part: Source, texts: list[Any], left: NDArray[np.intp], start: int
@@ -181,27 +156,19 @@ class Texts:
         texts = self._scores.vectorizer.rows_of(source)
         return None if texts is None else self._scores.numbers(method, texts, n_threads)
 
-    def label_one(self, n_stages: int, x: Any, return_cost: bool) -> Any:
-        """The label of one text, or label and cost; None if the engine does not settle it."""
+    @property
+    def label_one(self) -> Callable[[Any, bool], Any]:
+        """What gives the label of one text, or label and cost; None if the engine does not settle it."""
+        return self._label_one if self._labelled is None else self._labelled.label
+
+    def _label_one(self, x: Any, return_cost: bool) -> Any:
         if not self._scores.vectorizer.takes(x):
             return None
-        output, paid = self._model.decision, self._plan.full_cost
-        if self.stages is None:
-            codes, sure = self._scores.codes([x], output, self._model.tie_margin, 1)
-        else:
-            # all stages, or none
-            some = self.stages if n_stages == len(self.stages.looks) else self.stages.first(n_stages, False)
-            scores, errors, stages, characters, whole = self._scores.walk([x], some)
-            paid = float(characters[0])
-            if not whole[0]:
-                above = scores[0, 0] > some.high[stages[0]] if output.two_sided else scores[0].argmax()
-                label = self._labels[int(above)]
-                return (label, paid) if return_cost else label
-            codes, sure = self._settled(scores, errors)
+        codes, sure = self._scores.codes([x], self._model.decision, self._model.tie_margin, 1)
         if not sure[0]:
             return None
         label = self._labels[codes[0]]
-        return (label, paid) if return_cost else label
+        return (label, self._plan.full_cost) if return_cost else label
 
 
 def _say_where(error: Exception, of: str, rows: list[tuple[int, Any]]) -> None:

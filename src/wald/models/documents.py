@@ -1,8 +1,8 @@
-"""Documents: texts of which a plan reads the beginning, and a row of numbers that says what each beginning scores."""
+"""Documents: texts of which a plan reads a part, and a row of numbers that says what each part scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,6 +23,7 @@ from .linear import LinearTerms
 from .packing import NO_SURROGATES, Packable, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Documents
+from .texts import has_labels
 from .units import Floats, Ints
 
 if TYPE_CHECKING:
@@ -31,8 +32,14 @@ if TYPE_CHECKING:
     from .model import AdditiveModel
     from .texts import TextScores
 
-#: Where plans may look at a text, in bytes of it as it is read: from 64 on, each 1.41 times as far.
+#: Where plans may look at a text that they read from its beginning, in bytes of it as it is read: from 64 on, each 1.41
+#: times as far.
 LOOKS = np.unique(np.round(64 * 2.0 ** (np.arange(21) / 2))).astype(np.int64)
+#: Bytes of the blocks of a text that is read here and there, and where plans may look at it: after whole blocks.
+BLOCK = 128
+SPREAD = BLOCK * np.unique(np.round(2.0 ** (np.arange(19) / 2))).astype(np.int64)
+#: Orders in which texts may be read: sizes of blocks, and looks.
+ORDERS = {"in order": (0, LOOKS), "spread": (BLOCK, SPREAD)}
 #: Largest number of scores for which texts are read in parts.
 MOST_OUTPUTS = 64
 #: Error of the scores of rows that the engine does not read, which the wrapped model answers.
@@ -41,7 +48,7 @@ UNREAD = 1e300
 
 @dataclass(frozen=True, eq=False)
 class DocumentTerms(Documents, Packable, Filed):
-    """Scores of the beginnings of texts, which count for nothing, and last the full scores, which count once.
+    """Scores of parts of texts, which count for nothing, and last the full scores, which count once.
 
     The columns of a row are: for each look the number of characters that were read, and 0 where the text had ended;
     the number of all characters; for each look the scores of what was read; the full scores; the bound of their error.
@@ -52,7 +59,9 @@ class DocumentTerms(Documents, Packable, Filed):
     linear : LinearTerms
         The model behind the vectorizer.
     looks : int64 ndarray of shape (n_looks,)
-        Numbers of bytes, ascending.
+        Numbers of bytes, ascending among looks with the same block.
+    blocks : int64 ndarray of shape (n_looks,)
+        0 for looks at the beginning of a text; else the bytes of blocks that are spread over it, ascending.
     """
 
     family: ClassVar[str] = "documents"
@@ -65,6 +74,7 @@ class DocumentTerms(Documents, Packable, Filed):
 
     linear: LinearTerms
     looks: Ints
+    blocks: Ints
     coef: Floats = field(init=False, repr=False)
     intercept: Floats = field(init=False, repr=False)
 
@@ -93,6 +103,11 @@ class DocumentTerms(Documents, Packable, Filed):
         read: Ints = X[:, : len(self.looks) + 1].astype(np.int64)
         return read
 
+    def looks_of(self, order: Ints, stage_terms: Ints) -> Ints:
+        """The look of each stage; see `Documents.looks_of`."""
+        of_stages: Ints = order[stage_terms - 1] // self.n_outputs
+        return of_stages
+
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
         """Pack for the engine in Python, which plans and certifies; the extension reads the texts that are served."""
         return PackedDocuments(self, order)
@@ -110,9 +125,13 @@ class DocumentTerms(Documents, Packable, Filed):
         """Read the weights, and where a plan may look."""
         linear = LinearTerms.decode(section.section("linear"), n_outputs)
         looks = section.integers("looks", ("int64",), None, low=1, high=1 << 31)
-        require(len(looks) <= 10_000 and bool((np.diff(looks) > 0).all()), "the looks at texts do not rise")
+        blocks = section.integers("blocks", ("int64",), len(looks), low=0, high=1 << 31)
+        further, next_look = np.diff(blocks), np.diff(looks)
+        rises = (further >= 0).all() and (next_look[further == 0] > 0).all()
+        require(len(looks) <= 10_000 and bool(rises), "the looks at texts do not rise")
+        require(bool((looks % np.maximum(blocks, 1) == 0).all()), "looks at texts are not after whole blocks")
         section.room.reserve(64 * n_outputs**2 * (len(looks) + 1), f"{len(looks)} looks at texts")
-        return cls(linear, looks)
+        return cls(linear, looks, blocks)
 
 
 class DocumentSteps(Chain):
@@ -147,7 +166,7 @@ class DocumentSteps(Chain):
             found = np.zeros((source.n_rows, terms.n_features))
             odd = np.arange(source.n_rows)
         else:
-            scores, errors, characters = self._texts.prefixes(texts, terms.looks)
+            scores, errors, characters = self._prefixes(texts)
             found = np.column_stack([characters, scores.reshape(len(texts), -1), errors])
             odd = np.flatnonzero(~np.isfinite(found).all(axis=1))
         if len(odd):
@@ -164,13 +183,29 @@ class DocumentSteps(Chain):
             found[odd, -1] = UNREAD
         return found
 
+    def _prefixes(self, texts: list[Any]) -> tuple[Floats, Floats, Ints]:
+        """Scores of what each look has read and of all, their bounds, and numbers of characters."""
+        terms, scores, characters = self._terms, [], []
+        for block in np.unique(terms.blocks).tolist() or [0]:
+            some, errors, read = self._texts.prefixes(texts, terms.looks[terms.blocks == block], block)
+            scores.append(some[:, :-1])
+            characters.append(read[:, :-1])
+        return np.hstack([*scores, some[:, -1:]]), errors, np.hstack([*characters, read[:, -1:]])
 
-def documents(model: AdditiveModel, looks: Ints = LOOKS) -> AdditiveModel:
-    """The model of texts whose plan reads them in parts."""
+
+def documents(model: AdditiveModel, orders: Iterable[str] = tuple(ORDERS)) -> AdditiveModel:
+    """The model of texts whose plan reads them in parts, in one of some orders."""
+    some = [ORDERS[order] for order in orders]
+    blocks = np.concatenate([np.full(len(looks), block, dtype=np.int64) for block, looks in some])
+    return at_looks(model, np.concatenate([looks for _, looks in some]), blocks)
+
+
+def at_looks(model: AdditiveModel, looks: Ints, blocks: Ints) -> AdditiveModel:
+    """The model of texts whose plan reads them in parts, with given looks; see `DocumentTerms`."""
     assert isinstance(model.preprocessing, Chain)
     assert isinstance(model.terms, LinearTerms)
     assert model.texts is not None
-    terms = DocumentTerms(model.terms, looks)
+    terms = DocumentTerms(model.terms, looks, blocks)
     steps = DocumentSteps(model.preprocessing.steps, model.texts, terms)
     return replace(model, terms=terms, preprocessing=steps, by_product=False)
 
@@ -179,7 +214,7 @@ def read_in_parts(model: AdditiveModel) -> bool:
     """Whether the plan of a model of texts may read them in parts."""
     output = model.decision
     of_classes = output.races or (output.centre is not None and bool(np.isfinite(output.centre)))
-    few = of_classes and model.terms.n_outputs <= MOST_OUTPUTS
+    few = of_classes and has_labels(output) and model.terms.n_outputs <= MOST_OUTPUTS
     single = model.texts is not None and isinstance(model.texts.vectorizer, Vectorizer)
     return few and single and type(model.terms) is LinearTerms
 
@@ -219,7 +254,7 @@ class DocumentCascade(PythonCascade):
     @property
     def _looks(self) -> Ints:
         """The look of each stage."""
-        return self._stage_terms // self._packed.terms.n_outputs - 1
+        return self._packed.terms.looks_of(self._packed.order, self._stage_terms)
 
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Margins of all rows at every stage; infinite where a text has ended, and NaN if its answer is not sure."""
@@ -240,7 +275,8 @@ class DocumentCascade(PythonCascade):
     def _estimate(self, values: Floats, stage: int) -> Floats:
         """Estimates from the scores of what was read at a stage."""
         n, end, readout = self._packed.terms.n_outputs, int(self._stage_terms[stage]), self._readouts[stage]
-        estimates: Floats = readout.bias + np.diag(readout.weights[:, end - n : end]) * values[:, end - n : end]
+        read = values[:, self._packed.order[end - n : end]]
+        estimates: Floats = readout.bias + np.diag(readout.weights[:, end - n : end]) * read
         return estimates
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:

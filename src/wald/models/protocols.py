@@ -325,10 +325,25 @@ class Documents(TermsProtocol):
     Attributes
     ----------
     looks : int64 ndarray of shape (n_looks,)
-        Numbers of bytes, ascending.
+        Numbers of bytes.
+    blocks : int64 ndarray of shape (n_looks,)
+        0 for looks at the beginning of a text; else the bytes of blocks that are spread over it.
     """
 
     looks: Ints
+    blocks: Ints
+
+    @abstractmethod
+    def looks_of(self, order: Ints, stage_terms: Ints) -> Ints:
+        """The look of each stage of a plan.
+
+        Parameters
+        ----------
+        order : int64 ndarray
+            The terms of the plan.
+        stage_terms : int64 ndarray of shape (n_stages,)
+            Numbers of terms.
+        """
 
     @abstractmethod
     def characters(self, X: NDArray[Any]) -> Ints:

@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 import sklearn
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model._base import LinearClassifierMixin
 
 from .. import _core
+from ..outputs import Labels
 from ..steps.affine import read_step
 from ..steps.named_values import NamedValues
 from ..steps.vectorizer_unions import VectorizerUnion, read_rows
@@ -42,35 +43,20 @@ class Scorer(Protocol):
 
 
 class EarlyStages(NamedTuple):
-    """The early stages of a plan, as ``_core.Text.walk`` takes them."""
+    """The early stages of a plan, as ``_core.TextPlan`` takes them."""
 
     looks: NDArray[np.int64]
+    block: int
     weights: Floats
     bias: Floats
     low: Floats
     high: Floats
-    ends: bool
 
-    def first(self, n_stages: int, ends: bool) -> EarlyStages:
-        """The first stages; with `ends`, nothing is read behind the last of them."""
-        return EarlyStages(
-            self.looks[:n_stages],
-            self.weights[:n_stages],
-            self.bias[:n_stages],
-            self.low[:n_stages],
-            self.high[:n_stages],
-            ends,
-        )
-
-
-class Walked(NamedTuple):
-    """What ``_core.Text.walk`` found: estimates or full scores, and how far each text was read."""
-
-    scores: Floats
-    errors: Floats
-    stages: NDArray[np.int32]
-    characters: NDArray[np.int64]
-    whole: NDArray[np.bool_]
+    @classmethod
+    def none(cls, n_outputs: int) -> EarlyStages:
+        """Of a plan that reads texts whole."""
+        empty, weights = np.empty(0), np.empty((0, n_outputs))
+        return cls(np.empty(0, dtype=np.int64), 0, weights, weights, empty, empty)
 
 
 class TextScores:
@@ -217,26 +203,43 @@ class TextScores:
         scores, errors = self._scorer.scores(texts, 1 if len(texts) < FEW_TEXTS else n_threads)
         return scores, self._bounds(errors)
 
-    def prefixes(self, texts: list[Any], looks: NDArray[np.int64]) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """Scores of the beginnings of texts and of all, their bounds, and numbers of characters.
+    def prefixes(
+        self, texts: list[Any], looks: NDArray[np.int64], block: int = 0
+    ) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """Scores of parts of texts and of all, their bounds, and numbers of characters.
 
         See ``_core.Text.prefixes``; the bounds are those of `scores`.
         """
-        scores, errors, characters = self._text.prefixes(texts, looks)
+        scores, errors, characters = self._text.prefixes(texts, looks, block)
         return scores, self._bounds(errors), characters
 
-    def walk(self, texts: list[Any], stages: EarlyStages, n_threads: int = 1) -> Walked:
-        """Read texts until a stage decides them.
+    def labelled(
+        self, stages: EarlyStages, output: Output, tie_margin: float, labels: tuple[Any, ...], **given: Any
+    ) -> _core.TextPlan | None:
+        """What labels texts by a plan; None if this is not one vectorizer, or another output than the extension knows.
 
         Parameters
         ----------
-        texts : list
         stages : EarlyStages
-        n_threads : int, default=1
+        output : Output
+        tie_margin : float
+        labels : tuple
+        **given
+            ``n_stages``, ``reach`` and ``cost``, see ``_core.TextPlan``.
         """
-        threads = 1 if len(texts) < FEW_TEXTS else n_threads
-        walked = Walked(*self._text.walk(texts, *stages, n_threads=threads))
-        return walked if self.replays else walked._replace(errors=self._bounds(walked.errors))
+        text = self._scorer
+        if not (isinstance(text, _core.Text) and has_labels(output)):
+            return None
+        described = {
+            "threshold": float(output.threshold),
+            "tie_positive": bool(output.tie_positive),
+            "saturation": float(output.saturation),
+            "tie_margin": float(tie_margin),
+            "error_factor": 1.0 if self.replays else 1.0 + self._extra,
+            "error_rest": 0.0 if self.replays else self._bias_error,
+            "labels": labels,
+        }
+        return _core.TextPlan(text, stages._asdict() | described | given)
 
     def _bounds(self, errors: Floats) -> Floats:
         return errors if self.replays else errors * (1.0 + self._extra) + self._bias_error
@@ -288,6 +291,11 @@ class TextScores:
             return np.asarray(getattr(asked, method)(texts))
         except (AttributeError, TypeError, ValueError):  # it asks for more in this version of scikit-learn
             return None
+
+
+def has_labels(output: Output) -> TypeGuard[Labels]:
+    """Whether what is asked is the sign of a score, or the largest of several."""
+    return type(output) is Labels and output.kind in ("sign", "argmax")
 
 
 def _native(values: Floats, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from ..early_exit.parameters import checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
-from ..models.documents import documents, read_in_parts
+from ..models.documents import at_looks, read_in_parts
 from ..models.encoding import needs_estimator
 from ..models.protocols import Documents
 from ..sources import Schema
@@ -170,7 +170,7 @@ def _read(estimator: Any, like: AdditiveModel | None = None) -> AdditiveModel:
 def _as_planned(model: AdditiveModel, planned: AdditiveModel) -> AdditiveModel:
     """A model of texts as the plan of another one reads it, in parts or whole."""
     terms = Documents.of(planned.terms)
-    return model if terms is None or not read_in_parts(model) else documents(model, terms.looks)
+    return model if terms is None or not read_in_parts(model) else at_looks(model, terms.looks, terms.blocks)
 
 
 def _reread(estimator: Any, model: AdditiveModel) -> AdditiveModel:

@@ -239,8 +239,11 @@ def _alone(units: Units) -> Floats:
 
 
 def reach_the_end(problem: Problem) -> bool:
-    """Whether all ladders have the last possible stage: that of all units, or of running sums."""
-    return orders_all_units(problem) or Summed.of(problem.terms) is not None
+    """Whether all ladders have the last possible stage: that of all units, of running sums, or of given recipes.
+
+    What these cost to the end holds for rows that their own last stage leaves undecided.
+    """
+    return bool(problem.given) or orders_all_units(problem) or Summed.of(problem.terms) is not None
 
 
 def orders_all_units(problem: Problem) -> bool:

@@ -23,7 +23,7 @@ from .values import NATIVE, as_numbers, becomes_float64, numbers_of, plain_numbe
 
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame of pandas, polars, Arrow or another library that narwhals knows."""
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray | list | tuple):
         return False
     quick = nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_polars_dataframe(X)
     return quick or nw.dependencies.is_into_dataframe(X)
