@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from .full_model import as_met
 from .in_front import in_front_of, measured
 from .locating import located
 from .lossless import FeatureRanges
+from .one_probability import proba_of_one
 from .predictor import Predictor, Trace
 from .reader import RowReader
 from .rows import Rows, preprocessed, refuse_half_precision
@@ -116,7 +117,9 @@ class CompiledPlan:
         self.in_front = in_front_of(self._predictor)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "agreement": None, "label_one": None}
+        state = {**vars(self), "agreement": None, "label_one": None}
+        state.pop("proba_one", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -126,6 +129,11 @@ class CompiledPlan:
         library = self.reader.library or library_at_hand()
         of_records = None if library is None else self._predictor.label_record(library)
         return of_records or self._predictor.label_one
+
+    @cached_property
+    def proba_one(self) -> Callable[[Any], NDArray[Any] | None]:
+        """Gives the wrapped estimator's own probabilities of one dict or text; None for rows that it does not read."""
+        return proba_of_one(self._predictor, self.reader, lambda row: self._by_estimator("predict_proba", row)[0])
 
     @property
     def model(self) -> AdditiveModel:
@@ -279,6 +287,9 @@ class CompiledPlan:
 
     def proba_of_one(self, x: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities of one row in any form."""
+        found = self.proba_one(x)
+        if found is not None:
+            return found
         self.require_unchanged()
         source = self.reader.one(x) if self.model.links.predict_proba is None else self.reader.row(x)[1]
         return np.asarray(self._in_full("predict_proba", source, 1)[0])

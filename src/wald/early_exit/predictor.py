@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..engine import NOTHING, AtEnd, Decisions, Ledger, Packed, PythonTerms, Status
+from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..models.planning import Rest
@@ -131,6 +131,11 @@ class Predictor:
         if isinstance(self.model.preprocessing, RawColumns) and self.model.preprocessing.is_single:
             working = [max(working)] * len(working)
         return self._cascade.one_row(*self._reach(None), working, tuple(self.model.classes))
+
+    @property
+    def core(self) -> _core.Model | None:
+        """The packed terms of the compiled engine; None where they are evaluated in Python."""
+        return self._packed.core if isinstance(self._packed, CompiledTerms) else None
 
     def label_record(self, library: str) -> Callable[[Any, bool], Any] | None:
         """What labels single dicts whose values transformers read column by column; None if dicts become frames."""
