@@ -293,7 +293,8 @@ intercept : float64 ndarray of shape (n_outputs,), or None, default=None
              "Return the columns of a row, (1, width); None for what others must read.")
         .def("scores", &RecordScores::scores, "x"_a.none(),
              nb::sig("def scores(self, x: typing.Any) -> numpy.typing.NDArray[numpy.float64] | None"),
-             "Return the full scores of a row, (1, n_outputs); None for what others must read, and if one is not finite.");
+             "Return the full scores of a row, (1, n_outputs); None for what others must read, and if one is not "
+             "finite.");
 }
 
 }  // namespace wald::bindings

@@ -80,13 +80,14 @@ def _by_product(
     chain, leaf = model.preprocessing, model.leaf
     if not isinstance(chain, RawColumns) or model.ruled or leaf is None:
         return None
-    if len(peel(model.estimator).steps) != len(chain.steps):
+    steps = [*chain.steps, *((f"folded {i}", step) for i, step in enumerate(model.steps))]
+    if len(peel(model.estimator).steps) != len(steps):
         return None
     if getattr(type(leaf), "decision_function", None) is not LinearClassifierMixin.decision_function:
         return None
     if not isinstance(leaf.coef_, np.ndarray) or leaf.coef_.dtype != np.float64:
         return None
-    written = ByColumn.of(Chain(chain.steps), False, np.dtype(np.float64))
+    written = ByColumn.of(Chain(steps), False, np.dtype(np.float64))
     described = None if written is None else written.of_records(library)
     link = link_of_one(leaf, model.terms.n_outputs, np.float64)
     if written is None or described is None or link is None or written.width != leaf.coef_.shape[-1]:

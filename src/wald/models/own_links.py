@@ -1,4 +1,4 @@
-"""What a linear model of scikit-learn makes of its scores: its own methods, and the same for one row in microseconds."""
+"""What a linear model of scikit-learn makes of its scores: by its own methods, and for one row in microseconds."""
 
 from __future__ import annotations
 

@@ -1,0 +1,194 @@
+"""Probabilities of one dict or text: the pipeline's for a frame of this row, to the last bit, without a frame."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
+
+from wald import EarlyExitClassifier
+from wald.models.own_links import link_of_one
+
+RNG = np.random.default_rng(0)
+N = 400
+FRAME = pd.DataFrame(
+    {
+        "city": pd.Series(RNG.choice([*(f"town {i}" for i in range(30)), "Köln", ""], N), dtype="str"),
+        "level": pd.Series(RNG.choice(np.array(["low", "high", None], dtype=object), N), dtype=object),
+        "month": RNG.integers(1, 13, N),
+        "price": np.exp(RNG.normal(size=N)),
+        "gap": np.where(RNG.random(N) < 0.2, np.nan, RNG.normal(size=N)),
+    }
+)
+Y = (FRAME["price"] + (FRAME["level"] == "low") + 0.1 * FRAME["month"] + RNG.normal(size=N) > 2.4).to_numpy()
+THREE = np.digitize(FRAME["price"] + 0.1 * FRAME["month"], [1.2, 2.2])
+RECORDS: list[dict[str, Any]] = FRAME.head(25).to_dict("records")
+WORDS = [f"word{i}" for i in range(60)]
+POSTS = [" ".join(RNG.choice(WORDS, RNG.integers(1, 80))) for _ in range(200)]
+TOPICS = np.arange(200) % 3
+
+
+def front(encoder: Any, **options: Any) -> ColumnTransformer:
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    parts = [("texts", encoder, ["city", "level"]), ("numbers", numbers, ["month", "price", "gap"])]
+    return ColumnTransformer(parts, **options)
+
+
+def one_hot(**options: Any) -> OneHotEncoder:
+    return OneHotEncoder(handle_unknown="ignore", **options)
+
+
+def ordinal() -> OrdinalEncoder:
+    return OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
+
+
+def lightgbm() -> Any:
+    return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=10, min_child_samples=5, verbose=-1, n_jobs=1)
+
+
+def xgboost() -> Any:
+    return pytest.importorskip("xgboost").XGBClassifier(n_estimators=10, n_jobs=1)
+
+
+PIPELINES: dict[str, Callable[[], Any]] = {
+    "sparse": lambda: make_pipeline(front(one_hot(), sparse_threshold=1), LogisticRegression()),
+    "dense": lambda: make_pipeline(front(one_hot(), sparse_threshold=0), LogisticRegression()),
+    "selected": lambda: make_pipeline(front(one_hot(), sparse_threshold=1), VarianceThreshold(), LogisticRegression()),
+    "scaled": lambda: make_pipeline(front(one_hot(), sparse_threshold=0), MaxAbsScaler(), LogisticRegression()),
+    "weights": lambda: make_pipeline(front(one_hot(), transformer_weights={"texts": 0.3}), LogisticRegression()),
+    "targets": lambda: make_pipeline(front(TargetEncoder()), LogisticRegression(fit_intercept=False)),
+    "stochastic": lambda: make_pipeline(front(one_hot()), SGDClassifier(loss="modified_huber", random_state=0)),
+    "lightgbm": lambda: make_pipeline(front(ordinal()), lightgbm()),
+    "xgboost": lambda: make_pipeline(front(ordinal()), xgboost()),
+    "histograms": lambda: make_pipeline(
+        front(one_hot(sparse_output=False)), HistGradientBoostingClassifier(max_iter=10)
+    ),
+    "sparse, then scaled": lambda: make_pipeline(
+        front(one_hot(), sparse_threshold=1), MaxAbsScaler(), LogisticRegression()
+    ),
+    "forest": lambda: make_pipeline(front(ordinal()), RandomForestClassifier(10, random_state=0)),
+}
+#: Whose rows become frames.
+AS_THEY_ARE = ["selected", "sparse, then scaled"]
+
+
+def of_one(pipeline: Any, record: dict[str, Any]) -> Any:
+    """What a pipeline answers for a frame of one row, which has the dtypes of the rows of fit."""
+    row = pd.DataFrame({name: pd.Series([record[name]], dtype=FRAME[name].dtype) for name in FRAME})
+    return pipeline.predict_proba(row)[0]
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_dict_has_the_probabilities_of_its_frame(name: str, y: Any) -> None:
+    pipeline = PIPELINES[name]().fit(FRAME, y)
+    fast = EarlyExitClassifier(pipeline, risk=0).fit()
+    quick = fast.compiled_plan_.proba_one
+    unknown = RECORDS[0] | {"city": "elsewhere", "gap": None, "month": 77}
+    for record in [*RECORDS, unknown, dict(reversed(RECORDS[1].items()))]:
+        expected, found = of_one(pipeline, record), fast.predict_proba_one(record)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+        if name not in AS_THEY_ARE:
+            np.testing.assert_array_equal(quick(record), expected)  # without a frame
+
+
+def test_dicts_for_a_pipeline_of_polars() -> None:
+    rows = pl.DataFrame(FRAME.to_dict("list"), strict=False)
+    pipeline = make_pipeline(front(one_hot()), LogisticRegression()).fit(rows, Y)
+    fast = EarlyExitClassifier(pipeline, risk=0).fit(rows)
+    for i, record in enumerate(rows.head(20).to_dicts()):
+        np.testing.assert_array_equal(fast.compiled_plan_.proba_one(record), pipeline.predict_proba(rows[i])[0])
+
+
+@pytest.mark.parametrize("y", [TOPICS == 1, TOPICS], ids=["two", "three"])
+@pytest.mark.parametrize(
+    "vectorizer",
+    [
+        TfidfVectorizer(),
+        TfidfVectorizer(dtype=np.float32),
+        CountVectorizer(ngram_range=(1, 2)),
+        HashingVectorizer(n_features=256),
+    ],
+    ids=["words", "single", "pairs", "hashed"],
+)
+def test_a_text_has_the_probabilities_of_the_pipeline(vectorizer: Any, y: Any) -> None:
+    pipeline = make_pipeline(vectorizer, LogisticRegression()).fit(POSTS, y)
+    fast = EarlyExitClassifier(pipeline, risk=0).fit()
+    for text in [*POSTS[:20], "", "Ünknown wørds ΣΑΣ", "\0", "x" * 10_000]:
+        expected, found = pipeline.predict_proba([text])[0], fast.predict_proba_one(text)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+        if fast.compiled_plan_.model.texts.replays:
+            np.testing.assert_array_equal(fast.compiled_plan_.proba_one(text), expected)
+
+
+def test_what_is_not_read_here_goes_to_the_pipeline() -> None:
+    strict = make_pipeline(front(OneHotEncoder()), LogisticRegression()).fit(FRAME, Y)
+    fast = EarlyExitClassifier(FrozenEstimator(strict), risk=0).fit()
+    for bad, words in (
+        ({"city": "elsewhere"}, "unknown categories"),
+        ({"price": math.inf}, "infinity"),
+        ({"price": "dear"}, "dear"),
+        ({"more": 1}, "'more'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            fast.predict_proba_one(RECORDS[0] | bad)
+    with pytest.raises(ValueError, match="'city'"):
+        fast.predict_proba_one({name: value for name, value in RECORDS[0].items() if name != "city"})
+    listed = fast.predict_proba_one(list(RECORDS[0].values()))
+    np.testing.assert_array_equal(listed, fast.predict_proba_one(RECORDS[0]))
+
+
+def test_nan_in_a_column_without_an_imputer_is_the_models_to_refuse() -> None:
+    parts = [("texts", one_hot(), ["city"]), ("numbers", StandardScaler(), ["price", "month"])]
+    rows = FRAME[["city", "price", "month"]]
+    fast = EarlyExitClassifier(make_pipeline(ColumnTransformer(parts), LogisticRegression()).fit(rows, Y), risk=0).fit()
+    row = {"city": "Köln", "price": 1.5, "month": 3}
+    assert fast.compiled_plan_.proba_one(row) is not None
+    for missing in (None, math.nan):
+        assert fast.compiled_plan_.proba_one(row | {"price": missing}) is None
+        with pytest.raises(ValueError, match="NaN"):
+            fast.predict_proba_one(row | {"price": missing})
+
+
+def test_copies_answer_alone() -> None:
+    pipeline = PIPELINES["sparse"]().fit(FRAME, Y)
+    fast = EarlyExitClassifier(pipeline, risk=0).fit()
+    expected = fast.predict_proba_one(RECORDS[0])
+    for other in (pickle.loads(pickle.dumps(fast)), copy.deepcopy(fast), fast.watched(0.5).unwatched()):
+        np.testing.assert_array_equal(other.predict_proba_one(RECORDS[0]), expected)
+    expected[:] = -1  # the caller's own
+    assert fast.predict_proba_one(RECORDS[0])[0] >= 0
+
+
+def test_links_of_models_that_others_have_made() -> None:
+    class Own(LogisticRegression):
+        def predict_proba(self, X: Any) -> Any:
+            return super().predict_proba(X) ** 2
+
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    assert link_of_one(Own().fit(X, TOPICS[:90]), 3, np.float64) is None
+    huber = SGDClassifier(loss="modified_huber", random_state=0).fit(X, TOPICS[:90])
+    scores = huber.decision_function(X)
+    link = link_of_one(huber, 3, np.float64)
+    assert link is not None
+    for i, expected in enumerate(huber.predict_proba(X)):
+        np.testing.assert_array_equal(link(scores[i : i + 1]), expected)
+    assert link_of_one(SGDClassifier().fit(X, TOPICS[:90]), 3, np.float64) is None
