@@ -160,6 +160,12 @@ public:
         if (!reader_.read(x, row.data())) return nb::none();
         return answers_.label_of(row.data(), with_cost);
     }
+    // Code, stage, cost and status; None in the same cases.
+    nb::object decided(nb::handle x) const {
+        LineVector<double> row(reader_.width());
+        if (!reader_.read(x, row.data())) return nb::none();
+        return answers_.decided_row(row.data());
+    }
 
 private:
     RecordReader reader_;
@@ -267,7 +273,10 @@ answers : OneRow)doc")
                      "answers: OneRow) -> None"))
         .def("label", &Record::label, "x"_a.none(), "with_cost"_a,
              nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
-             "Return the label of a row, or a tuple of label and cost; None for what others must read.");
+             "Return the label of a row, or a tuple of label and cost; None for what others must read.")
+        .def("decided", &Record::decided, "x"_a.none(),
+             nb::sig("def decided(self, x: typing.Any) -> tuple[int, int, float, int] | None"),
+             "Code, stage, cost and status of a row, or None in the same cases.");
     nb::class_<RecordScores>(m, "RecordScores",
                              R"doc(Single rows that are dicts, read and scored in full. Threads may share it.
 

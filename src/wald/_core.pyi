@@ -448,6 +448,9 @@ class Record:
         Return the label of a row, or a tuple of label and cost; None for what others must read.
         """
 
+    def decided(self, x: Any) -> tuple[int, int, float, int] | None:
+        """Code, stage, cost and status of a row, or None in the same cases."""
+
 class RecordScores:
     """
     Single rows that are dicts, read and scored in full. Threads may share it.

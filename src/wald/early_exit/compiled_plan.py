@@ -23,7 +23,7 @@ from ..sources.records import require_records
 from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
 from .answers import Answers
-from .auditing import audited, audited_one, monitor_of
+from .auditing import audited, audited_one, counted_one, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
 from .documents import costs_at_stages
 from .explaining import Explanation, explained
@@ -112,23 +112,26 @@ class CompiledPlan:
         self._predictor = Predictor(model, plan, by_proof=promise.risk == 0, packed=packed, ranges=ranges)
         self.certificate, self.promise, self.validation, self.reader = certificate, promise, validation, reader
         self.monitor: Monitor | None = None
-        self.label_one = self._label_one()
+        self.label_one, self._decided = self._of_one()
         self.agreement: Agreement | None = None
         self.in_front = in_front_of(self._predictor)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**vars(self), "agreement": None, "label_one": None}
+        state = {**vars(self), "agreement": None, "label_one": None, "_decided": None}
         state.pop("proba_one", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.label_one = self._label_one()
+        self.label_one, self._decided = self._of_one()
 
-    def _label_one(self) -> Callable[[Any, bool], Any]:
+    def _of_one(self) -> tuple[Callable[[Any, bool], Any], Callable[[Any], tuple[int, int, float, int] | None]]:
+        """What labels single rows, and what decides dicts and texts; both give None for what others must read."""
         library = self.reader.library or library_at_hand()
-        of_records = None if library is None else self._predictor.label_record(library)
-        return of_records or self._predictor.label_one
+        record = None if library is None else self._predictor.record(library)
+        if record is not None:
+            return record.label, record.decided
+        return self._predictor.label_one, self._predictor.decided_one
 
     @cached_property
     def proba_one(self) -> Callable[[Any], NDArray[Any] | None]:
@@ -230,6 +233,10 @@ class CompiledPlan:
     def decide_one(self, x: Any, budget: float | None = None, group: Any = None) -> tuple[int, int, float, int]:
         """Code, stage, cost and status of one row in any form; parameters as for `predict_one`."""
         failed: Exception | None = None
+        if budget is None and group is None and (self.monitor is None or not self.monitor.answers_in_full):
+            found = self._decided(x)
+            if found is not None:
+                return counted_one(self._predictor, self.monitor, found, partial(self._full_one, x))
         if type(x) is not dict:
             try:  # an array of the right shape and dtype needs no validation
                 return audited_one(self._predictor, self.monitor, x, budget, group)
@@ -243,6 +250,12 @@ class CompiledPlan:
             if row is not None:
                 return audited_one(self._predictor, self.monitor, row, budget, group, source)
             return audited(self._predictor, self.monitor, source, 1, budget, None if group is None else [group]).first
+
+    def _full_one(self, x: Any) -> tuple[int, int, float, int]:
+        """Answer one row without early exits."""
+        source = self.reader.row(x)[1]
+        with located(source, self.model):
+            return self._predictor.predict(source, 1, None, full=True).first
 
     def predict_records(
         self,

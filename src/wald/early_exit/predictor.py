@@ -102,9 +102,12 @@ class Predictor:
         self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
         self.label_one: Callable[[Any, bool], Any] = _nothing
         self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
+        #: Code, stage, cost and status of one text that the engine settles; else None.
+        self.decided_one: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
         if self._texts is not None and self._texts.reads(self._reach(None)[0]):
             self._texts.prepare()
             self.label_one = partial(self._texts.label_one, self._reach(None)[0])
+            self.decided_one = partial(self._texts.decided_one, self._reach(None)[0])
         one = self._one_row() if model.preprocessing is None else None
         if one is not None:
             self.label_one, self._decided_row = one.label, one.decided
@@ -137,8 +140,8 @@ class Predictor:
         """The packed terms of the compiled engine; None where they are evaluated in Python."""
         return self._packed.core if isinstance(self._packed, CompiledTerms) else None
 
-    def label_record(self, library: str) -> Callable[[Any, bool], Any] | None:
-        """What labels single dicts whose values transformers read column by column; None if dicts become frames."""
+    def record(self, library: str) -> _core.Record | None:
+        """What answers single dicts whose values transformers read column by column; None if dicts become frames."""
         step, schema = self.model.preprocessing, self.model.schema
         described = step.of_records(library) if isinstance(step, ByColumn) else None
         one = None if described is None or schema.names is None else self._one_row()
@@ -147,7 +150,7 @@ class Predictor:
         assert isinstance(step, ByColumn)
         assert described is not None
         assert schema.names is not None
-        return _core.Record(list(schema.names), described, step.width, one).label
+        return _core.Record(list(schema.names), described, step.width, one)
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool, FeatureRanges | None]:
         return self.model, self.plan, self.by_proof, self._ranges

@@ -158,25 +158,32 @@ class Texts:
 
     def label_one(self, n_stages: int, x: Any, return_cost: bool) -> Any:
         """The label of one text, or label and cost; None if the engine does not settle it."""
+        found = self.decided_one(n_stages, x)
+        if found is None:
+            return None
+        code, _, paid, _ = found
+        label = self._labels[code]
+        return (label, paid) if return_cost else label
+
+    def decided_one(self, n_stages: int, x: Any) -> tuple[int, int, float, int] | None:
+        """Code, stage, cost and status of one text; None if the engine does not settle it."""
         if not self._scores.vectorizer.takes(x):
             return None
-        output, paid = self._model.decision, self._plan.full_cost
+        output, plan = self._model.decision, self._plan
         if self.stages is None:
             codes, sure = self._scores.codes([x], output, self._model.tie_margin, 1)
-        else:
-            # all stages, or none
-            some = self.stages if n_stages == len(self.stages.looks) else self.stages.first(n_stages, False)
-            scores, errors, stages, characters, whole = self._scores.walk([x], some)
-            paid = float(characters[0])
-            if not whole[0]:
-                above = scores[0, 0] > some.high[stages[0]] if output.two_sided else scores[0].argmax()
-                label = self._labels[int(above)]
-                return (label, paid) if return_cost else label
-            codes, sure = self._settled(scores, errors)
+            return (int(codes[0]), plan.n_stages, plan.full_cost, int(Status.FULL)) if sure[0] else None
+        # all stages, or none
+        some = self.stages if n_stages == len(self.stages.looks) else self.stages.first(n_stages, False)
+        scores, errors, stages, characters, whole = self._scores.walk([x], some)
+        paid = float(characters[0])
+        if not whole[0]:
+            above = scores[0, 0] > some.high[stages[0]] if output.two_sided else scores[0].argmax()
+            return int(above), int(stages[0]), paid, int(Status.EARLY)
+        codes, sure = self._settled(scores, errors)
         if not sure[0]:
             return None
-        label = self._labels[codes[0]]
-        return (label, paid) if return_cost else label
+        return int(codes[0]), int(self._ended(stages, codes, some)[0]), paid, int(Status.FULL)
 
 
 def _say_where(error: Exception, of: str, rows: list[tuple[int, Any]]) -> None:
