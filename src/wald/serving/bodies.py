@@ -248,9 +248,13 @@ def _number(value: Any, where: str) -> float:
             return float(value)
         except OverflowError:
             raise RequestError(400, "rows", f"{where}: the number is too large.") from None
-    text = repr(value)
-    shown = text if len(text) <= 60 else text[:60] + "…"
-    raise RequestError(400, "rows", f"{where}: must be a number or null. Got {shown}, a JSON {_name(value)}.")
+    raise RequestError(400, "rows", f"{where}: must be a number or null. Got {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """A JSON value in a message."""
+    text = "" if value is None else repr(value)
+    return f"{text if len(text) <= 60 else text[:60] + '…'}, a JSON {_name(value)}" if text else "a JSON null"
 
 
 def _name(value: Any) -> str:
