@@ -51,11 +51,8 @@ def with_place(error: Exception, columns: Columns) -> str | None:
 
 def _shown(value: Any) -> str:
     text = repr(value)
-    return (
-        "None"
-        if value is None
-        else f"{text if len(text) <= SHOWN else f'{text[: SHOWN - 3]}...'}, a {type(value).__name__}"
-    )
+    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return text if value is None else f"{text}, a {type(value).__name__}"
 
 
 def _wrong(error: Exception) -> Callable[[Any], bool] | None:
