@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from ..models import AdditiveModel
 from ..sources import ArraySource, FrameSource, RawSource, RecordSource, Source, source_of
-from ..sources.arrow import frame_of_arrow
+from ..sources.as_fitted import frame_of_arrow, with_missing
 from ..sources.building import frame_of, library_at_hand
 from ..sources.cells import objects_of
 from ..sources.given import numbers_of_row, values_of_row
@@ -178,7 +178,7 @@ class RowReader:
                 columns[name] = objects_of(texts) if library == "pandas" else texts
         return frame_of(columns, library)
 
-    # ---- Arrow -----------------------------------------------------------------------------------------------------
+    # ---- tables of clusters and of services ------------------------------------------------------------------------
 
     def of_arrow(self, table: Any) -> Any:
         """An Arrow table of the model's columns as a frame of the library that `fit` saw, with its missing texts.
@@ -191,11 +191,21 @@ class RowReader:
         table : pyarrow.Table
             With the model's names, in its order.
         """
+        texts = self._missing_texts
+        return frame_of_arrow(table, texts, self.library or library_at_hand()) if texts else table
+
+    def of_pandas(self, frame: Any) -> Any:
+        """The same for a frame of pandas with the model's names, which clusters fill with strings of their own."""
+        texts = self._missing_texts
+        return with_missing(frame, texts) if texts else frame
+
+    @property
+    def _missing_texts(self) -> dict[str, float | None]:
+        """The columns that encoders read as texts, and what is missing there in the rows of ``fit``."""
         model = self.model
         if model.preprocessing is None or model.schema.names is None:
-            return table
-        texts = text_columns(model.preprocessing.first, list(model.schema.names))
-        return frame_of_arrow(table, texts, self.library or library_at_hand()) if texts else table
+            return {}
+        return text_columns(model.preprocessing.first, list(model.schema.names))
 
     def _of_array(self, values: NDArray[Any]) -> ArraySource:
         """A source of numbers, with names if the wrapped model was fitted with some."""

@@ -1,4 +1,4 @@
-"""Arrow tables as data frames of pandas or polars, with the missing texts of the rows of `fit`."""
+"""Tables of other doors as data frames with the missing texts of the rows of `fit`: encoders tell None from NaN."""
 
 from __future__ import annotations
 
@@ -53,6 +53,28 @@ def frame_of_arrow(table: Any, texts: Mapping[str, float | None], library: str |
         objects = [missing if value is None else value for value in column.to_pylist()]
         frame[name] = pandas.Series(np.fromiter(objects, object, len(objects)), dtype=object)
     return pandas.DataFrame(frame)
+
+
+def with_missing(frame: Any, texts: Mapping[str, float | None]) -> Any:
+    """A frame of pandas whose missing texts are those of the rows of `fit`.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    texts : dict
+        As for `frame_of_arrow`.
+    """
+    changed = {}
+    for name, missing in texts.items():
+        column = frame[name]
+        if missing is not None and str(column.dtype) in ("str", "category"):  # NaN already
+            continue
+        nulls = column.isna().to_numpy()
+        if nulls.any():
+            values = np.array(column.to_numpy(dtype=object), dtype=object)
+            values[nulls] = missing
+            changed[name] = type(column)(values, index=column.index, dtype=object)
+    return frame.assign(**changed) if changed else frame
 
 
 def is_text(kind: Any) -> bool:
