@@ -37,6 +37,9 @@ from .reader import RowReader
 from .rows import Rows, preprocessed, refuse_half_precision
 from .self_check import Agreement, require_own_answers
 
+#: Scores become probabilities for about so many rows at a time.
+PROBA_ROWS = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class ValidationRows:
@@ -318,10 +321,20 @@ class CompiledPlan:
 
     def _in_full(self, method: str, source: Source, n_threads: int, word: str = "row") -> NDArray[Any]:
         with located(source, self.model, word):
-            found = self._predictor.numbers(method, source, n_threads)
-            if found is None:
-                found = self._by_engine(method, source, n_threads)
-            return self._by_estimator(method, source) if found is None else found
+            found: NDArray[Any] | None = None
+            start, n_pieces = 0, max(1, source.n_rows // PROBA_ROWS)
+            for part in source.parts(-(-source.n_rows // n_pieces)):
+                numbers = self._predictor.numbers(method, part, n_threads)
+                if numbers is None:
+                    numbers = self._by_engine(method, part, n_threads)
+                if numbers is None or n_pieces == 1:
+                    return self._by_estimator(method, source) if numbers is None else numbers
+                if found is None:
+                    found = np.empty((source.n_rows, *numbers.shape[1:]), dtype=numbers.dtype)
+                found[start : start + part.n_rows] = numbers
+                start += part.n_rows
+            assert found is not None
+            return found
 
     def _by_engine(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
         """Scores by the engine; None if it would not give the same bits, or if a row has values that it refuses."""

@@ -185,7 +185,9 @@ class Predictor:
                 return everything
         step = self.model.preprocessing
         parts = [source] if step is None else source.parts(step.rows_at_once)
-        decided = Decisions.concatenated([self._decided(part, n_stages, at_end, n_threads) for part in parts])
+        decided = Decisions.gathered(
+            source.n_rows, (self._decided(part, n_stages, at_end, n_threads) for part in parts)
+        )
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.complete:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import Decisions, Status
+from ..engine import NOTHING, Decisions, Status
 from ..models import AdditiveModel
 from ..models.protocols import Documents
 from ..models.texts import EarlyStages
@@ -65,7 +65,7 @@ class Texts:
             Whether the last of them gives its answer to what it leaves undecided.
         n_threads : int
         """
-        found, start = [], 0
+        found, start = NOTHING, 0
         for part in source.parts(TEXTS):
             texts = self._scores.vectorizer.rows_of(part)
             if texts is None or len(texts) != part.n_rows:
@@ -78,9 +78,13 @@ class Texts:
                 stages[left] = self._plan.n_stages
                 if self.stages is not None:
                     paid[left] = np.where(paid[left] > 0, paid[left], [len(texts[i]) for i in left])
-            found.append(decided)
+            if len(texts) == source.n_rows:
+                return decided
+            if start == 0:
+                found = Decisions.of(*(np.empty(source.n_rows, dtype=each.dtype) for each in (codes, *decided.ledger)))
+            found.put(slice(start, start + len(texts)), decided)
             start += len(texts)
-        return Decisions.concatenated(found)
+        return found
 
     def _of_texts(self, texts: list[Any], n_stages: int, answer: bool, n_threads: int) -> Decisions:
         """Decide texts. Those that the engine does not settle are `HANDED_OVER`, without a label."""
