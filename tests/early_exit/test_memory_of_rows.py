@@ -36,10 +36,10 @@ SCRIPT = textwrap.dedent(
         F = F.assign(**{name: rng.normal(size=n) for name in numbers})
         return pl.from_pandas(F) if held == "polars" else F
 
-    def posts(n):
+    def posts(n, kind=None):
         some = [" ".join(words) for words in np.array([f"word{i}" for i in range(500)])[rng.integers(0, 500, (999, 5))]]
         made = [f"{some[i % 999]} {i}" for i in range(n)]
-        return {"list": list, "polars": pl.Series, "pandas": pd.Series, "arrow": pa.array}[held](made)
+        return {"list": list, "polars": pl.Series, "pandas": pd.Series, "arrow": pa.array}[kind or held](made)
 
     if model == "texts":
         make, y = posts, np.arange(3000) % 2
@@ -52,7 +52,7 @@ SCRIPT = textwrap.dedent(
         front = ColumnTransformer([("texts", encoder, texts), ("numbers", StandardScaler(), numbers)])
         pipeline, y = make_pipeline(front, last), np.arange(3000) % 2
     small, rows = make(3000), make(n)
-    fast = wald.EarlyExitClassifier(pipeline.fit(small if model != "texts" else posts(3000), y), risk=0).fit()
+    fast = wald.EarlyExitClassifier(pipeline.fit(small if model != "texts" else posts(3000, "list"), y), risk=0).fit()
     call = getattr(fast, method)
     call(small)
     gc.collect()

@@ -192,3 +192,80 @@ def test_links_of_models_that_others_have_made() -> None:
     for i, expected in enumerate(huber.predict_proba(X)):
         np.testing.assert_array_equal(link(scores[i : i + 1]), expected)
     assert link_of_one(SGDClassifier().fit(X, TOPICS[:90]), 3, np.float64) is None
+
+
+class Text(str):
+    """A subclass without an equality of its own."""
+
+
+#: Values that are unknown categories, or the same as others; and numbers in other clothes.
+ODD: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"city": b"Ulm"}, {"city": "elsewhere"}),
+    ({"city": Text("town 3")}, {"city": "town 3"}),
+    ({"city": np.str_("town 3")}, {"city": "town 3"}),
+    ({"city": "\ud800"}, {"city": "elsewhere"}),
+    ({"city": "x" * 1_000_000}, {"city": "elsewhere"}),
+    ({"level": pd.NA}, {"level": None}),
+    ({"level": math.nan}, {"level": None}),
+    ({"gap": pd.NA}, {"gap": None}),
+    ({"month": np.int8(3)}, {"month": 3}),
+    ({"month": True}, {"month": 1}),
+    ({"month": 3.0}, {"month": 3}),
+    ({"month": None}, {"month": math.nan}),
+    ({"price": np.float32(1.5)}, {"price": 1.5}),
+    ({"price": -0.0}, {"price": 0}),
+    ({"price": 2**53 + 1}, {"price": float(2**53)}),
+]
+
+
+@pytest.mark.parametrize("name", ["sparse", "lightgbm"])
+def test_odd_values_alone_and_among_others(name: str) -> None:
+    fast = EarlyExitClassifier(PIPELINES[name]().fit(FRAME, Y), risk=0).fit()
+    for odd, usual in ODD:
+        given, expected = RECORDS[0] | odd, fast.predict_proba_one(RECORDS[0] | usual)
+        np.testing.assert_array_equal(fast.predict_proba_one(given), expected, err_msg=str(odd)[:60])
+        several = fast.predict_proba_records([RECORDS[1], given, RECORDS[2]])
+        np.testing.assert_allclose(several[1], expected, rtol=1e-13, err_msg=str(odd)[:60])
+        label = fast.predict_one(RECORDS[0] | usual)
+        assert fast.predict_one(given) == fast.predict_records([given])[0] == label
+        assert fast.predict_one(given, details=True).labels.tolist() == [label]
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba"])
+def test_what_stands_in_a_cell_is_named_with_its_place(method: str) -> None:
+    fast = EarlyExitClassifier(PIPELINES["sparse"]().fit(FRAME, Y), risk=0).fit()
+    one, many = getattr(fast, f"{method}_one"), getattr(fast, f"{method}_records")
+    for bad, words in (
+        ({"city": ["Ulm"]}, r"'city' \(0\) of {} is \['Ulm'\], a list"),
+        ({"city": {"Ulm": 1}}, r"'city' \(0\) of {} is .*, a dict"),
+        ({"price": "dear"}, r"'price' \(3\) of {} is 'dear', a str"),
+        ({"price": [1.5]}, r"'price' \(3\) of {} is \[1.5\], a list"),
+        ({"month": 10**400}, r"'month' \(2\) of {} is 1000.*, a int"),
+    ):
+        with pytest.raises((TypeError, ValueError, OverflowError), match=words.format("row 0")):
+            one(RECORDS[0] | bad)
+        with pytest.raises((TypeError, ValueError, OverflowError), match=words.format("record 1")):
+            many([RECORDS[0], RECORDS[0] | bad])
+
+
+def test_what_is_no_text_is_left_to_the_vectorizer() -> None:
+    fast = EarlyExitClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(POSTS, TOPICS), risk=0).fit()
+    for method in (fast.predict_one, fast.predict_proba_one):
+        for value in (None, math.nan, 3, ["word1"]):
+            with pytest.raises((AttributeError, TypeError, ValueError), match=r"document|attribute|texts"):
+                method(value)
+    np.testing.assert_array_equal(fast.predict_proba_one(b"word1 word2"), fast.predict_proba_one("word1 word2"))
+    np.testing.assert_array_equal(fast.predict_proba_one("word1 \ud800"), fast.predict_proba_one("word1"))
+
+
+def test_details_of_one_row_are_those_of_the_table() -> None:
+    posts = EarlyExitClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(POSTS, TOPICS), risk=0).fit()
+    rows = EarlyExitClassifier(PIPELINES["histograms"]().fit(FRAME, Y), risk=0).fit()
+    for fast, given, table in ((posts, POSTS[:9], POSTS[:9]), (rows, RECORDS[:9], FRAME[:9])):
+        many, watched = fast.predict(table, details=True), fast.watched(1.0)
+        for i, x in enumerate(given):
+            one = fast.predict_one(x, details=True)
+            for name in ("labels", "costs", "stages", "status"):
+                assert getattr(one, name)[0] == getattr(many, name)[i]
+            assert watched.predict_one(x) == many.labels[i]
+        assert watched.monitor_.n_rows == watched.monitor_.as_dict()["audits"] == 9
