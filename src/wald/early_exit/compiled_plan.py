@@ -27,7 +27,7 @@ from .auditing import audited, audited_one, counted_one, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
 from .documents import costs_at_stages
 from .explaining import Explanation, explained
-from .full_model import as_met
+from .full_numbers import numbers_in_full, own_numbers
 from .in_front import in_front_of, measured
 from .locating import located
 from .lossless import FeatureRanges
@@ -36,9 +36,6 @@ from .predictor import Predictor, Trace
 from .reader import RowReader
 from .rows import Rows, preprocessed, refuse_half_precision
 from .self_check import Agreement, require_own_answers
-
-#: Scores become probabilities for about so many rows at a time.
-PROBA_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +136,7 @@ class CompiledPlan:
     @cached_property
     def proba_one(self) -> Callable[[Any], NDArray[Any] | None]:
         """Gives the wrapped estimator's own probabilities of one dict or text; None for rows that it does not read."""
-        return proba_of_one(self._predictor, self.reader, lambda row: self._by_estimator("predict_proba", row)[0])
+        return proba_of_one(self._predictor, self.reader, lambda row: own_numbers(self.model, "predict_proba", row)[0])
 
     @property
     def model(self) -> AdditiveModel:
@@ -321,31 +318,7 @@ class CompiledPlan:
 
     def _in_full(self, method: str, source: Source, n_threads: int, word: str = "row") -> NDArray[Any]:
         with located(source, self.model, word):
-            found: NDArray[Any] | None = None
-            start, n_pieces = 0, max(1, source.n_rows // PROBA_ROWS)
-            for part in source.parts(-(-source.n_rows // n_pieces)):
-                numbers = self._predictor.numbers(method, part, n_threads)
-                if numbers is None:
-                    numbers = self._by_engine(method, part, n_threads)
-                if numbers is None or n_pieces == 1:
-                    return self._by_estimator(method, source) if numbers is None else numbers
-                if found is None:
-                    found = np.empty((source.n_rows, *numbers.shape[1:]), dtype=numbers.dtype)
-                found[start : start + part.n_rows] = numbers
-                start += part.n_rows
-            assert found is not None
-            return found
-
-    def _by_engine(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
-        """Scores by the engine; None if it would not give the same bits, or if a row has values that it refuses."""
-        link = getattr(self.model.links, method, None)
-        if link is None:
-            return None
-        scores = self._predictor.scores(source, n_threads)
-        return None if np.isnan(scores).any() else np.asarray(link(scores))
-
-    def _by_estimator(self, method: str, source: Source) -> NDArray[Any]:
-        return np.asarray(getattr(self.model.estimator, method)(as_met(self.model, source)))
+            return numbers_in_full(self._predictor, method, source, n_threads)
 
     # ---- study -----------------------------------------------------------------------------------------------------
 

@@ -196,7 +196,7 @@ class ArrowTexts(RawSource):
         self._held, self.n_rows, self.n_columns = held, len(held), None
 
     @property
-    def rows(self) -> NDArray[Any]:  # type: ignore[override]  # made when it is asked for
+    def rows(self) -> NDArray[Any]:
         """The texts as an array of objects, which vectorizers can read."""
         return np.fromiter(self._held.to_pylist(), object, self.n_rows)
 
