@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.models.own_links import link_of_one
 
 RNG = np.random.default_rng(0)
@@ -269,3 +269,30 @@ def test_details_of_one_row_are_those_of_the_table() -> None:
                 assert getattr(one, name)[0] == getattr(many, name)[i]
             assert watched.predict_one(x) == many.labels[i]
         assert watched.monitor_.n_rows == watched.monitor_.as_dict()["audits"] == 9
+
+
+def test_early_answers_of_one_dict_or_text_have_the_ledger_of_the_table() -> None:
+    rng = np.random.default_rng(1)
+    n, planner = 5000, Planner(cost="units")
+    rows = pd.DataFrame({"city": pd.Series(rng.choice(["Ulm", "Bonn", "Jena"], n), dtype=object)})
+    rows = rows.assign(**{f"x{i}": rng.normal(size=n) for i in range(6)})
+    y = (3 * rows["x0"] + rows["x1"] + (rows["city"] == "Ulm") > 0.5).to_numpy()
+    parts = [("texts", one_hot(), ["city"]), ("numbers", StandardScaler(), [f"x{i}" for i in range(6)])]
+    columns = make_pipeline(ColumnTransformer(parts), LogisticRegression()).fit(rows[:1000], y[:1000])
+    leaning = rng.random(2500) < 0.5
+    words = np.array([*(f"good{i}" for i in range(9)), *(f"bad{i}" for i in range(9)), *(f"any{i}" for i in range(99))])
+    shares = {lean: np.r_[np.full(9, 2 + 2 * lean), np.full(9, 4 - 2 * lean), np.full(99, 1)] for lean in (0, 1)}
+    posts = [" ".join(rng.choice(words, 120, p=shares[int(lean)] / shares[int(lean)].sum())) for lean in leaning]
+    texts = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(posts[:1000], leaning[:1000])
+    for pipeline, given, table in (
+        (columns, rows[4800:].to_dict("records"), rows[4800:]),
+        (texts, [*posts[2400:], ""], [*posts[2400:], ""]),
+    ):
+        fit = rows[1000:4800] if pipeline is columns else posts[1000:2400]
+        fast = EarlyExitClassifier(pipeline, risk=0.1, planner=planner, random_state=0).fit(fit)
+        many = fast.predict(table, details=True)
+        assert len(np.unique(many.stages)) > 2
+        for i, x in enumerate(given):
+            one = fast.predict_one(x, details=True)
+            for name in ("labels", "costs", "stages", "status"):
+                assert getattr(one, name)[0] == getattr(many, name)[i]

@@ -29,8 +29,8 @@ JSON = "application/json"
 Kind = Literal["row", "record", "rows", "records", "table"]
 KINDS: tuple[Kind, ...] = ("row", "record", "rows", "records")
 EXPECTED = (
-    'Send a JSON object with one of the names "row" (a list of numbers), "rows" (a list of lists), "record" (an object '
-    'from feature name to value) and "records" (a list of objects).'
+    'Send a JSON object with one of the names "row" (a list of values in the order of the columns, or a text), "rows" '
+    '(a list of these), "record" (an object from feature name to value) and "records" (a list of objects).'
 )
 
 

@@ -49,6 +49,8 @@ class Rows:
         asks = self._raw and self._schema.n_columns is None
         self._refusals: tuple[type[Exception], ...] = (ValueError, TypeError, OverflowError)
         self._refusals += (AttributeError,) if asks else ()
+        if hasattr(model, "predict_proba"):
+            compiled.proba_one  # noqa: B018  # made now, so that no request waits for it
         self.classes: list[Any] = model.classes_.tolist()
         self.probability_names = [f"proba_{label}" for label in self.classes]  # as `wald predict` names them
 
