@@ -25,21 +25,23 @@ public:
     // it without a label.
     nb::object label(nb::handle x, bool with_cost) const { return label_of(decide(x, 1), with_cost); }
     // The same for a row of as many numbers as the model has columns.
-    nb::object label_of(const double* row, bool with_cost) const {
-        constexpr Dtype dtype = Dtype::f64;
-        return label_of(engine_.answer_one(reinterpret_cast<const std::byte*>(row), sizeof(double), dtype, n_stages_,
-                                           end_, working_[static_cast<std::size_t>(dtype)]),
-                        with_cost);
-    }
+    nb::object label_of(const double* row, bool with_cost) const { return label_of(decide(row), with_cost); }
     std::int64_t n_features() const { return engine_.n_features(); }
     // Answers the only row of a 2-D array as `BoundEngine::predict_one` does; None in the same cases.
-    nb::object decided(nb::handle X) const {
-        const BoundEngine::Found found = decide(X, 2);
+    nb::object decided(nb::handle X) const { return settled(decide(X, 2)); }
+    // The same for a row of as many numbers as the model has columns.
+    nb::object decided_row(const double* row) const { return settled(decide(row)); }
+
+private:
+    static nb::object settled(const BoundEngine::Found& found) {
         if (found.status >= Status::handed_over) return nb::none();
         return found.tuple();
     }
-
-private:
+    BoundEngine::Found decide(const double* row) const {
+        constexpr Dtype dtype = Dtype::f64;
+        return engine_.answer_one(reinterpret_cast<const std::byte*>(row), sizeof(double), dtype, n_stages_, end_,
+                                  working_[static_cast<std::size_t>(dtype)]);
+    }
     nb::object label_of(const BoundEngine::Found& found, bool with_cost) const {
         if (found.status >= Status::handed_over || found.code >= std::ssize(labels_)) return nb::none();
         nb::object label = labels_[found.code];

@@ -1,4 +1,4 @@
-// Single rows that are dicts, read and answered without a table or an array in between.
+// Single rows that are dicts, read, answered and scored without a table in between.
 #pragma once
 
 #include <cmath>
@@ -11,23 +11,45 @@ namespace wald::bindings {
 
 // Reads a dict into the columns of a model. Immutable, so that threads may share it. What it does not read, it leaves
 // to others, who read it or say what is wrong with it.
-class Record {
+class RecordReader {
 public:
-    Record(const nb::list& names, const nb::list& described, std::size_t width, OneRow answers)
-        : names_(names), width_(width), answers_(std::move(answers)) {
-        require(answers_.n_features() == static_cast<std::int64_t>(width), "the model must read as many columns");
+    RecordReader(const nb::list& names, const nb::list& described, std::size_t width) : names_(names), width_(width) {
         require(names_.size() >= 1, "records need names");
+        require(width >= 1 && width <= static_cast<std::size_t>(kMaxFeatures), "width is out of range");
         for (const nb::handle name : names_) require(PyUnicode_CheckExact(name.ptr()), "names must be texts");
         for (const nb::handle each : described) parts_.push_back(part(Fields(each)));
     }
+    std::size_t width() const { return width_; }
 
-    // The label of a row, or its label and cost; None if this is no dict of these names, or a value is none that it
-    // reads.
-    nb::object label(nb::handle x, bool with_cost) const {
-        if (!PyDict_CheckExact(x.ptr())) return nb::none();
-        LineVector<double> row(width_);
-        if (!read(x, row)) return nb::none();
-        return answers_.label_of(row.data(), with_cost);
+    // Writes the columns of a row, of which columns that no part writes stay as they are. False if this is no dict of
+    // these names, or a value is none that is read here.
+    bool read(nb::handle x, double* row) const {
+        if (!PyDict_CheckExact(x.ptr())) return false;
+        const nb::ft_object_guard guard(x);  // free-threaded: what is borrowed below stays there
+        if (PyDict_Size(x.ptr()) != static_cast<Py_ssize_t>(names_.size())) return false;
+        std::vector<nb::object> found(names_.size());  // references: what is called below may change the dict
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            found[i] = nb::borrow(PyDict_GetItemWithError(x.ptr(), nb::handle(names_[i]).ptr()));
+            if (!found[i].is_valid()) {
+                if (PyErr_Occurred() != nullptr) throw nb::python_error();
+                return false;
+            }
+        }
+        for (const Part& p : parts_) {
+            PyObject* const value = found[p.name].ptr();
+            if (p.keys == nullptr) {
+                double number;
+                if (!number_of(value, number)) return false;
+                for (const Step& s : p.steps) apply(s, number);
+                row[p.written[0]] = number;
+                continue;
+            }
+            const std::int64_t r = p.rows[static_cast<std::size_t>(p.keys->state_of(value))];
+            if (r < 0) return false;
+            const double* const from = p.values.data() + static_cast<std::size_t>(r) * p.written.size();
+            for (std::size_t k = 0; k < p.written.size(); ++k) row[p.written[k]] = from[k];
+        }
+        return true;
     }
 
 private:
@@ -88,34 +110,6 @@ private:
         refuse("there is no step " + name);
     }
 
-    // False if something is left to others.
-    bool read(nb::handle x, LineVector<double>& row) const {
-        const nb::ft_object_guard guard(x);  // free-threaded: what is borrowed below stays there
-        if (PyDict_Size(x.ptr()) != static_cast<Py_ssize_t>(names_.size())) return false;
-        std::vector<nb::object> found(names_.size());  // references: what is called below may change the dict
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            found[i] = nb::borrow(PyDict_GetItemWithError(x.ptr(), nb::handle(names_[i]).ptr()));
-            if (!found[i].is_valid()) {
-                if (PyErr_Occurred() != nullptr) throw nb::python_error();
-                return false;
-            }
-        }
-        for (const Part& p : parts_) {
-            PyObject* const value = found[p.name].ptr();
-            if (p.keys == nullptr) {
-                double number;
-                if (!number_of(value, number)) return false;
-                for (const Step& s : p.steps) apply(s, number);
-                row[p.written[0]] = number;
-                continue;
-            }
-            const std::int64_t r = p.rows[static_cast<std::size_t>(p.keys->state_of(value))];
-            if (r < 0) return false;
-            const double* const from = p.values.data() + static_cast<std::size_t>(r) * p.written.size();
-            for (std::size_t k = 0; k < p.written.size(); ++k) row[p.written[k]] = from[k];
-        }
-        return true;
-    }
     // Numbers that a column of floats or of integers holds as they are.
     static bool number_of(PyObject* value, double& number) {
         if (PyFloat_Check(value)) {
@@ -148,8 +142,103 @@ private:
 
     nb::tuple names_;
     std::size_t width_;
-    OneRow answers_;
     std::vector<Part> parts_;
+};
+
+// Labels of dicts.
+class Record {
+public:
+    Record(const nb::list& names, const nb::list& described, std::size_t width, OneRow answers)
+        : reader_(names, described, width), answers_(std::move(answers)) {
+        require(answers_.n_features() == static_cast<std::int64_t>(width), "the model must read as many columns");
+    }
+
+    // The label of a row, or its label and cost; None if this is no dict of these names, or a value is none that it
+    // reads.
+    nb::object label(nb::handle x, bool with_cost) const {
+        LineVector<double> row(reader_.width());
+        if (!reader_.read(x, row.data())) return nb::none();
+        return answers_.label_of(row.data(), with_cost);
+    }
+    // Code, stage, cost and status; None in the same cases.
+    nb::object decided(nb::handle x) const {
+        LineVector<double> row(reader_.width());
+        if (!reader_.read(x, row.data())) return nb::none();
+        return answers_.decided_row(row.data());
+    }
+
+private:
+    RecordReader reader_;
+    OneRow answers_;
+};
+
+// Columns and full scores of dicts.
+class RecordScores {
+public:
+    RecordScores(const nb::list& names, const nb::list& described, std::size_t width, const Model* model,
+                 const std::optional<Matrix>& coef, const std::optional<Doubles>& intercept)
+        : reader_(names, described, width) {
+        require(coef.has_value() == intercept.has_value(), "coef and intercept belong together");
+        require(model == nullptr || !coef, "either a model is given, or coef and intercept");
+        if (model != nullptr) {
+            require(model->n_features() == static_cast<std::int64_t>(width), "the model must read as many columns");
+            packed_ = model->packed;
+            n_outputs_ = static_cast<std::size_t>(model->n_outputs());
+        }
+        if (coef) {
+            require(coef->shape(1) == width && coef->shape(0) >= 1 && coef->shape(0) == intercept->size(),
+                    "coef needs a row for each number of intercept, and a column for each column of the model");
+            n_outputs_ = coef->shape(0);
+            coef_.assign(coef->data(), coef->data() + coef->size());
+            intercept_.assign(intercept->data(), intercept->data() + intercept->size());
+        }
+    }
+
+    // The columns as a table of one row.
+    nb::object values(nb::handle x) const {
+        auto row = new_array<double>({1, reader_.width()});
+        std::fill_n(row.data(), reader_.width(), 0.0);
+        if (!reader_.read(x, row.data())) return nb::none();
+        return nb::cast(row);
+    }
+    nb::object scores(nb::handle x) const {
+        require(n_outputs_ > 0, "scores need a model, or coef and intercept");
+        LineVector<double> row(reader_.width());
+        if (!reader_.read(x, row.data())) return nb::none();
+        auto scores = new_array<double>({1, n_outputs_});
+        if (packed_ != nullptr) score(row, scores.data());
+        else sum(row, scores.data());
+        for (std::size_t k = 0; k < n_outputs_; ++k)
+            if (!std::isfinite(scores.data()[k])) return nb::none();
+        return nb::cast(scores);
+    }
+
+private:
+    void score(const LineVector<double>& row, double* scores) const {
+        Rows rows;
+        rows.dtype = Dtype::f64;
+        rows.n_rows = 1;
+        rows.n_columns = static_cast<std::int64_t>(row.size());
+        rows.data = reinterpret_cast<const std::byte*>(row.data());
+        rows.column_stride = sizeof(double);
+        double error;
+        packed_->scores({rows, nullptr, 1}, 0.0, false, scores, &error);
+    }
+    // One product after the other, in the order of the columns, as SciPy adds those of sparse rows.
+    void sum(const LineVector<double>& row, double* scores) const {
+        for (std::size_t k = 0; k < n_outputs_; ++k) {
+            const double* const weights = coef_.data() + k * row.size();
+            double total = 0;
+            for (std::size_t c = 0; c < row.size(); ++c)
+                if (row[c] != 0) total += row[c] * weights[c];  // NaN is not 0
+            scores[k] = total + intercept_[k];
+        }
+    }
+
+    RecordReader reader_;
+    std::shared_ptr<const PackedModel> packed_;
+    std::vector<double> coef_, intercept_;
+    std::size_t n_outputs_ = 0;
 };
 
 inline void bind_record(nb::module_& m) {
@@ -184,7 +273,37 @@ answers : OneRow)doc")
                      "answers: OneRow) -> None"))
         .def("label", &Record::label, "x"_a.none(), "with_cost"_a,
              nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
-             "Return the label of a row, or a tuple of label and cost; None for what others must read.");
+             "Return the label of a row, or a tuple of label and cost; None for what others must read.")
+        .def("decided", &Record::decided, "x"_a.none(),
+             nb::sig("def decided(self, x: typing.Any) -> tuple[int, int, float, int] | None"),
+             "Code, stage, cost and status of a row, or None in the same cases.");
+    nb::class_<RecordScores>(m, "RecordScores",
+                             R"doc(Single rows that are dicts, read and scored in full. Threads may share it.
+
+Parameters
+----------
+names, described, width
+    As for `Record`.
+model : Model or None, default=None
+    Whose full scores are wanted.
+coef : float64 ndarray of shape (n_outputs, width), or None, default=None
+intercept : float64 ndarray of shape (n_outputs,), or None, default=None
+    In place of a model: the products of a row and `coef` are added up in the order of the columns, and then the
+    intercept.)doc")
+        .def(nb::init<const nb::list&, const nb::list&, std::size_t, const Model*, const std::optional<Matrix>&,
+                      const std::optional<Doubles>&>(),
+             "names"_a, "described"_a, "width"_a, "model"_a.none() = nb::none(), "coef"_a.none() = nb::none(),
+             "intercept"_a.none() = nb::none(),
+             nb::sig("def __init__(self, names: list[str], described: list[dict[str, typing.Any]], width: int, "
+                     "model: Model | None = None, coef: numpy.typing.NDArray[numpy.float64] | None = None, "
+                     "intercept: numpy.typing.NDArray[numpy.float64] | None = None) -> None"))
+        .def("values", &RecordScores::values, "x"_a.none(),
+             nb::sig("def values(self, x: typing.Any) -> numpy.typing.NDArray[numpy.float64] | None"),
+             "Return the columns of a row, (1, width); None for what others must read.")
+        .def("scores", &RecordScores::scores, "x"_a.none(),
+             nb::sig("def scores(self, x: typing.Any) -> numpy.typing.NDArray[numpy.float64] | None"),
+             "Return the full scores of a row, (1, n_outputs); None for what others must read, and if one is not "
+             "finite.");
 }
 
 }  // namespace wald::bindings

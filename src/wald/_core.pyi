@@ -558,6 +558,44 @@ class Record:
         Return the label of a row, or a tuple of label and cost; None for what others must read.
         """
 
+    def decided(self, x: Any) -> tuple[int, int, float, int] | None:
+        """Code, stage, cost and status of a row, or None in the same cases."""
+
+class RecordScores:
+    """
+    Single rows that are dicts, read and scored in full. Threads may share it.
+
+    Parameters
+    ----------
+    names, described, width
+        As for `Record`.
+    model : Model or None, default=None
+        Whose full scores are wanted.
+    coef : float64 ndarray of shape (n_outputs, width), or None, default=None
+    intercept : float64 ndarray of shape (n_outputs,), or None, default=None
+        In place of a model: the products of a row and `coef` are added up in the order of the columns, and then the
+        intercept.
+    """
+
+    def __init__(
+        self,
+        names: list[str],
+        described: list[dict[str, Any]],
+        width: int,
+        model: Model | None = None,
+        coef: NDArray[numpy.float64] | None = None,
+        intercept: NDArray[numpy.float64] | None = None,
+    ) -> None: ...
+    def values(self, x: Any) -> NDArray[numpy.float64] | None:
+        """
+        Return the columns of a row, (1, width); None for what others must read.
+        """
+
+    def scores(self, x: Any) -> NDArray[numpy.float64] | None:
+        """
+        Return the full scores of a row, (1, n_outputs); None for what others must read, and if one is not finite.
+        """
+
 class ChainGroup:
     """
     Features of one group, added part by part. Arrays are not copied and must not be changed.

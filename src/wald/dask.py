@@ -37,7 +37,7 @@ def predict(
 
     Parameters
     ----------
-    dataset : dask.dataframe.DataFrame
+    dataset : dask.dataframe.DataFrame, or Series of texts
 
     Returns
     -------
@@ -57,6 +57,8 @@ def predict(
         If columns are missing, or a file of the model alone does not give its labels.
     """
     dask, frames = required("dask", "dask"), required("dask.dataframe", "dask")
+    if isinstance(dataset, frames.Series):
+        dataset = dataset.to_frame("text" if dataset.name is None else dataset.name)
     if not isinstance(dataset, frames.DataFrame):
         raise TypeError(
             f"dataset must be a dask.dataframe.DataFrame. Got {type(dataset).__name__}: dask.dataframe.from_pandas, "

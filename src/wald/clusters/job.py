@@ -56,6 +56,8 @@ class Job:
     budget : float or None
     probabilities : tuple of str, default=()
         Those of `answered` with the probability of each class.
+    documents : bool, default=False
+        Whether the model reads texts, which are the only column.
     """
 
     columns: tuple[Any, ...]
@@ -64,6 +66,7 @@ class Job:
     answered: tuple[str, ...]
     budget: float | None
     probabilities: tuple[str, ...] = ()
+    documents: bool = False
 
     @classmethod
     def of(
@@ -87,7 +90,8 @@ class Job:
             Names of the columns of the data set.
         columns : sequence of str, default=None
             Columns with the features, in the model's order. None: by the names that the model knows; for a model
-            without names every column, but for those of ``keep`` if there are too many.
+            without names every column, but for those of ``keep`` if there are too many. For a model of texts the name
+            of the column that holds them; None if there is no other.
         keep : sequence of str, default=None
             Columns that stay beside the answers; None for all. One that is called as an answer gets the prefix
             ``input_``.
@@ -114,9 +118,10 @@ class Job:
         repeated = sorted({str(name) for name in there if there.count(name) > 1})
         if repeated:
             raise ValueError(f"Columns must have different names. These are there more than once: {_listed(repeated)}.")
-        n_features = getattr(model, "n_features_in_", None)
+        documents = _reads_texts(model)
+        n_features = 1 if documents else getattr(model, "n_features_in_", None)
         if n_features is None:
-            raise TypeError("The model reads texts or dicts, and no columns: its rows are no table of a cluster.")
+            raise TypeError("The model reads dicts or lists, and no columns: its rows are no table of a cluster.")
         if budget is not None:
             model.plan_.affordable(budget)
         string_labels(model.classes_)
@@ -128,6 +133,13 @@ class Job:
         kept = there if keep is None else _names("keep", keep)
         if columns is not None:
             features = _names("columns", columns)
+        elif documents:
+            features = tuple(name for name in there if keep is None or len(there) == 1 or name not in kept)
+            if len(features) != 1:
+                raise ValueError(
+                    f"The model reads one column of texts, and the data set has {_listed(there)}. Name it by "
+                    'columns=["..."].'
+                )
         else:
             aside = () if keep is None else [place for place, name in enumerate(there) if name in kept]
             try:
@@ -141,39 +153,37 @@ class Job:
         answered = ("label", *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()), *found)
         beside = with_kept({name: name for name in kept}, dict.fromkeys(answered))
         renamed = tuple((name, new) for new, name in beside.items() if new not in answered)
-        return cls(features, schema.names, renamed, answered, budget, found)
+        return cls(features, schema.names, renamed, answered, budget, found, documents)
 
-    def answers(self, shipment: Shipment, features: pandas.DataFrame) -> dict[str, NDArray[Any]]:
-        """Wald's own columns for rows of features.
+    def answers(self, model: EarlyExitClassifier, rows: Any, n_rows: int) -> dict[str, NDArray[Any]]:
+        """Wald's own columns for rows.
 
         Parameters
         ----------
-        shipment : Shipment
-        features : pandas.DataFrame
-            The columns ``columns``, in this order.
+        model : EarlyExitClassifier
+        rows : data frame or column of texts
+            The features with the model's own names, if it has some.
+        n_rows : int
 
         Returns
         -------
         dict from name to ndarray
         """
-        model = receive(shipment)
-        if len(features) == 0:
+        if n_rows == 0:
             found = {"label": model.classes_[:0], "cost": np.empty(0), "stage": np.empty(0, dtype=np.int32)}
             found |= dict.fromkeys(self.probabilities, np.empty(0))
         else:
-            if self.names is not None:
-                features = features.set_axis(list(self.names), axis=1)
             answers = model.compiled_plan_.predict(
-                features,
+                rows,
                 budget=self.budget,
                 n_threads=effective_threads(model.n_jobs),
-                check_input=self.names is not None,
+                check_input=self.names is not None or self.documents,
             )
             found = {"label": answers.labels, "cost": answers.costs, "stage": answers.stages}
             if self.probabilities:
-                # numbers as names are no names: the model does not know any
-                unnamed = self.names is None
-                rows = features.set_axis(range(features.shape[1]), axis=1) if unnamed else features
+                if self.names is None and not self.documents:
+                    # numbers as names are no names: the model does not know any
+                    rows = rows.set_axis(range(rows.shape[1]), axis=1)
                 table = np.asarray(model.predict_proba(rows), dtype=np.float64)
                 found |= dict(zip(self.probabilities, table.T, strict=True))
         return {name: found[name] for name in self.answered}
@@ -185,7 +195,12 @@ class Job:
         import pandas as pd
 
         require_columns(part.columns, (*self.columns, *(name for name, _ in self.kept)), "columns", "the partition")
-        answers = self.answers(shipment, part[list(self.columns)])
+        model, features = receive(shipment), part[list(self.columns)]
+        if self.documents:
+            features = features.iloc[:, 0].astype(object)
+        elif self.names is not None:
+            features = model.compiled_plan_.reader.of_pandas(features.set_axis(list(self.names), axis=1))
+        answers = self.answers(model, features, len(part))
         rows = part[[name for name, _ in self.kept]].set_axis([name for _, name in self.kept], axis=1)
         for name, values in answers.items():
             given = pd.Series(["a"]).dtype if string_labels(values) else values.dtype
@@ -199,13 +214,25 @@ class Job:
         import pyarrow as pa
 
         require_columns(part.column_names, (*self.columns, *(name for name, _ in self.kept)), "columns", "the batch")
-        features = part.select(list(self.columns)).to_pandas(split_blocks=True)
-        answers = self.answers(shipment, features)
+        model, features = receive(shipment), part.select(list(self.columns))
+        if self.documents:
+            features = features.column(0)
+        elif self.names is not None:
+            features = model.compiled_plan_.reader.of_arrow(features.rename_columns(list(self.names)))
+        if isinstance(features, pa.Table):
+            features = features.to_pandas(split_blocks=True)
+        answers = self.answers(model, features, part.num_rows)
         columns = [part.column(name) for name, _ in self.kept]
         for name, values in answers.items():
             own = arrow_type(values) if types is None else types[name]
             columns.append(pa.array(values.tolist() if string_labels(values) else values, own))
         return pa.table(columns, names=[*(str(name) for _, name in self.kept), *answers])
+
+
+def _reads_texts(model: EarlyExitClassifier) -> bool:
+    """Whether rows are texts."""
+    texts = model.compiled_plan_.model.texts
+    return texts is not None and texts.vectorizer.row_kind == "texts"
 
 
 def string_labels(values: NDArray[Any]) -> bool:

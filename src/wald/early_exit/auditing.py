@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -123,14 +124,30 @@ def audited_one(
         _require_groups(monitor)
     if monitor is None or budget is not None:
         return predictor.predict_one(x, budget, source=source)
-    if monitor.answers_in_full:
+
+    def in_full() -> tuple[int, int, float, int]:
         return predictor.predict_one(x, None, full=True, source=source)
-    answer = predictor.predict_one(x, None, source=source)
+
+    if monitor.answers_in_full:
+        return in_full()
+    return counted_one(predictor, monitor, predictor.predict_one(x, None, source=source), in_full, group)
+
+
+def counted_one(
+    predictor: Predictor,
+    monitor: Monitor | None,
+    answer: tuple[int, int, float, int],
+    in_full: Callable[[], tuple[int, int, float, int]],
+    group: Any = None,
+) -> tuple[int, int, float, int]:
+    """Count one row that has its answer, and audit it perhaps: `in_full` then answers it without early exits."""
+    if monitor is None:
+        return answer
     code, stage = answer[:2]
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
-        own = predictor.predict_one(x, None, full=True, source=source)[0]
+        own = in_full()[0]
         loss = predictor.model.decision.losses(np.array([code]), np.array([own]))
         monitor.record_audit(float(loss[0]), own)
     return answer

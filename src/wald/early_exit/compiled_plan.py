@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,15 @@ from ..sources.records import require_records
 from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
 from .answers import Answers
-from .auditing import audited, audited_one, monitor_of
+from .auditing import audited, audited_one, counted_one, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
 from .documents import costs_at_stages
 from .explaining import Explanation, explained
-from .full_model import as_met
+from .full_numbers import numbers_in_full, own_numbers
 from .in_front import in_front_of, measured
 from .locating import located
 from .lossless import FeatureRanges
+from .one_probability import proba_of_one
 from .predictor import Predictor, Trace
 from .reader import RowReader
 from .rows import Rows, preprocessed, refuse_half_precision
@@ -111,21 +112,31 @@ class CompiledPlan:
         self._predictor = Predictor(model, plan, by_proof=promise.risk == 0, packed=packed, ranges=ranges)
         self.certificate, self.promise, self.validation, self.reader = certificate, promise, validation, reader
         self.monitor: Monitor | None = None
-        self.label_one = self._label_one()
+        self.label_one, self._decided = self._of_one()
         self.agreement: Agreement | None = None
         self.in_front = in_front_of(self._predictor)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "agreement": None, "label_one": None}
+        state = {**vars(self), "agreement": None, "label_one": None, "_decided": None}
+        state.pop("proba_one", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.label_one = self._label_one()
+        self.label_one, self._decided = self._of_one()
 
-    def _label_one(self) -> Callable[[Any, bool], Any]:
+    def _of_one(self) -> tuple[Callable[[Any, bool], Any], Callable[[Any], tuple[int, int, float, int] | None]]:
+        """What labels single rows, and what decides dicts and texts; both give None for what others must read."""
         library = self.reader.library or library_at_hand()
-        of_records = None if library is None else self._predictor.label_record(library)
-        return of_records or self._predictor.label_one
+        record = None if library is None else self._predictor.record(library)
+        if record is not None:
+            return record.label, record.decided
+        return self._predictor.label_one, self._predictor.decided_one
+
+    @cached_property
+    def proba_one(self) -> Callable[[Any], NDArray[Any] | None]:
+        """Gives the wrapped estimator's own probabilities of one dict or text; None for rows that it does not read."""
+        return proba_of_one(self._predictor, self.reader, lambda row: own_numbers(self.model, "predict_proba", row)[0])
 
     @property
     def model(self) -> AdditiveModel:
@@ -232,6 +243,10 @@ class CompiledPlan:
     def decide_one(self, x: Any, budget: float | None = None, group: Any = None) -> tuple[int, int, float, int]:
         """Code, stage, cost and status of one row in any form; parameters as for `predict_one`."""
         failed: Exception | None = None
+        if budget is None and group is None and (self.monitor is None or not self.monitor.answers_in_full):
+            found = self._decided(x)
+            if found is not None:
+                return counted_one(self._predictor, self.monitor, found, partial(self._full_one, x))
         if type(x) is not dict:
             try:  # an array of the right shape and dtype needs no validation
                 return audited_one(self._predictor, self.monitor, x, budget, group)
@@ -245,6 +260,12 @@ class CompiledPlan:
             if row is not None:
                 return audited_one(self._predictor, self.monitor, row, budget, group, source)
             return audited(self._predictor, self.monitor, source, 1, budget, None if group is None else [group]).first
+
+    def _full_one(self, x: Any) -> tuple[int, int, float, int]:
+        """Answer one row without early exits."""
+        source = self.reader.row(x)[1]
+        with located(source, self.model):
+            return self._predictor.predict(source, 1, None, full=True).first
 
     def predict_records(
         self,
@@ -289,6 +310,9 @@ class CompiledPlan:
 
     def proba_of_one(self, x: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities of one row in any form."""
+        found = self.proba_one(x)
+        if found is not None:
+            return found
         self.require_unchanged()
         source = self.reader.one(x) if self.model.links.predict_proba is None else self.reader.row(x)[1]
         return np.asarray(self._in_full("predict_proba", source, 1)[0])
@@ -304,21 +328,7 @@ class CompiledPlan:
 
     def _in_full(self, method: str, source: Source, n_threads: int, word: str = "row") -> NDArray[Any]:
         with located(source, self.model, word):
-            found = self._predictor.numbers(method, source, n_threads)
-            if found is None:
-                found = self._by_engine(method, source, n_threads)
-            return self._by_estimator(method, source) if found is None else found
-
-    def _by_engine(self, method: str, source: Source, n_threads: int) -> NDArray[Any] | None:
-        """Scores by the engine; None if it would not give the same bits, or if a row has values that it refuses."""
-        link = getattr(self.model.links, method, None)
-        if link is None:
-            return None
-        scores = self._predictor.scores(source, n_threads)
-        return None if np.isnan(scores).any() else np.asarray(link(scores))
-
-    def _by_estimator(self, method: str, source: Source) -> NDArray[Any]:
-        return np.asarray(getattr(self.model.estimator, method)(as_met(self.model, source)))
+            return numbers_in_full(self._predictor, method, source, n_threads)
 
     # ---- study -----------------------------------------------------------------------------------------------------
 

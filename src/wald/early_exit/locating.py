@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..sources import FrameSource, RawSource, Source, source_of
 from ..sources.values import is_missing
 from ..steps import Step
 from ..steps.step import ROWS_AT_ONCE
+from .odd_cells import Columns, with_place
 
 #: Number of rows that are searched at a time.
 SEARCHED_ROWS = 4096
@@ -33,7 +35,7 @@ class located:  # noqa: N801  # a function in all but speed: a generator takes a
         return
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, ValueError | TypeError):
+        if isinstance(error, ValueError | TypeError | OverflowError):
             locate(error, self._X, self._model, self._model.schema.names, self._word)
 
 
@@ -61,7 +63,9 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
             dtype = np.asarray(source.rows).dtype
             error.args = (f"Complex data not supported: X must hold real numbers. Got dtype {dtype}.",)
         elif model is not None and model.preprocessing is not None:
-            return
+            placed = with_place(error, _columns(source, source.names or names, word))
+            if placed is not None and not isinstance(error, UnicodeError):
+                error.args = (placed,)
         elif isinstance(source.rows, list | tuple) and isinstance(next(iter(source.rows), None), str | bytes | dict):
             kind = type(source.rows[0]).__name__
             error.args = (
@@ -174,6 +178,21 @@ def _first_non_number(source: Source) -> tuple[int, int, Any] | None:
             if not is_missing(value) and not _reads_as_number(value):
                 return row, column, value
     return None
+
+
+def _columns(source: Source, names: Any, word: str) -> Columns:
+    """All cells that are no numbers for sure, with their places."""
+    if isinstance(source, RawSource) and all(isinstance(row, dict) for row in source.rows):
+        for name in dict.fromkeys(name for row in source.rows for name in row):
+            yield partial(_cell, word, repr(name)), [row.get(name, 0) for row in source.rows]
+    if source.is_sparse or not isinstance(source, FrameSource):
+        return
+    for number, values in source.columns_of_others().items():
+        yield partial(_cell, word, _column(number, names)), values
+
+
+def _cell(word: str, column: str, row: int) -> str:
+    return f"{column} of {word} {row}"
 
 
 def _reads_as_number(value: Any) -> bool:

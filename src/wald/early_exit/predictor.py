@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..engine import NOTHING, AtEnd, Decisions, Ledger, Packed, PythonTerms, Status
+from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
 from ..steps import ByColumn, RawColumns
-from ..steps.text_records import TextRecords
+from ..steps.text_records import TextNames, TextRecord
 from .full_model import FullModel, predict_wrapped
 from .late_columns import LateColumns
 from .late_steps import LateSteps, columns_by_stage
@@ -102,10 +102,13 @@ class Predictor:
         self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
         self.label_one: Callable[[Any, bool], Any] = _nothing
         self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
+        #: Code, stage, cost and status of one text that the engine settles; else None.
+        self.decided_one: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
         if self._texts is not None and self._texts.reads(self._reach(None)[0]):
             self._texts.prepare()
             if not model.decision.valued:
                 self.label_one = self._texts.label_one
+                self.decided_one = partial(self._texts.decided_one, self._reach(None)[0])
         one = self._one_row() if model.preprocessing is None else None
         if one is not None:
             self.label_one, self._decided_row = one.label, one.decided
@@ -133,8 +136,13 @@ class Predictor:
             working = [max(working)] * len(working)
         return self._cascade.one_row(*self._reach(None), working, tuple(self.model.classes))
 
-    def label_record(self, library: str) -> Callable[[Any, bool], Any] | None:
-        """What labels single dicts whose values transformers read column by column; None if dicts become frames."""
+    @property
+    def core(self) -> _core.Model | None:
+        """The packed terms of the compiled engine; None where they are evaluated in Python."""
+        return self._packed.core if isinstance(self._packed, CompiledTerms) else None
+
+    def record(self, library: str) -> _core.Record | TextRecord | None:
+        """What answers single dicts whose values transformers read column by column; None if dicts become frames."""
         step, schema = self.model.preprocessing, self.model.schema
         described = step.of_records(library) if isinstance(step, ByColumn) else None
         one = None if described is None or schema.names is None else self._one_row()
@@ -144,9 +152,9 @@ class Predictor:
         assert described is not None
         assert schema.names is not None
         if not isinstance(step, RawColumns) or not step.text_columns:
-            return _core.Record(list(schema.names), described, step.width, one).label
-        texts = TextRecords(list(schema.names), step.text_columns)
-        return texts.reading(_core.Record(texts.names, described, step.width, one).label)
+            return _core.Record(list(schema.names), described, step.width, one)
+        names = TextNames(list(schema.names), step.text_columns)
+        return TextRecord(names, _core.Record(names.names, described, step.width, one))
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool, FeatureRanges | None]:
         return self.model, self.plan, self.by_proof, self._ranges
@@ -183,7 +191,9 @@ class Predictor:
                 return everything
         step = self.model.preprocessing
         parts = [source] if step is None else source.parts(step.rows_at_once)
-        decided = Decisions.concatenated([self._decided(part, n_stages, at_end, n_threads) for part in parts])
+        decided = Decisions.gathered(
+            source.n_rows, (self._decided(part, n_stages, at_end, n_threads) for part in parts)
+        )
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.complete:

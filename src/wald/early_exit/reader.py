@@ -16,13 +16,16 @@ from sklearn.utils.validation import validate_data
 
 from ..models import AdditiveModel
 from ..sources import ArraySource, FrameSource, RawSource, RecordSource, Source, source_of
+from ..sources.as_fitted import frame_of_arrow, with_missing
 from ..sources.building import frame_of, library_at_hand
+from ..sources.cells import objects_of
 from ..sources.given import numbers_of_row, values_of_row
 from ..sources.records import as_record
 from ..sources.values import NATIVE, is_missing
 from ..steps.categories import CategoryCodes
 from ..steps.columns import needed, text_columns
 from ..steps.encoded_categories import EncodedCategories
+from .odd_cells import with_place
 from .rows import refuse_half_precision
 
 
@@ -178,13 +181,51 @@ class RowReader:
         source.require(needed(first, names), allowed)
         if isinstance(first, CategoryCodes):
             return ArraySource(source.numbers(model.allow_nan, first))
+        try:
+            frame = self._frame_of(source, first, allowed)
+        except (ValueError, TypeError, OverflowError) as error:
+            placed = with_place(error, source.places(allowed))
+            if placed is None:
+                raise
+            raise (TypeError if isinstance(error, TypeError) else ValueError)(placed) from None
+        return FrameSource(first.with_categories(frame) if isinstance(first, EncodedCategories) else frame)
+
+    def _frame_of(self, source: RecordSource, first: Any, allowed: list[str]) -> Any:
         columns, library = source.columns(allowed), self.library or library_at_hand()
-        for name, missing in text_columns(first, names).items():
+        for name, missing in text_columns(first, list(source.names)).items():
             if name in columns:
                 texts = [missing if is_missing(value) else value for value in columns[name]]
-                columns[name] = np.array(texts, dtype=object) if library == "pandas" else texts
-        frame = frame_of(columns, library)
-        return FrameSource(first.with_categories(frame) if isinstance(first, EncodedCategories) else frame)
+                columns[name] = objects_of(texts) if library == "pandas" else texts
+        return frame_of(columns, library)
+
+    # ---- tables of clusters and of services ------------------------------------------------------------------------
+
+    def of_arrow(self, table: Any) -> Any:
+        """An Arrow table of the model's columns as a frame of the library that `fit` saw, with its missing texts.
+
+        Encoders tell None from NaN, and a null of Arrow is the one that the rows of ``fit`` had. The table itself where
+        no encoder reads it.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            With the model's names, in its order.
+        """
+        texts = self._missing_texts
+        return frame_of_arrow(table, texts, self.library or library_at_hand()) if texts else table
+
+    def of_pandas(self, frame: Any) -> Any:
+        """The same for a frame of pandas with the model's names, which clusters fill with strings of their own."""
+        texts = self._missing_texts
+        return with_missing(frame, texts) if texts else frame
+
+    @property
+    def _missing_texts(self) -> dict[str, float | None]:
+        """The columns that encoders read as texts, and what is missing there in the rows of ``fit``."""
+        model = self.model
+        if model.preprocessing is None or model.schema.names is None:
+            return {}
+        return text_columns(model.preprocessing.first, list(model.schema.names))
 
     def _of_array(self, values: NDArray[Any]) -> ArraySource:
         """A source of numbers, with names if the wrapped model was fitted with some."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..engine import Decisions, Status
+from ..engine import NOTHING, Decisions, Status
 from ..models import AdditiveModel
 from ..models.protocols import Documents
 from ..models.texts import FEW_TEXTS, EarlyStages
@@ -81,7 +81,7 @@ class Texts:
             Whether the last of them gives its answer to what it leaves undecided.
         n_threads : int
         """
-        found, start = [], 0
+        found, start = NOTHING, 0
         for part in source.parts(TEXTS):
             texts = self._scores.vectorizer.rows_of(part)
             if texts is None or len(texts) != part.n_rows:
@@ -93,9 +93,13 @@ class Texts:
                 codes[left], status[left] = self._handed_over(part, texts, left, start)
                 if self._documents is not None:
                     paid[left] = np.where(paid[left] > 0, paid[left], [len(texts[i]) for i in left])
-            found.append(decided)
+            if len(texts) == source.n_rows:
+                return decided
+            if start == 0:
+                found = Decisions.of(*(np.empty(source.n_rows, dtype=each.dtype) for each in (codes, *decided.ledger)))
+            found.put(slice(start, start + len(texts)), decided)
             start += len(texts)
-        return Decisions.concatenated(found)
+        return found
 
     def _of_texts(self, texts: list[Any], n_stages: int, answer: bool, n_threads: int) -> Decisions:
         """Decide texts. Those that the engine does not settle are `HANDED_OVER`, without a label."""
@@ -169,6 +173,13 @@ class Texts:
             return None
         label = self._labels[codes[0]]
         return (label, self._plan.full_cost) if return_cost else label
+
+    def decided_one(self, n_stages: int, x: Any) -> tuple[int, int, float, int] | None:
+        """Code, stage, cost and status of one text; None if the engine does not settle it."""
+        if not self._scores.vectorizer.takes(x):
+            return None
+        found = self._of_texts([x], n_stages, False, 1).first
+        return None if found[3] >= Status.HANDED_OVER else found
 
 
 def _say_where(error: Exception, of: str, rows: list[tuple[int, Any]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -101,7 +101,7 @@ class Decisions(NamedTuple):
             np.array([code], np.int32), np.array([stage], np.int32), np.array([paid]), np.array([status], np.uint8)
         )
 
-    def put(self, rows: NDArray[np.intp], found: Decisions) -> None:
+    def put(self, rows: NDArray[np.intp] | slice, found: Decisions) -> None:
         """Write the decisions about some rows in place of what is there."""
         (stages, paid, status), new = self.ledger, found.ledger
         self.codes[rows], stages[rows], paid[rows], status[rows] = found.codes, new.stages, new.paid, new.status
@@ -118,6 +118,20 @@ class Decisions(NamedTuple):
         if len(parts) == 1:
             return parts[0]
         return cls.of(*(np.concatenate(arrays) for arrays in zip(*((p.codes, *p.ledger) for p in parts), strict=True)))
+
+    @classmethod
+    def gathered(cls, n_rows: int, parts: Iterable[Decisions]) -> Decisions:
+        """The same for parts that are made one by one, none of which is kept."""
+        found, start = NOTHING, 0
+        for part in parts:
+            n = len(part.codes)
+            if start == 0:
+                if n == n_rows:
+                    return part
+                found = cls.of(*(np.empty(n_rows, dtype=values.dtype) for values in (part.codes, *part.ledger)))
+            found.put(slice(start, start + n), part)
+            start += n
+        return found
 
 
 #: Decisions about no rows.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
@@ -20,6 +19,7 @@ from ..steps.named_values import NamedValues
 from ..steps.vectorizer_unions import VectorizerUnion, read_rows
 from ..steps.vectorizers import Vectorizer, components, selected
 from .linear import LinearTerms
+from .own_links import by_own_method, link_of_one
 from .units import Floats
 
 if TYPE_CHECKING:
@@ -278,19 +278,36 @@ class TextScores:
         scores = self.exact(texts, n_threads)
         if scores is None or not np.isfinite(scores).all() or not own.__module__.startswith("sklearn."):
             return None
-        leaf = self._own[-1]
-        rows = np.float32 if self.vectorizer.single else np.float64
-        scores = scores.astype(np.result_type(rows, leaf.coef_, leaf.intercept_), copy=False)
+        scores = scores.astype(self._own_dtype, copy=False)
         if scores.shape[1] == 1:
             scores = scores.ravel()
-        if method == "decision_function":
-            return scores
-        asked = copy.copy(leaf)
-        asked.decision_function = lambda X: scores  # all that such a method asks of rows
-        try:
-            return np.asarray(getattr(asked, method)(texts))
-        except (AttributeError, TypeError, ValueError):  # it asks for more in this version of scikit-learn
+        return scores if method == "decision_function" else by_own_method(self._own[-1], method, scores)
+
+    @property
+    def _own_dtype(self) -> np.dtype[Any]:
+        """Dtype of the wrapped model's scores."""
+        leaf, rows = self._own[-1], np.float32 if self.vectorizer.single else np.float64
+        return np.result_type(rows, leaf.coef_, leaf.intercept_)
+
+    def proba_of_one(self) -> Callable[[Any], NDArray[Any] | None] | None:
+        """The wrapped model's own probabilities of one text, as a function; None if they are not known bit for bit.
+
+        The function returns None for what is no text, or is left to scikit-learn.
+        """
+        if not self.replays:
             return None
+        dtype, n_outputs = self._own_dtype, self.terms.n_outputs
+        link, scorer, takes = link_of_one(self._own[-1], n_outputs, dtype), self._scorer, self.vectorizer.takes
+        if link is None:
+            return None
+
+        def answer(text: Any) -> NDArray[Any] | None:
+            if not takes(text):
+                return None
+            scores, errors = scorer.scores([text])
+            return None if errors[0] != 0 or not np.isfinite(scores).all() else link(scores.astype(dtype, copy=False))
+
+        return answer
 
 
 def has_labels(output: Output) -> TypeGuard[Labels]:

@@ -29,8 +29,8 @@ JSON = "application/json"
 Kind = Literal["row", "record", "rows", "records", "table"]
 KINDS: tuple[Kind, ...] = ("row", "record", "rows", "records")
 EXPECTED = (
-    'Send a JSON object with one of the names "row" (a list of numbers), "rows" (a list of lists), "record" (an object '
-    'from feature name to value) and "records" (a list of objects).'
+    'Send a JSON object with one of the names "row" (a list of values in the order of the columns, or a text), "rows" '
+    '(a list of these), "record" (an object from feature name to value) and "records" (a list of objects).'
 )
 
 
@@ -248,9 +248,13 @@ def _number(value: Any, where: str) -> float:
             return float(value)
         except OverflowError:
             raise RequestError(400, "rows", f"{where}: the number is too large.") from None
-    text = repr(value)
-    shown = text if len(text) <= 60 else text[:60] + "…"
-    raise RequestError(400, "rows", f"{where}: must be a number or null. Got {shown}, a JSON {_name(value)}.")
+    raise RequestError(400, "rows", f"{where}: must be a number or null. Got {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """A JSON value in a message."""
+    text = "" if value is None else repr(value)
+    return f"{text if len(text) <= 60 else text[:60] + '…'}, a JSON {_name(value)}" if text else "a JSON null"
 
 
 def _name(value: Any) -> str:

@@ -11,12 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
 from ..engine.threads import effective_threads
-from .bodies import Body, RequestError, numbers, table_of_numbers
+from ..utils.figures import first_of
+from .bodies import Body, RequestError, numbers, shown, table_of_numbers
 
 #: Labels, costs and stages of rows.
 Answers = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int32]]
-#: What `predict_one` calls its row, at the beginning of a message.
-_X = re.compile(r"x(?!\w)")
+#: What `predict_one` calls its row, at the beginning of a message, and what others call a row.
+_X, _RECORD = re.compile(r"x(?!\w)"), re.compile(r"\brecords\[(\d+)\]|\brecord (\d+)")
+#: Most columns that a message names.
+MOST_NAMED = 8
 
 
 class Rows:
@@ -38,17 +41,42 @@ class Rows:
         self._compiled = compiled = model.compiled_plan_
         self._threads = effective_threads(model.n_jobs)
         self._raw = compiled.model.preprocessing is not None  # whether rows may hold more than numbers
-        # a vectorizer asks each row for methods of texts
-        asks = compiled.model.texts is not None
-        self._refusals = (ValueError, TypeError, AttributeError) if asks else (ValueError, TypeError)
         self._n_features = getattr(model, "n_features_in_", None)
         self._schema = compiled.schema
+        #: What a row is where it has no columns: "texts", "dicts" or another word, or "" where that is not known.
+        self._kind = "" if compiled.model.texts is None else compiled.model.texts.vectorizer.row_kind
+        # a vectorizer asks each row for methods of texts or dicts
+        asks = self._raw and self._schema.n_columns is None
+        self._refusals: tuple[type[Exception], ...] = (ValueError, TypeError, OverflowError)
+        self._refusals += (AttributeError,) if asks else ()
+        if hasattr(model, "predict_proba"):
+            compiled.proba_one  # noqa: B018  # made now, so that no request waits for it
         self.classes: list[Any] = model.classes_.tolist()
         self.probability_names = [f"proba_{label}" for label in self.classes]  # as `wald predict` names them
 
-    def read(self, row: Any) -> Any:
-        """A JSON row in the form that `one` takes."""
-        return row if self._raw else numbers(row, self._n_features)
+    def read(self, row: Any, name: str = "row") -> Any:
+        """A JSON row in the form that `one` takes: with its names where the columns have some."""
+        if not self._raw:
+            return numbers(row, self._n_features, name)
+        names = self._schema.names
+        if names is not None and isinstance(row, list):
+            if len(row) != len(names):
+                raise RequestError(
+                    400,
+                    "rows",
+                    f"{name} must be one row of {len(names)} features. Got {len(row)}: the columns are "
+                    f"{first_of([repr(each) for each in names], MOST_NAMED)}.",
+                )
+            return dict(zip(names, row, strict=True))
+        self._require_kind(row, name)
+        return row
+
+    def _require_kind(self, row: Any, name: str) -> None:
+        """Refuse what is no row of a vectorizer."""
+        if self._kind == "texts" and not isinstance(row, str):
+            raise RequestError(400, "rows", f"{name} must be a text, a JSON string. Got {shown(row)}.")
+        if self._kind == "dicts" and not isinstance(row, dict):
+            raise RequestError(400, "rows", f"{name} must be a JSON object. Got {shown(row)}.")
 
     def one(self, row: Any) -> tuple[Any, float, int]:
         """Label, cost and stage of a row."""
@@ -57,7 +85,7 @@ class Rows:
 
     def many(self, rows: list[Any]) -> list[tuple[Any, float, int]]:
         """Labels, costs and stages of rows from `read`."""
-        if self._raw and not self._are_texts(rows):
+        if self._raw and self._kind != "texts":
             return [self.one(row) for row in rows]
         labels, costs, stages = self._predict(rows if self._raw else np.stack(rows), None)
         return list(zip(labels, costs.tolist(), stages.tolist(), strict=True))
@@ -83,9 +111,13 @@ class Rows:
             return np.asarray(model.predict_proba_records(rows))
         if body.kind == "table":
             rows = self._read_table(rows)
-        elif self._raw and not self._are_texts(rows):
-            return np.array([model.predict_proba_one(row) for row in rows])
-        elif not self._raw:
+        elif self._raw:
+            rows = self._read_rows(rows)
+            if self._schema.names is not None and isinstance(rows[0], dict):
+                return np.asarray(model.predict_proba_records(rows))
+            if self._kind != "texts":
+                return np.array([model.predict_proba_one(row) for row in rows])
+        else:
             rows = table_of_numbers(rows, self._n_features)
         if isinstance(rows, np.ndarray) and self._schema.names is not None:
             rows = self._compiled.reader.named(rows, list(self._schema.names))
@@ -95,34 +127,51 @@ class Rows:
         """Labels, costs and stages of the rows of a body."""
         rows = body.rows
         if body.kind in ("row", "record"):
-            if body.kind == "record" and not isinstance(rows, dict):
-                raise RequestError(400, "rows", '"record" must be an object from feature name to value.')
+            if body.kind == "record":
+                self._require_records([rows], '"record"')
             given = self.read(rows) if body.kind == "row" else rows
             found = self._answered(given, body.kind, budget)
             return found.labels, found.costs, found.stages
         if body.kind == "records":
-            found = self._compiled.predict_records(rows, budget=budget, n_threads=self._threads)
-            return found.labels, found.costs, found.stages
+            self._require_records(rows, "records[{}]")
+            return self._of_records(rows, budget)
         if body.kind == "table":
             return self._predict(self._read_table(rows), budget)
-        if self._raw and not self._are_texts(rows):
-            return self._in_turn(rows, budget)
-        if self._raw:
-            return self._predict(rows, budget)
-        return self._predict(table_of_numbers(rows, self._n_features), budget)
+        if not self._raw:
+            return self._predict(table_of_numbers(rows, self._n_features), budget)
+        rows = self._read_rows(rows)
+        if rows and self._schema.names is not None and isinstance(rows[0], dict):
+            return self._of_records(rows, budget, "row {}")
+        return self._predict(rows, budget) if self._kind == "texts" else self._in_turn(rows, budget)
 
-    def _are_texts(self, rows: list[Any]) -> bool:
-        """Whether all rows are texts that the engine reads together; others are answered one by one."""
-        return (
-            self._compiled.model.texts is not None
-            and self._compiled.model.texts.vectorizer.row_kind == "texts"
-            and all(type(row) is str for row in rows)
-        )
+    def _read_rows(self, rows: list[Any]) -> list[Any]:
+        return [self.read(row, f"row {r}") for r, row in enumerate(rows)]
+
+    def _require_records(self, rows: list[Any], where: str) -> None:
+        if self._kind == "texts":
+            raise RequestError(
+                400, "rows", 'The model reads texts: send "row", a string, or "rows", a list of strings.'
+            )
+        for r, row in enumerate(rows):
+            if not isinstance(row, dict):
+                what = "an object from feature name to value"
+                raise RequestError(400, "rows", f"{where.format(r)} must be {what}. Got {shown(row)}.")
+
+    def _of_records(self, rows: list[Any], budget: float | None, name: str = "") -> Answers:
+        """Answer objects together; errors call them by another name than ``records[i]`` if there is one."""
+        try:
+            found = self._compiled.predict_records(rows, budget=budget, n_threads=self._threads)
+        except self._refusals as error:
+            words = str(error)
+            raise RequestError(
+                400, "rows", _RECORD.sub(name.replace("{}", r"\1\2"), words) if name else words
+            ) from None
+        return found.labels, found.costs, found.stages
 
     def _predict(self, rows: Any, budget: float | None) -> Answers:
         if not len(rows):
             return self._model.classes_[:0], np.empty(0), np.empty(0, dtype=np.int32)
-        check = self._schema.names is None
+        check = self._schema.names is None and self._kind != "texts"
         found = self._compiled.predict(rows, budget=budget, n_threads=self._threads, check_input=check)
         return found.labels, found.costs, found.stages
 
@@ -149,6 +198,8 @@ class Rows:
         given = list(table.column_names)
         if len(set(given)) < len(given):
             raise RequestError(400, "rows", "Two columns of the table have the same name.")
+        if self._raw and self._schema.n_columns is None:
+            return self._read_column(table)
         try:
             table = table.select(self._schema.columns(given, what="The table"))
         except ValueError as error:
@@ -156,10 +207,29 @@ class Rows:
         if self._schema.names is not None:
             table = table.rename_columns(list(self._schema.names))
         if self._raw:
-            return table
+            return self._compiled.reader.of_arrow(table)
         for field in table.schema:
             kind = field.type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
                 raise RequestError(400, "rows", f"column {field.name!r} must hold numbers. Got the type {kind}.")
         columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
         return np.column_stack(columns)
+
+    def _read_column(self, table: Any) -> Any:
+        """The rows of a vectorizer: the texts of the only column, or objects from the names of the columns."""
+        import pyarrow as pa
+
+        if self._kind == "dicts":  # a null is a name that the row does not have
+            return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
+        if table.num_columns != 1:
+            names = first_of([repr(name) for name in table.column_names], MOST_NAMED)
+            raise RequestError(400, "rows", f"The model reads one column of texts. The table has {names or 'none'}.")
+        name, column = table.column_names[0], table.column(0)
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if self._kind == "texts":
+            if str(kind) not in ("string", "large_string", "string_view"):
+                raise RequestError(400, "rows", f"column {name!r} must hold texts. Got the type {column.type}.")
+            if column.null_count:
+                row = column.is_null().index(True).as_py()
+                raise RequestError(400, "rows", f"column {name!r} must hold texts. Row {row} is null.")
+        return column.to_pylist()

@@ -184,6 +184,27 @@ class RawSource(Source):
         return np.asarray(self.rows, dtype=object)
 
 
+class ArrowTexts(RawSource):
+    """Texts in an Arrow array, of which no more rows become Python's objects than are asked for.
+
+    Parameters
+    ----------
+    held : pyarrow.Array or ChunkedArray
+    """
+
+    def __init__(self, held: Any) -> None:
+        self._held, self.n_rows, self.n_columns = held, len(held), None
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The texts as an array of objects, which vectorizers can read."""
+        return np.fromiter(self._held.to_pylist(), object, self.n_rows)
+
+    def take(self, rows: NDArray[np.intp] | slice) -> ArrowTexts:
+        """Give the rows at these places."""
+        return ArrowTexts(self._held[rows] if isinstance(rows, slice) else self._held.take(rows))
+
+
 def check_indices(csr: Any) -> None:
     """Refuse column indices that would change when they are converted to int32."""
     indices, n_columns = csr.indices, csr.shape[1]

@@ -32,10 +32,18 @@ def frame_of(columns: Mapping[Any, Any], library: str | None) -> Any:
             name: pandas.Series(values, dtype=object) if _has_none(values) else values
             for name, values in columns.items()
         }
-        return pandas.DataFrame(columns)
+        try:
+            return pandas.DataFrame(columns)
+        except UnicodeEncodeError:  # a lone surrogate, which pandas' own strings cannot hold
+            objects = {n: pandas.Series(values, dtype=object) for n, values in columns.items() if _has_text(values)}
+            return pandas.DataFrame({**columns, **objects})
     return nw.from_dict(dict(columns), backend=library).to_native()  # type: ignore[arg-type]  # one of LIBRARIES
 
 
 def _has_none(values: Any) -> bool:
     """Whether an array of objects holds None."""
     return isinstance(values, np.ndarray) and values.dtype == object and any(value is None for value in values)
+
+
+def _has_text(values: Any) -> bool:
+    return any(isinstance(value, str) for value in values)

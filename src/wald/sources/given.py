@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .arrays import ArraySource, RawSource, SparseSource
+from .arrays import ArraySource, ArrowTexts, RawSource, SparseSource
 from .frames import FrameSource, is_frame
 from .records import Coding, RecordSource, named_rows
 from .schema import Schema
@@ -83,6 +83,8 @@ def _of_rows(X: Any, schema: Schema | None) -> Source:
     shape = getattr(X, "shape", None)
     arrow = None if shape is not None or isinstance(X, list | tuple) else nw.dependencies.get_pyarrow()
     if arrow is not None and isinstance(X, arrow.Array | arrow.ChunkedArray):  # which vectorizers cannot read
+        if schema is None or schema.n_columns is None:
+            return ArrowTexts(X)
         texts = np.empty(len(X), dtype=object)
         texts[:] = X.to_pylist()
         X, shape = texts, texts.shape

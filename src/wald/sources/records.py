@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Number
 from typing import Any, Protocol
@@ -67,6 +67,14 @@ class RecordSource(Source):
         """The objects under one name; all records must have it."""
         name = self.names[column]
         return Objects(("records", "object"), objects_of([record[name] for record in self._spelled]))
+
+    def places(self, names: Sequence[str]) -> Iterator[tuple[Callable[[int], str], list[Any]]]:
+        """The words for the place of a value by the number of its record, and the values, name by name."""
+        for name in names:
+            yield partial(self._place, name), [record.get(name) for record in self._spelled]
+
+    def _place(self, name: str, record: int) -> str:
+        return f"{self._where(record)}[{name!r}]"
 
     def require(self, needed: Sequence[str], allowed: Sequence[str]) -> None:
         """Raise ValueError if a record lacks a name that is needed, or has one that is not allowed."""

@@ -23,7 +23,7 @@ from .step import Step
 from .sums import OfScore
 from .tables import Tables
 from .text_columns import TextColumn, TextReader
-from .text_records import TextRecords
+from .text_records import TextNames
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18
@@ -243,7 +243,7 @@ class RawColumns(ByColumn):
         if self._names is None:
             return None
         found: list[dict[str, Any]] = []
-        texts = TextRecords(list(self._names), self.text_columns)
+        texts = TextNames(list(self._names), self.text_columns)
         for part in self.parts:
             if isinstance(part, TextColumn):
                 first = texts.first_of(part)

@@ -1,0 +1,96 @@
+"""The cell that an error of a transformer or of a data frame is about, which most of these errors do not name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+#: What is said of a text that is no number, with the text.
+_NO_NUMBER = re.compile(r"could not convert string to float: (['\"].*['\"])", re.DOTALL)
+#: Words in messages about lists, dicts and arrays in cells.
+_NO_SCALAR = (
+    "setting an array element with a sequence",
+    "unhashable type",
+    "1-dimensional",
+    "inhomogeneous",
+    "unexpected value while building Series",
+    "Per-column arrays",
+    "cannot convert",
+    "Could not convert",
+    "Unsupported value Type",
+)
+#: Characters of a value that are shown.
+SHOWN = 60
+
+#: Column by column: the words for a cell's place by its row, and the cells.
+Columns = Iterable[tuple[Callable[[int], str], Iterable[Any]]]
+
+
+def with_place(error: Exception, columns: Columns) -> str | None:
+    """The message of an error and the first cell that explains it; None if no cell does.
+
+    Parameters
+    ----------
+    error : Exception
+    columns : iterable of (callable, iterable)
+        For each column the words for a place, by the number of its row, and the values.
+    """
+    wrong = _wrong(error)
+    if wrong is None:
+        return None
+    for place, values in columns:
+        for row, value in enumerate(values):
+            if wrong(value):
+                return f"{str(error).splitlines()[0].rstrip('.:')}: {place(row)} is {_shown(value)}."
+    return None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return text if value is None else f"{text}, a {type(value).__name__}"
+
+
+def _wrong(error: Exception) -> Callable[[Any], bool] | None:
+    """Whether a value explains an error; None for an error that is about no value."""
+    message = str(error)
+    text = _NO_NUMBER.search(message)
+    if text is not None:
+        return lambda value: isinstance(value, str) and repr(value) == text[1]
+    if isinstance(error, UnicodeError):
+        return _has_no_utf8
+    if isinstance(error, OverflowError) or "too large to convert to float" in message:
+        return _is_beyond_floats
+    if "DateTime64DType" in message or "datetime64" in message:
+        return lambda value: isinstance(value, date | np.datetime64)
+    if "must be real number" in message:
+        return lambda value: value is None or _is_no_scalar(value)
+    return _is_no_scalar if any(words in message for words in _NO_SCALAR) else None
+
+
+def _is_no_scalar(value: Any) -> bool:
+    return isinstance(value, list | tuple | dict | set | bytes | bytearray | np.ndarray)
+
+
+def _has_no_utf8(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _is_beyond_floats(value: Any) -> bool:
+    if not isinstance(value, int):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return True
+    return False
