@@ -19,7 +19,7 @@ Names link to the files that hold them. What is not listed may change without no
 #: Heading, module and names; an empty text stands for all names of the module.
 SECTIONS = (
     ("Early exit", "wald", "EarlyExitClassifier Planner CompiledPlan CostModel read_model save load report"),
-    ("How rows were answered", "wald.early_exit", "Answers Status Explanation Part"),
+    ("How rows were answered", "wald.early_exit", "Answers Status Explanation Part Passage"),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),
     ("A web service", "wald.serving", "create_app"),
     ("Clusters", "wald.dask", "predict"),

@@ -10,5 +10,9 @@ from .explaining import Explanation
 from .parts import Part
 from .planner import Planner
 from .predictor import Trace
+from .tokens import Passage
 
-__all__ = ["Answers", "CompiledPlan", "EarlyExitClassifier", "Explanation", "Part", "Planner", "Status", "Trace"]
+__all__ = [
+    *("Answers", "CompiledPlan", "EarlyExitClassifier", "Explanation", "Part", "Passage", "Planner", "Status"),
+    "Trace",
+]

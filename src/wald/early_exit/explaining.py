@@ -14,9 +14,10 @@ from ..outputs import Output
 from ..sources import Source, source_of
 from ..utils.figures import first_of, significant, thousands
 from ..utils.plain import plain
-from .parts import OWN_VECTORS, Order, Part, parts_of, text_of
+from .parts import OWN_VECTORS, Order, Part, parts_of
 from .predictor import Predictor, Trace
 from .rows import check_finite, preprocessed
+from .tokens import Passage, text_of, tokens_of
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +54,9 @@ class Explanation:
     exits : bool
         Whether rows can leave early.
     classes : ndarray of shape (n_classes,)
+    passages : tuple of Passage
+        Of a text, its words and what lies between them, in its order. Empty for other rows, and where the vectorizers
+        of a union change its characters in different ways.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Explanation:
     output: Output
     exits: bool
     classes: NDArray[Any]
+    passages: tuple[Passage, ...] = ()
 
     @property
     def read(self) -> tuple[Part, ...]:
@@ -229,10 +234,11 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
     model, plan, trace = predictor.model, predictor.plan, traced()
     Z = source_of(preprocessed(model, source).array(model.terms.accepts.conversion))
     check_finite(model, Z)
-    parts = parts_of(model, source, Z, Order.of(plan, model.terms))
+    order, text = Order.of(plan, model.terms), text_of(model, source)
+    parts, passages = (parts_of(model, source, Z, order), ()) if text is None else tokens_of(model, text, order)
     parts = tuple(part for part in parts if part.name != OWN_VECTORS or part.stage <= trace.stage)
     scores, intercept = predictor.full_scores(Z)[0][0], model.terms.intercept
-    if model.texts is not None and text_of(model, source) is not None:
+    if model.texts is not None and text is not None:
         intercept = model.texts.terms.intercept
     output = model.decision
     named = output.races and len(scores) == len(model.classes)
@@ -249,6 +255,7 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
         output=output,
         exits=not plan.evaluate_all and plan.n_stages > 0,
         classes=model.classes,
+        passages=passages,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the score of a row is a sum of, by name: raw columns, tokens of a text, members of a vote, or runs of terms."""
+"""What the score of a row is a sum of, by name: raw columns, members of a vote, or runs of terms."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.feature_extraction import FeatureHasher
 
 from ..models import AdditiveModel
 from ..models.protocols import Columnwise, Delegating, Documents
 from ..models.terms import Terms
 from ..plan import Plan
 from ..sources import Source
-from ..sources.texts import texts_of
-from ..steps.vectorizers import read_vectorizer
 from ..utils.figures import thousands
-from .token_ends import token_ends
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -99,15 +95,14 @@ class Order:
             looks = documents.looks[plan.early.terms // documents.n_outputs - 1]
         return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own, looks)
 
-
-def text_of(model: AdditiveModel, source: Source) -> str | bytes | None:
-    """The text of a row whose parts are tokens; None for other rows."""
-    texts = None if model.texts is None else texts_of(source)
-    return texts[0] if texts is not None and isinstance(texts[0], str | bytes) else None
+    def stages_at(self, ends: NDArray[np.int64]) -> Indices:
+        """The stages that read what ends at these bytes of a text that is read in parts."""
+        assert self.looks is not None
+        return np.searchsorted(self.looks, ends, side="left")
 
 
 def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> tuple[Part, ...]:
-    """Name the summands of a row's scores, in the order of reading.
+    """Name the summands of a row's scores that are no tokens of a text, in the order of reading.
 
     Parameters
     ----------
@@ -116,9 +111,6 @@ def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> t
         One row, before and after preprocessing.
     order : Order
     """
-    text = text_of(model, source)
-    if text is not None and read_vectorizer(_steps(model)) is not None:
-        return _tokens(model, text, order)
     adds = model.terms.coef * model.terms.values(Z.array())[0]
     if Columnwise.of(model.terms) is not None:
         return _columns(model, source, Z, adds, order)
@@ -187,63 +179,6 @@ def _shown(value: Any) -> str:
     plain = value.item() if isinstance(value, np.generic) else value
     words = repr(round(plain, 6)) if isinstance(plain, float) else repr(plain)
     return words if len(words) <= LONGEST else words[: LONGEST - 3] + "..."
-
-
-# ---- tokens --------------------------------------------------------------------------------------------------------
-
-
-def _steps(model: AdditiveModel) -> list[Any]:
-    """The transformers before the terms."""
-    assert model.preprocessing is not None
-    return [step for _, step in model.preprocessing.steps]
-
-
-def _tokens(model: AdditiveModel, text: str | bytes, order: Order) -> tuple[Part, ...]:
-    """One part for each token of the vocabulary, in the order in which the text has them; hashed ones may share one."""
-    assert model.texts is not None
-    transformers = _steps(model)
-    found = read_vectorizer(transformers)
-    assert found is not None
-    vectorizer, n_steps = found
-    row: Any = [text]
-    for step in transformers[:n_steps]:
-        row = step.transform(row)
-    row = row.tocsr()
-    written = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
-    tokens = transformers[0].build_analyzer()(text)
-    stages = _stages_of(transformers[0], text, order)
-    words: dict[int, dict[str, int]] = {}
-    first: dict[int, int] = {}
-    for i, (token, column) in enumerate(zip(tokens, _columns_of(vectorizer, tokens), strict=True)):
-        if column in written:
-            if stages is not None:
-                first[column] = min(int(stages[i]), first.get(column, order.last))
-            counts = words.setdefault(column, {})
-            counts[token] = counts.get(token, 0) + 1
-    by_column = len(order.stage) == vectorizer.n_features  # of a plan that reads the columns of the vocabulary
-    parts = []
-    for column, counts in words.items():
-        adds = model.texts.terms.coef[:, column] * written[column]
-        name, n = ", ".join(counts), sum(counts.values())
-        title = " and ".join(map(repr, counts)) + (f", {n} times" if n > 1 else "")
-        stage = int(order.stage[column]) if by_column else first.get(column, order.last)
-        parts.append(Part(name, n, adds, stage, title))
-    return tuple(sorted(parts, key=lambda part: part.stage))  # within a stage, in the order of the text
-
-
-def _stages_of(vectorizer: Any, text: str | bytes, order: Order) -> NDArray[np.intp] | None:
-    """The stage that reads each token of a text that is read in parts; None for other plans."""
-    return None if order.looks is None else np.searchsorted(order.looks, token_ends(vectorizer, text), side="left")
-
-
-def _columns_of(vectorizer: Any, tokens: Sequence[str]) -> list[int]:
-    """Column of each token; -1 where the vocabulary lacks it."""
-    if vectorizer.vocabulary is not None:
-        known = dict(zip(vectorizer.vocabulary, vectorizer.ids.tolist(), strict=True))
-        return [known.get(token, -1) for token in tokens]
-    hashed = FeatureHasher(vectorizer.n_features, input_type="string", alternate_sign=False)
-    rows = hashed.transform([[token] for token in tokens]) if tokens else None
-    return [] if rows is None else [int(i) for i in rows.indices]
 
 
 # ---- members and runs of terms -------------------------------------------------------------------------------------
