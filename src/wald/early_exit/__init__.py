@@ -13,6 +13,13 @@ from .predictor import Trace
 from .tokens import Passage
 
 __all__ = [
-    *("Answers", "CompiledPlan", "EarlyExitClassifier", "Explanation", "Part", "Passage", "Planner", "Status"),
+    "Answers",
+    "CompiledPlan",
+    "EarlyExitClassifier",
+    "Explanation",
+    "Part",
+    "Passage",
+    "Planner",
+    "Status",
     "Trace",
 ]
