@@ -119,6 +119,37 @@ def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> t
     return _runs(model, adds, order)
 
 
+def columns_by_stage(model: AdditiveModel, plan: Plan) -> tuple[tuple[str, ...], ...] | None:
+    """Names of the columns that each stage is the first to read, and full evaluation last, in the order of reading.
+
+    Raw columns where the terms read these. None where terms read no single columns, or these have no names.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    plan : Plan
+    """
+    terms, step = Columnwise.of(model.terms), model.preprocessing
+    if terms is None or plan.evaluate_all or not plan.n_stages:
+        return None
+    known: Sequence[Any] | None = model.schema.names
+    if step is not None:
+        raw = getattr(step, "source_columns", None)
+        if raw is None:
+            known = _written_names(step, known)
+        elif known is not None:
+            known = [known[c] for c in raw]
+    if known is None or len(known) < terms.n_features:
+        return None
+    order = Order.of(plan, model.terms)
+    columns = np.asarray(terms.columns_read(order.terms), dtype=np.intp)
+    found: list[list[str]] = [[] for _ in range(plan.n_stages + 1)]
+    first = dict(zip(columns[::-1].tolist(), order.stage[order.terms][::-1].tolist(), strict=True))
+    for column in dict.fromkeys(columns.tolist()):
+        found[first[column]].append(str(known[column]))
+    return tuple(map(tuple, found))
+
+
 # ---- columns -------------------------------------------------------------------------------------------------------
 
 
@@ -151,7 +182,7 @@ def _named_columns(model: AdditiveModel, source: Source, Z: Source) -> tuple[Seq
     if raw is None:
         written = Z.array()
         row = written.toarray()[0] if sparse.issparse(written) else written[0]
-        return _names(_written_names(step, source), model.terms.n_features), row.tolist()
+        return _names(_written_names(step, source.names), model.terms.n_features), row.tolist()
     names = _names(model.schema.names, source.n_columns or 0)
     row = source.row(0)
     given = {str(name): value for name, value in zip(source.names or (), row, strict=False)}
@@ -164,9 +195,9 @@ def _names(names: Sequence[Any] | None, n: int) -> list[str]:
     return [f"column {c}" for c in range(n)] if names is None or len(names) < n else [str(name) for name in names]
 
 
-def _written_names(step: Any, source: Source) -> Sequence[str] | None:
-    """Names of the columns that transformers write; None if they have none."""
-    names: Any = None if source.names is None else np.array([str(name) for name in source.names], dtype=object)
+def _written_names(step: Any, given: Sequence[Any] | None) -> Sequence[str] | None:
+    """Names of the columns that transformers write, from those that they are given; None if they have none."""
+    names: Any = None if given is None else np.array([str(name) for name in given], dtype=object)
     try:
         for _, transformer in step.steps:
             names = transformer.get_feature_names_out(names)

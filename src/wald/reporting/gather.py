@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..displays import StoppingPathDisplay, TradeoffDisplay
-from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
+from ..displays._source import model_of, name_of, require_fitted, require_rows, row_costs, unit_of
 from ..early_exit import Answers, EarlyExitClassifier, Trace
 from ..engine.threads import effective_threads
 from ..inspection.facts import certificate_facts, model_facts
@@ -55,6 +55,7 @@ def gather(
     plan, certificate = fast.plan_, fast.certificate_
     answers = fast.compiled_plan_.predict(X, n_threads=effective_threads(fast.n_jobs))
     scores = fast.looks(X) if plan.n_stages else None  # without stages, every row is evaluated in full
+    costs = row_costs(fast, X) if plan.n_stages else None
     full = answers.labels if scores is None else fast.classes_.take(scores.full)
     differs = answers.labels != full
     n_different = int(np.count_nonzero(differs))
@@ -75,7 +76,7 @@ def gather(
         broken=broken_promise(certificate, full, differs, fast.classes_),
         classes=_classes(fast, answers, differs),
         stages=_stages(fast, answers.stages),
-        curve=None if scores is None else _curve(fast, scores, answers.costs, differs),
+        curve=None if scores is None else _curve(fast, scores, costs, answers.costs, differs),
         walks=[] if scores is None or plan.evaluate_all else _walks(fast, X, answers, full),
         differences=_differences(fast, X, answers, full, np.flatnonzero(differs)),
         timing=timing,
@@ -111,7 +112,11 @@ def _stages(fast: EarlyExitClassifier, stage: NDArray[np.int32]) -> list[Stage]:
 
 
 def _curve(
-    fast: EarlyExitClassifier, scores: StageScores, cost: NDArray[np.float64], differs: NDArray[np.bool_]
+    fast: EarlyExitClassifier,
+    scores: StageScores,
+    costs: NDArray[np.float64] | None,
+    paid: NDArray[np.float64],
+    differs: NDArray[np.bool_],
 ) -> TradeoffDisplay | None:
     """Disagreement against cost; None if no row is counted, or if the rule's thresholds cannot be scaled."""
     counted = TradeoffDisplay._counted(fast, scores)
@@ -119,8 +124,8 @@ def _curve(
     if fast.plan_.boundary.fixed or not n:
         return None
     return replace(
-        TradeoffDisplay._measured(fast, scores, name="early exit", n_scales=SCALES),
-        cost_in_use=float(cost.mean()),
+        TradeoffDisplay._measured(fast, scores, costs, name="early exit", n_scales=SCALES),
+        cost_in_use=float(paid.mean()),
         disagreement_in_use=k / n,
         interval_in_use=interval(k, n, fast.confidence),
     )
