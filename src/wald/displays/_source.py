@@ -61,9 +61,9 @@ def model_of(estimator: EarlyExitClassifier) -> AdditiveModel:
 
 
 def row_costs(estimator: EarlyExitClassifier, X: Any) -> Floats | None:
-    """Cost of each row up to each stage, (n_rows, T + 1), where rows have costs of their own: texts that are read in parts.
+    """Cost of each row up to each stage, (n_rows, T + 1), of texts that are read in parts.
 
-    None where all rows have the plan's costs.
+    None for other rows, which all have the plan's costs.
     """
     documents, compiled = Documents.of(model_of(estimator).terms), estimator.compiled_plan_
     return None if documents is None else costs_at_stages(documents, compiled.plan.early, compiled.read(X).preprocessed)

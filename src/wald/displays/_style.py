@@ -201,7 +201,7 @@ def cost_axis(ax: Any, costs: Any, full_cost: float | None, label: str) -> None:
 
 
 def name_costs(ax: Any, costs: Any, reads: Sequence[Sequence[str]]) -> None:
-    """Name what is read up to each cost, on an axis of costs: the first of several names, and how many more there are."""
+    """Name what is read up to each cost, on an axis of costs: of several names the first, and how many follow."""
     left, right = ax.get_xlim()
     logarithmic = ax.get_xscale() == "log"
     place = np.log if logarithmic else np.asarray

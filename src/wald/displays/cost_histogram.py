@@ -105,7 +105,7 @@ class CostHistogramDisplay(AxesDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Answer rows, and draw what they cost: a bar for every stage of the plan, or bins where rows differ within one.
+        """Answer rows, and draw what they cost: a bar for every stage of the plan, or bins if rows differ in one.
 
         Parameters
         ----------

@@ -28,8 +28,8 @@ class StoppingPathDisplay(AxesDisplay):
 
     Within the filled region a row goes on. A dot marks where it leaves; a faint line shows the estimates that it would
     have had later. A row that never leaves early ends at the full score. With more than two classes the walk is that of
-    the confidence, which has an upper threshold only. A text that is read in parts ends where all of it was read. Where a
-    plan reads columns that have names, the cost axis names them.
+    the confidence, which has an upper threshold only. The walk of a text that is read in parts ends with the text.
+    Where a plan reads columns that have names, the cost axis names them.
 
     Parameters
     ----------
