@@ -1,4 +1,4 @@
-"""``wald inspect --rows`` measures transformers that are not taken apart, and stages name the columns that they read."""
+"""``wald inspect --rows`` measures transformers that are not taken apart; stages name the columns that they read."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Explanation:
     # ---- for people ------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        shown, columns = self._shown(), self._columns()
+        shown, columns = self._shown(), self.directions
         read, trace = self.read, self.trace
         lines: list[tuple[str, str, Floats | None]] = [("", "at the start", self.intercept)]
         last = trace.stage
@@ -152,15 +152,17 @@ class Explanation:
             if self.exits and stage < len(trace.low):
                 lines.append(("", self._looked(stage), None))
         if self.unread:
-            lines.append(("", f"not read: {self._missed()}", _total(self.unread)))
+            lines.append(("", f"not read: {self.missed}", _total(self.unread)))
             if any(part.name != self.unit for part in self.unread):
                 lines.append(("", f"({first_of([part.name for part in self.unread], MOST_UNREAD)})", None))
         lines.append(("", "score in full", self.scores))
         unknown = [part.title for part in self.parts if not np.isfinite(part.adds).all()]
         note = [f"?: only the wrapped model can judge {first_of(unknown, MOST_UNREAD)}."] if unknown else []
-        return "\n".join([self._headline(), *_table(lines, columns, self.exits), *note])
+        return "\n".join([self.headline, *_table(lines, columns, self.exits), *note])
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The label, when it was clear and at what cost, in one sentence."""
         trace = self.trace
         full = f"{trace.costs[-1]:g}" + (f" {self.cost_unit}" if self.cost_unit in (self.unit, "characters") else "")
         if not self.exits:
@@ -185,14 +187,16 @@ class Explanation:
         rule = f"it leaves {' or '.join(ends)}" if ends else "no row leaves here"
         return f"{word} {_number(estimate)} is not clear: {rule}"
 
-    def _missed(self) -> str:
+    @property
+    def missed(self) -> str:
         """How much was not read: in units of the model, or in parts."""
         runs = [part.value for part in self.unread if part.name == self.unit]
         n = sum(runs) if len(runs) == len(self.unread) else len(self.unread)
         return f"{thousands(n)} {self.unit.removesuffix('s') if n == 1 else self.unit}"
 
-    def _columns(self) -> list[tuple[str, Floats]]:
-        """Headings of the figures, and the weights of the scores in each."""
+    @property
+    def directions(self) -> list[tuple[str, Floats]]:
+        """What the printed figures of a part are called, and the weights of the scores in each."""
         one = np.eye(len(self.scores))
         if len(self.scores) == 1:
             return [("adds", one[0])]
@@ -207,7 +211,7 @@ class Explanation:
 
     def _shown(self) -> set[Part]:
         """The parts that have a line of their own: those that add most."""
-        weights = np.stack([weights for _, weights in self._columns()])
+        weights = np.stack([weights for _, weights in self.directions])
         size = [float(np.abs(weights @ part.adds).max()) for part in self.read]
         most = np.argsort(-np.array(size), kind="stable")[:MOST_NAMED]
         return {self.read[i] for i in most}
