@@ -113,6 +113,14 @@ def test_the_histogram_counts_every_text(texts: Fitted) -> None:
     assert display.ax_.get_xlabel() == "characters per row"
 
 
+@pytest.mark.parametrize("display", [StoppingPathDisplay, TradeoffDisplay, CostHistogramDisplay])
+def test_empty_texts_are_drawn(display: Any, texts: Fitted) -> None:
+    for X in ([""], ["", "thanks"]):
+        drawn = display.from_estimator(texts.fast, X)
+        drawn.figure_.canvas.draw()
+        assert display is not CostHistogramDisplay or drawn.counts.sum() == len(X)
+
+
 def test_raw_columns_have_their_names() -> None:
     fast, X = by_column()
     display = StoppingPathDisplay.from_estimator(fast, X)

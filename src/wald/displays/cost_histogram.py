@@ -142,6 +142,8 @@ class CostHistogramDisplay(AxesDisplay):
         answers, cost = fast.predict(X, budget=budget, return_cost=True)
         # rows with costs of their own: those of races cost less than their stages, and texts are of any length
         texts = Documents.of(model_of(fast).terms) is not None
+        if texts:  # an empty one stands at one character: the axis is logarithmic
+            cost = np.maximum(cost, 1.0)
         own = texts or fast.plan_.early.race is not None
         values, edges = _binned(cost, _BINS) if own else (fast.plan_.stage_costs, None)
         return cls._counted(

@@ -16,6 +16,7 @@ from ..models.terms import Terms
 from ..plan import Plan
 from ..sources import Source
 from ..utils.figures import thousands
+from .token_ends import token_ends
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -94,11 +95,6 @@ class Order:
         if documents is not None:
             looks = documents.looks[plan.early.terms // documents.n_outputs - 1]
         return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own, looks)
-
-    def stages_at(self, ends: NDArray[np.int64]) -> Indices:
-        """The stages that read what ends at these bytes of a text that is read in parts."""
-        assert self.looks is not None
-        return np.searchsorted(self.looks, ends, side="left")
 
 
 def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> tuple[Part, ...]:
@@ -210,6 +206,14 @@ def _shown(value: Any) -> str:
     plain = value.item() if isinstance(value, np.generic) else value
     words = repr(round(plain, 6)) if isinstance(plain, float) else repr(plain)
     return words if len(words) <= LONGEST else words[: LONGEST - 3] + "..."
+
+
+# ---- tokens --------------------------------------------------------------------------------------------------------
+
+
+def _stages_of(vectorizer: Any, text: str | bytes, order: Order) -> NDArray[np.intp] | None:
+    """The stage that reads each token of a text that is read in parts; None for other plans."""
+    return None if order.looks is None else np.searchsorted(order.looks, token_ends(vectorizer, text), side="left")
 
 
 # ---- members and runs of terms -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Where the tokens of a text lie: in the text itself, and in bytes of what vectorizers read of it."""
+"""Where the tokens of a text lie in it, and the words that hold them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from .token_ends import BLANKS
 
-#: Runs of white space that become one blank before slices are cut.
-BLANKS = re.compile(r"\s\s+")
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,18 +24,16 @@ class TokenPlaces:
         The text; as the vectorizer reads it, if its characters are not those of the text one by one.
     tokens : int64 ndarray of shape (n_tokens, 2)
         First character of each token in `text` and the one behind its last, in the order of the analyzer.
-    token_bytes : int64 ndarray of shape (n_tokens,)
-        Where tokens end, in bytes of UTF-8 of what is read: at a look, those before it are read.
     words : int64 ndarray of shape (n_words, 2)
         The same for words, in the order of the text; for slices of characters, what lies between white space.
-    word_bytes : int64 ndarray of shape (n_words,)
+    word_characters : int64 ndarray of shape (n_words, 2)
+        The same in the text as it is cut into slices.
     """
 
     text: str
     tokens: Ints
-    token_bytes: Ints
     words: Ints
-    word_bytes: Ints
+    word_characters: Ints
 
     @classmethod
     def of(cls, vectorizer: Any, text: str | bytes) -> TokenPlaces:
@@ -61,14 +58,14 @@ class TokenPlaces:
         else:
             scanned, first, last = _padded(read)
             tokens, words = _word_slices(vectorizer.ngram_range, scanned)
-        found = []
+        found: list[Ints] = []
         for spans in (tokens, words):
             starts, ends = np.array(spans, dtype=np.int64).reshape(-1, 2).T
             begin, end = np.append(first, len(read))[starts], np.append(0, last)[ends]
             if source is not None:
                 begin, end = np.append(source, len(given))[begin], np.append(-1, source)[end] + 1
-            found += [np.column_stack([begin, end]).astype(np.int64), _bytes_before(scanned)[ends]]
-        return cls(shown, *found)
+            found.append(np.column_stack([begin, end]).astype(np.int64))
+        return cls(shown, found[0], found[1], np.array(words, dtype=np.int64).reshape(-1, 2))
 
 
 def _word_tokens(vectorizer: Any, read: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -134,10 +131,3 @@ def _source_of_characters(vectorizer: Any, given: str, read: str) -> Ints | None
     size = {character: len(made(character)) for character in set(given)}
     source = np.repeat(np.arange(len(given)), [size[character] for character in given])
     return source if len(source) == len(read) else None
-
-
-def _bytes_before(text: str) -> Ints:
-    """Number of bytes before each character, and of all."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

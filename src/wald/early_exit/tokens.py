@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,14 @@ from ..sources import Source
 from ..sources.texts import texts_of
 from ..steps.vectorizer_unions import VectorizerUnion
 from ..steps.vectorizers import Vectorizer, read_vectorizer
-from .parts import Order, Part
+from .parts import Order, Part, _stages_of
 from .token_places import TokenPlaces
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: No word has so many characters.
+LONGEST = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +128,7 @@ def _read(model: AdditiveModel, reader: _Reader, text: str | bytes, order: Order
     tokens, places = first_step.build_analyzer()(text), TokenPlaces.of(first_step, text)
     # of a plan that reads single columns
     by_column = order.looks is None and len(order.stage) == model.texts.vectorizer.n_features
-    reads = None if order.looks is None else order.stages_at(places.token_bytes)
+    reads = _stages_of(first_step, text, order)
     words: dict[int, dict[str, int]] = {}
     stages: dict[int, int] = {}
     known = [(i, c) for i, c in enumerate(_columns_of(vectorizer, tokens)) if c in written]
@@ -145,8 +149,21 @@ def _read(model: AdditiveModel, reader: _Reader, text: str | bytes, order: Order
         places.tokens[[i for i, _ in known]],
         np.array(each).reshape(len(known), len(coef)),
         np.array([stages[c] if reads is None else int(reads[i]) for i, c in known], dtype=np.intp),
-        None if order.looks is None else order.stages_at(places.word_bytes),
+        _stages_of_words(first_step, places, text, order),
     )
+
+
+def _stages_of_words(vectorizer: Any, places: TokenPlaces, text: str | bytes, order: Order) -> NDArray[np.intp] | None:
+    """The stage that reads each word of a text that is read in parts, whether the model knows it or not."""
+    one = copy.copy(vectorizer)
+    if vectorizer.analyzer == "word":
+        return _stages_of(one.set_params(ngram_range=(1, 1), stop_words=None), text, order)
+    if vectorizer.analyzer == "char_wb":  # of slices longer than any word, there is one for each
+        return _stages_of(one.set_params(ngram_range=(LONGEST, LONGEST)), text, order)
+    stages = _stages_of(one.set_params(ngram_range=(1, 1)), text, order)
+    if stages is None:
+        return None
+    return np.array([stages[begin:end].max() for begin, end in places.word_characters.tolist()], dtype=np.intp)
 
 
 def _written(reader: _Reader, text: str | bytes) -> dict[int, float]:

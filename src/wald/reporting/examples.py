@@ -21,6 +21,7 @@ MOST_PARTS, MOST_UNREAD = 12, 6
 MOST_CHARACTERS, LONGEST_TEXT = 1500, 100_000
 #: Characters that are shown of what was not read.
 MOST_BEHIND = 300
+ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 #: What a word says is strong, clear or faint from these shares of the most that one says.
 STRENGTHS = (0.05, 0.2, 0.5)
 
@@ -173,14 +174,14 @@ def _pieces(explained: Explanation, weights: Floats) -> tuple[tuple[Piece, ...],
         room, behind = room - len(text), behind if is_read else behind - len(text)
         cut = len(passage.text) - len(text)
         more, more_read = more + cut, more_read + cut * is_read
+        if cut and not (pieces and pieces[-1].text.endswith(ELLIPSIS)):
+            text += ELLIPSIS
         if not text:
             continue
         piece = _styled(passage, text, is_read, weights, most)
         if pieces and piece[1:] == pieces[-1][1:]:
             piece = piece._replace(text=pieces.pop().text + text)
         pieces.append(piece)
-    if more:
-        pieces[-1] = pieces[-1]._replace(text=f"{pieces[-1].text}\N{HORIZONTAL ELLIPSIS}")
     return tuple(pieces), _note(more, more_read)
 
 
