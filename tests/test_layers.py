@@ -39,7 +39,7 @@ KNOWS = {
     "displays": {"early_exit", "models", "persistence", "plan", "sources", "stopping", "structured", "utils"},
     "clusters": {"codec", "early_exit", "engine", "persistence", "stopping", "utils"},
     "jobs": {"early_exit", "engine", "models", "sources", "utils"},
-    "inspection": {"plan", "stopping", "utils"},
+    "inspection": {"early_exit", "plan", "stopping", "utils"},
     "reporting": {
         *("displays", "early_exit", "engine", "inspection", "models", "persistence", "plan", "sources", "stopping"),
         "utils",

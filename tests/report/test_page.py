@@ -24,7 +24,7 @@ from wald.reporting.page import breakable, clean
 
 NAMES = (
     *("kernel", "linear", "trees", "votes", "pipeline", "multiclass"),
-    *("lossless", "measured", "positive", "classes"),
+    *("lossless", "measured", "positive", "classes", "texts", "columns"),
 )
 VOID = {"meta", "link"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..inspection.facts import facts_of
-from ..utils.figures import between, number, share_between, thousands
+from ..utils.figures import between, first_of, number, share_between, thousands
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, monitor_facts, note, show
 from .models import load_fast, load_model, schema_of_saved
@@ -17,6 +17,9 @@ from .rows import Reading, data_name, read_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+#: Most names of columns in a line of the table.
+MOST_NAMED = 3
 
 
 def inspect(
@@ -99,13 +102,16 @@ def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:
     stages = plan["looks"]
     below = any(math.isfinite(stage["below"]) for stage in stages)
     above = "leaves above" if model["binary"] else "leaves at confidence"
-    head = ("look", "units", "cost", *(["leaves below"] if below else []), above, "rows that get here")
+    named = "reads" in stages[0]  # columns that have names
+    of_columns = ["reads"] if named else []
+    head = ("look", *of_columns, "units", "cost", *(["leaves below"] if below else []), above, "rows that get here")
     table = grid([], head)
     for i, stage in enumerate(stages):
         last = i == len(stages) - 1
         limits = [stage["below"], stage["above"]] if below else [stage["above"]]
         table.add_row(
             "all" if last else str(i + 1),
+            *([first_of(stage["reads"], MOST_NAMED)] if named else []),
             number(stage["units"]),
             number(stage["cost"]),
             *("" if last else _limit(limit) for limit in limits),

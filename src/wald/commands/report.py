@@ -44,7 +44,7 @@ def report(
     """Write a page for people: the model, the certificate, costs, times, and the rows whose labels differ.
 
     Give rows that neither the model nor wald fit has seen; they are also evaluated in full. The page holds the values
-    of up to 20 of them. It needs no network and runs no script.
+    of up to 23 of them. It needs no network and runs no script.
     """
     with handling_errors("report", debug):
         from ..models import TreeClassifier

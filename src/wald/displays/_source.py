@@ -11,7 +11,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.documents import costs_at_stages
 from ..models import AdditiveModel
+from ..models.protocols import Documents
 from ..persistence import SavedModel
 from ..sources import source_of
 from ..utils.install import install
@@ -56,6 +58,15 @@ def require_chosen(rows: ArrayLike, n_rows: int, caller: str) -> NDArray[np.intp
 def model_of(estimator: EarlyExitClassifier) -> AdditiveModel:
     """The wrapped model as terms."""
     return estimator.compiled_plan_.model
+
+
+def row_costs(estimator: EarlyExitClassifier, X: Any) -> Floats | None:
+    """Cost of each row up to each stage, (n_rows, T + 1), of texts that are read in parts.
+
+    None for other rows, which all have the plan's costs.
+    """
+    documents, compiled = Documents.of(model_of(estimator).terms), estimator.compiled_plan_
+    return None if documents is None else costs_at_stages(documents, compiled.plan.early, compiled.read(X).preprocessed)
 
 
 def name_of(estimator: EarlyExitClassifier) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import FuncFormatter, Locator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, Locator, NullLocator
 
 from ..stopping.core.binomial import upper_bound
 from ..utils.figures import percent, thousands
@@ -23,6 +23,9 @@ BLUE, ORANGE = OKABE_ITO[:2]
 GREY, PALE, BLACK = "#777777", "#e4e4e4", "#000000"
 #: Lines also differ when they are printed without colour.
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
+
+#: Longest name of a column at an axis, in characters, and the least distance of two names as a share of the axis.
+_LONGEST_NAME, _NAMES_APART = 16, 0.065
 
 #: Inches.
 COLUMN_WIDTH, PAGE_WIDTH = 3.4, 7.0
@@ -195,6 +198,37 @@ def cost_axis(ax: Any, costs: Any, full_cost: float | None, label: str) -> None:
         ax.xaxis.get_major_locator().full.add(full_cost)
     left, right = (low / 1.15, high * 1.15) if first_time else ax.get_xlim()
     ax.set_xlim(min(left, low / 1.15), max(right, high * 1.15))
+
+
+def name_costs(ax: Any, costs: Any, reads: Sequence[Sequence[str]]) -> None:
+    """Name what is read up to each cost, on an axis of costs: of several names the first, and how many follow."""
+    left, right = ax.get_xlim()
+    logarithmic = ax.get_xscale() == "log"
+    place = np.log if logarithmic else np.asarray
+    least = _NAMES_APART * (place(right) - place(left))
+    ticks: list[float] = []
+    names: list[list[str]] = []
+    for cost, read in zip(costs, reads, strict=True):
+        if ticks and place(cost) - place(ticks[-1]) < least:
+            names[-1] += read
+            ticks[-1] = cost  # what was read up to here
+        else:
+            ticks.append(cost)
+            names.append(list(read))
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_major_formatter(FixedFormatter([_some(n, c) for n, c in zip(names, ticks, strict=True)]))
+    ax.tick_params(axis="x", labelrotation=40)
+    for label in ax.get_xticklabels():
+        label.set(horizontalalignment="right", rotation_mode="anchor", parse_math=False)
+
+
+def _some(names: Sequence[str], cost: float) -> str:
+    """The first name, how many follow, and the cost of all so far."""
+    if not names:
+        return grouped(cost)
+    first = names[0] if len(names[0]) <= _LONGEST_NAME else f"{names[0][: _LONGEST_NAME - 1]}…"
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return f"{first}{more} ({grouped(cost)})"
 
 
 class ShareTicks(Locator):

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit import EarlyExitClassifier
+from ..models.protocols import Documents
 from ..stopping.core.validation import require_integer
 from ..utils.figures import percent
 from ._display import AxesDisplay
-from ._source import Floats, unit_of
+from ._source import Floats, model_of, unit_of
 
 #: Up to this many different costs have a bar each; more are binned.
 _MOST_VALUES = 40
@@ -104,7 +105,7 @@ class CostHistogramDisplay(AxesDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Answer rows, and draw what they cost: a bar for every stage of the plan.
+        """Answer rows, and draw what they cost: a bar for every stage of the plan, or bins if rows differ in one.
 
         Parameters
         ----------
@@ -139,8 +140,12 @@ class CostHistogramDisplay(AxesDisplay):
         """
         caller, fast, _ = cls._checked(estimator, X)
         answers, cost = fast.predict(X, budget=budget, return_cost=True)
-        raced = fast.plan_.early.race is not None  # then rows cost less than their stages
-        values, edges = _binned(cost, _BINS) if raced else (fast.plan_.stage_costs, None)
+        # rows with costs of their own: those of races cost less than their stages, and texts are of any length
+        texts = Documents.of(model_of(fast).terms) is not None
+        if texts:  # an empty one stands at one character: the axis is logarithmic
+            cost = np.maximum(cost, 1.0)
+        own = texts or fast.plan_.early.race is not None
+        values, edges = _binned(cost, _BINS) if own else (fast.plan_.stage_costs, None)
         return cls._counted(
             caller,
             answers if y is None else y,
@@ -148,7 +153,7 @@ class CostHistogramDisplay(AxesDisplay):
             values=values,
             edges=edges,
             classes=fast.classes_ if y is None else None,
-            full_cost=fast.plan_.full_cost,
+            full_cost=None if texts else fast.plan_.full_cost,
             unit=unit_of(fast) if unit is None else unit,
             name=name,
         ).plot(ax=ax, **kwargs)

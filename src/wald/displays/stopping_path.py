@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Self
@@ -10,14 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.parts import columns_by_stage
+from ..sources import source_of
 from ._display import AxesDisplay
-from ._source import (
-    Floats,
-    model_of,
-    name_of,
-    require_chosen,
-    unit_of,
-)
+from ._source import Floats, model_of, name_of, require_chosen, row_costs, unit_of
 
 #: The boundary is drawn up to this many times the reach of the walks.
 _ROOM = 1.25
@@ -31,7 +28,8 @@ class StoppingPathDisplay(AxesDisplay):
 
     Within the filled region a row goes on. A dot marks where it leaves; a faint line shows the estimates that it would
     have had later. A row that never leaves early ends at the full score. With more than two classes the walk is that of
-    the confidence, which has an upper threshold only.
+    the confidence, which has an upper threshold only. The walk of a text that is read in parts ends with the text.
+    Where a plan reads columns that have names, the cost axis names them.
 
     Parameters
     ----------
@@ -51,6 +49,10 @@ class StoppingPathDisplay(AxesDisplay):
         Unit of the costs.
     name : str or None, default=None
         Name of the predictor, for the legend.
+    row_costs : array-like of shape (n_walks, T + 1) or None, default=None
+        Cost of each row up to each stage, where rows have costs of their own; `costs` then belong to the boundary.
+    reads : sequence of T + 1 sequences of str or None, default=None
+        Names of the columns that each stage is the first to read.
 
     Attributes
     ----------
@@ -88,6 +90,8 @@ class StoppingPathDisplay(AxesDisplay):
     threshold: float | None = None
     unit: str = "cost"
     name: str | None = None
+    row_costs: ArrayLike | None = None
+    reads: Sequence[Sequence[str]] | None = None
 
     @classmethod
     def from_estimator(
@@ -145,8 +149,11 @@ class StoppingPathDisplay(AxesDisplay):
             low = np.full_like(low, -np.inf)
         if plan.evaluate_all:
             low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
+        own, walks = row_costs(fast, source_of(X).take(chosen)), scores[chosen]
+        if own is not None:  # at the end of a text, its full score counts
+            walks = np.where(np.isfinite(walks), walks, walks[:, -1:])
         return cls(
-            scores=scores[chosen],
+            scores=walks,
             costs=plan.stage_costs,
             low=low,
             high=high,
@@ -155,6 +162,8 @@ class StoppingPathDisplay(AxesDisplay):
             threshold=output.centre,
             unit=unit_of(fast) if unit is None else unit,
             name=name_of(fast) if name is None else name,
+            row_costs=own,
+            reads=columns_by_stage(model_of(fast), plan),
         ).plot(ax=ax, **kwargs)
 
     def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
@@ -167,7 +176,8 @@ class StoppingPathDisplay(AxesDisplay):
         self.lines_, self.later_lines_, self.exits_ = [], [], []
         labels = np.full(len(scores), "") if self.labels is None else np.asarray(self.labels)
         known = np.unique(labels).tolist()
-        for walk, stage, label in zip(scores, stages, labels.tolist(), strict=True):
+        own_costs = np.broadcast_to(costs, scores.shape) if self.row_costs is None else np.asarray(self.row_costs)
+        for walk, paid, stage, label in zip(scores, own_costs, stages, labels.tolist(), strict=True):
             which = known.index(label)
             walk_style: dict[str, Any] = {
                 "color": style.OKABE_ITO[which % len(style.OKABE_ITO)],
@@ -175,12 +185,12 @@ class StoppingPathDisplay(AxesDisplay):
                 "linewidth": 1.1,
                 **kwargs,
             }
-            (line,) = ax.plot(costs[: stage + 1], walk[: stage + 1], zorder=3, **walk_style)
+            (line,) = ax.plot(paid[: stage + 1], walk[: stage + 1], zorder=3, **walk_style)
             faint = {**walk_style, "linewidth": 0.6, "alpha": 0.35}
-            (later,) = ax.plot(costs[stage:], walk[stage:], zorder=2, **faint)
-            marker = "o" if stage < len(costs) - 1 else "s"
+            (later,) = ax.plot(paid[stage:], walk[stage:], zorder=2, **faint)
+            marker = "o" if paid[stage] < paid[-1] else "s"
             (end,) = ax.plot(
-                costs[stage],
+                paid[stage],
                 walk[stage],
                 marker,
                 color=line.get_color(),
@@ -194,10 +204,20 @@ class StoppingPathDisplay(AxesDisplay):
             self.later_lines_.append(later)
             self.exits_.append(end)
         ax.set_ylim(bottom, top)
-        style.cost_axis(ax, costs, float(costs[-1]), f"{self.unit} seen")
+        self._draw_costs(ax, style, costs, own_costs)
         ax.set_ylabel("confidence of the estimate" if self.threshold is None else "estimate of the score")
         style.open_frame(ax)
         self._draw_legend(ax, style, known, labels, name)
+
+    def _draw_costs(self, ax: Any, style: ModuleType, costs: Floats, own_costs: Floats) -> None:
+        """Set up the axis of costs: characters of texts end where each ends, and columns have names."""
+        if self.row_costs is not None:
+            style.cost_axis(ax, np.append(costs[:-1], own_costs[:, -1]), None, f"{self.unit} read")
+        elif self.reads is None:
+            style.cost_axis(ax, costs, float(costs[-1]), f"{self.unit} seen")
+        else:
+            style.cost_axis(ax, costs, float(costs[-1]), f"{self.unit} read, in this order")
+            style.name_costs(ax, costs, self.reads)
 
     def _limits(self, scores: Floats) -> tuple[float, float]:
         """Lowest and highest value to show: all walks, and the boundary where it is near them."""

@@ -15,7 +15,7 @@ from ..stopping.core.binomial import interval
 from ..stopping.core.risks import Subject
 from ..stopping.core.validation import require_fraction
 from ._curves import CurveDisplay, draw_bound, legend_of_curves
-from ._source import model_of, name_of, unit_of
+from ._source import Floats, model_of, name_of, row_costs, unit_of
 
 #: How many scales of the thresholds a curve goes through.
 _N_SCALES = 200
@@ -150,10 +150,10 @@ class TradeoffDisplay(CurveDisplay):
             If there are no rows to count.
         """
         caller, fast, _ = cls._checked(estimator, X)
-        stage_scores = fast.looks(X)
+        stage_scores, costs = fast.looks(X), row_costs(fast, X)
         if not cls._counted(fast, stage_scores).any():
             raise ValueError(f"{caller}: the full model calls none of the {stage_scores.n_rows} rows {_about(fast)}.")
-        return cls._measured(fast, stage_scores, budgeted=budgeted, unit=unit, name=name).plot(ax=ax, **kwargs)
+        return cls._measured(fast, stage_scores, costs, budgeted=budgeted, unit=unit, name=name).plot(ax=ax, **kwargs)
 
     @staticmethod
     def _counted(fast: EarlyExitClassifier, stage_scores: StageScores) -> NDArray[np.bool_]:
@@ -168,14 +168,17 @@ class TradeoffDisplay(CurveDisplay):
         cls,
         fast: EarlyExitClassifier,
         stage_scores: StageScores,
+        costs: Floats | None,
         *,
         budgeted: bool = False,
         unit: str | None = None,
         name: str | None = None,
         n_scales: int = _N_SCALES,
     ) -> Self:
-        """Measure rows of which some are counted; nothing is drawn."""
+        """Measure rows of which some are counted, with `row_costs`; nothing is drawn."""
         plan, certificate = fast.plan_, fast.certificate_
+        rows = np.arange(stage_scores.n_rows)
+        of_stages = plan.stage_costs if costs is None else costs.mean(axis=0)
         counted = cls._counted(fast, stage_scores)
 
         def share(codes: Any) -> float:
@@ -183,20 +186,20 @@ class TradeoffDisplay(CurveDisplay):
 
         def early(q: float) -> tuple[float, float]:
             codes, stage = stage_scores.leave(*plan.boundary.thresholds(q, plan.precision))
-            return float(plan.stage_costs[stage].mean()), share(codes)
+            return float((plan.stage_costs[stage] if costs is None else costs[rows, stage]).mean()), share(codes)
 
         n_counted = int(np.count_nonzero(counted))
         about: dict[str, Any] = {
             "n_rows": n_counted,
             "confidence": fast.confidence,
-            "full_cost": plan.full_cost,
+            "full_cost": plan.full_cost if costs is None else float(of_stages[-1]),
             "unit": unit_of(fast) if unit is None else unit,
             "event": _EVENT.get(_about(fast), cls.event),
             "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
         }
         if budgeted:
             shares = [share(codes) for codes in _codes_at(fast, stage_scores)]
-            points = list(zip(plan.stage_costs.tolist(), [*shares, 0.0], strict=True))
+            points = list(zip(of_stages.tolist(), [*shares, 0.0], strict=True))
         else:
             q_in_use = np.inf if plan.evaluate_all else plan.q
             scales = q_grid(stage_scores, plan.boundary, n_scales).tolist()

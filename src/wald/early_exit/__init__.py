@@ -13,6 +13,7 @@ from .planner import Planner
 from .predictor import Trace
 from .ranker import EarlyExitRanker
 from .regressor import EarlyExitRegressor
+from .tokens import Passage
 
 __all__ = [
     "Answers",
@@ -23,6 +24,7 @@ __all__ = [
     "EarlyExitRegressor",
     "Explanation",
     "Part",
+    "Passage",
     "Planner",
     "Status",
     "Trace",

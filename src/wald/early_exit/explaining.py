@@ -14,9 +14,10 @@ from ..outputs import Output
 from ..sources import Source, source_of
 from ..utils.figures import first_of, significant, thousands
 from ..utils.plain import plain
-from .parts import OWN_VECTORS, Order, Part, parts_of, text_of
+from .parts import OWN_VECTORS, Order, Part, parts_of
 from .predictor import Predictor, Trace
 from .rows import check_finite, preprocessed
+from .tokens import Passage, text_of, tokens_of
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +54,9 @@ class Explanation:
     exits : bool
         Whether rows can leave early.
     classes : ndarray of shape (n_classes,)
+    passages : tuple of Passage
+        Of a text, its words and what lies between them, in its order. Empty for other rows, and where the vectorizers
+        of a union change its characters in different ways.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Explanation:
     output: Output
     exits: bool
     classes: NDArray[Any]
+    passages: tuple[Passage, ...] = ()
 
     @property
     def read(self) -> tuple[Part, ...]:
@@ -133,7 +138,7 @@ class Explanation:
     # ---- for people ------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        shown, columns = self._shown(), self._columns()
+        shown, columns = self._shown(), self.directions
         read, trace = self.read, self.trace
         lines: list[tuple[str, str, Floats | None]] = [("", "at the start", self.intercept)]
         last = trace.stage
@@ -147,15 +152,17 @@ class Explanation:
             if self.exits and stage < len(trace.low):
                 lines.append(("", self._looked(stage), None))
         if self.unread:
-            lines.append(("", f"not read: {self._missed()}", _total(self.unread)))
+            lines.append(("", f"not read: {self.missed}", _total(self.unread)))
             if any(part.name != self.unit for part in self.unread):
                 lines.append(("", f"({first_of([part.name for part in self.unread], MOST_UNREAD)})", None))
         lines.append(("", "score in full", self.scores))
         unknown = [part.title for part in self.parts if not np.isfinite(part.adds).all()]
         note = [f"?: only the wrapped model can judge {first_of(unknown, MOST_UNREAD)}."] if unknown else []
-        return "\n".join([self._headline(), *_table(lines, columns, self.exits), *note])
+        return "\n".join([self.headline, *_table(lines, columns, self.exits), *note])
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The label, when it was clear and at what cost, in one sentence."""
         trace = self.trace
         full = f"{trace.costs[-1]:g}" + (f" {self.cost_unit}" if self.cost_unit in (self.unit, "characters") else "")
         if not self.exits:
@@ -180,14 +187,16 @@ class Explanation:
         rule = f"it leaves {' or '.join(ends)}" if ends else "no row leaves here"
         return f"{word} {_number(estimate)} is not clear: {rule}"
 
-    def _missed(self) -> str:
+    @property
+    def missed(self) -> str:
         """How much was not read: in units of the model, or in parts."""
         runs = [part.value for part in self.unread if part.name == self.unit]
         n = sum(runs) if len(runs) == len(self.unread) else len(self.unread)
         return f"{thousands(n)} {self.unit.removesuffix('s') if n == 1 else self.unit}"
 
-    def _columns(self) -> list[tuple[str, Floats]]:
-        """Headings of the figures, and the weights of the scores in each."""
+    @property
+    def directions(self) -> list[tuple[str, Floats]]:
+        """What the printed figures of a part are called, and the weights of the scores in each."""
         one = np.eye(len(self.scores))
         if len(self.scores) == 1:
             return [("adds", one[0])]
@@ -202,7 +211,7 @@ class Explanation:
 
     def _shown(self) -> set[Part]:
         """The parts that have a line of their own: those that add most."""
-        weights = np.stack([weights for _, weights in self._columns()])
+        weights = np.stack([weights for _, weights in self.directions])
         size = [float(np.abs(weights @ part.adds).max()) for part in self.read]
         most = np.argsort(-np.array(size), kind="stable")[:MOST_NAMED]
         return {self.read[i] for i in most}
@@ -229,10 +238,11 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
     model, plan, trace = predictor.model, predictor.plan, traced()
     Z = source_of(preprocessed(model, source).array(model.terms.accepts.conversion))
     check_finite(model, Z)
-    parts = parts_of(model, source, Z, Order.of(plan, model.terms))
+    order, text = Order.of(plan, model.terms), text_of(model, source)
+    parts, passages = (parts_of(model, source, Z, order), ()) if text is None else tokens_of(model, text, order)
     parts = tuple(part for part in parts if part.name != OWN_VECTORS or part.stage <= trace.stage)
     scores, intercept = predictor.full_scores(Z)[0][0], model.terms.intercept
-    if model.texts is not None and text_of(model, source) is not None:
+    if model.texts is not None and text is not None:
         intercept = model.texts.terms.intercept
     output = model.decision
     named = output.races and len(scores) == len(model.classes)
@@ -249,6 +259,7 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
         output=output,
         exits=not plan.evaluate_all and plan.n_stages > 0,
         classes=model.classes,
+        passages=passages,
     )
 
 

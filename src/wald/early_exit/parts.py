@@ -1,4 +1,4 @@
-"""What the score of a row is a sum of, by name: raw columns, tokens of a text, members of a vote, or runs of terms."""
+"""What the score of a row is a sum of, by name: raw columns, members of a vote, or runs of terms."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.feature_extraction import FeatureHasher
 
 from ..models import AdditiveModel
 from ..models.protocols import Columnwise, Delegating, Documents
 from ..models.terms import Terms
 from ..plan import Plan
 from ..sources import Source
-from ..sources.texts import texts_of
-from ..steps.vectorizers import read_vectorizer
 from ..utils.figures import thousands
 from .token_blocks import tokens_read
 from .token_ends import token_ends
@@ -105,14 +102,8 @@ class Order:
         return cls(np.concatenate([early, rest]).astype(np.intp), stage, plan.n_stages, own, looks, block)
 
 
-def text_of(model: AdditiveModel, source: Source) -> str | bytes | None:
-    """The text of a row whose parts are tokens; None for other rows."""
-    texts = None if model.texts is None else texts_of(source)
-    return texts[0] if texts is not None and isinstance(texts[0], str | bytes) else None
-
-
 def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> tuple[Part, ...]:
-    """Name the summands of a row's scores, in the order of reading.
+    """Name the summands of a row's scores that are no tokens of a text, in the order of reading.
 
     Parameters
     ----------
@@ -121,15 +112,43 @@ def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> t
         One row, before and after preprocessing.
     order : Order
     """
-    text = text_of(model, source)
-    if text is not None and read_vectorizer(_steps(model)) is not None:
-        return _tokens(model, text, order)
     adds = model.terms.coef * model.terms.values(Z.array())[0]
     if Columnwise.of(model.terms) is not None:
         return _columns(model, source, Z, adds, order)
     if Delegating.of(model.terms) is not None:
         return _members(model, adds, order)
     return _runs(model, adds, order)
+
+
+def columns_by_stage(model: AdditiveModel, plan: Plan) -> tuple[tuple[str, ...], ...] | None:
+    """Names of the columns that each stage is the first to read, and full evaluation last, in the order of reading.
+
+    Raw columns where the terms read these. None where terms read no single columns, or these have no names.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    plan : Plan
+    """
+    terms, step = Columnwise.of(model.terms), model.preprocessing
+    if terms is None or plan.evaluate_all or not plan.n_stages:
+        return None
+    known: Sequence[Any] | None = model.schema.names
+    if step is not None:
+        raw = getattr(step, "source_columns", None)
+        if raw is None:
+            known = _written_names(step, known)
+        elif known is not None:
+            known = [known[c] for c in raw]
+    if known is None or len(known) < terms.n_features:
+        return None
+    order = Order.of(plan, model.terms)
+    columns = np.asarray(terms.columns_read(order.terms), dtype=np.intp)
+    found: list[list[str]] = [[] for _ in range(plan.n_stages + 1)]
+    first = dict(zip(columns[::-1].tolist(), order.stage[order.terms][::-1].tolist(), strict=True))
+    for column in dict.fromkeys(columns.tolist()):
+        found[first[column]].append(str(known[column]))
+    return tuple(map(tuple, found))
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
@@ -168,7 +187,7 @@ def _named_columns(model: AdditiveModel, source: Source, Z: Source) -> tuple[Seq
     if raw is None:
         written = Z.array()
         row = written.toarray()[0] if sparse.issparse(written) else written[0]
-        return _names(_written_names(step, source), model.terms.n_features), row.tolist()
+        return _names(_written_names(step, source.names), model.terms.n_features), row.tolist()
     names = _names(model.schema.names, source.n_columns or 0)
     row = source.row(0)
     given = {str(name): value for name, value in zip(source.names or (), row, strict=False)}
@@ -181,9 +200,9 @@ def _names(names: Sequence[Any] | None, n: int) -> list[str]:
     return [f"column {c}" for c in range(n)] if names is None or len(names) < n else [str(name) for name in names]
 
 
-def _written_names(step: Any, source: Source) -> Sequence[str] | None:
-    """Names of the columns that transformers write; None if they have none."""
-    names: Any = None if source.names is None else np.array([str(name) for name in source.names], dtype=object)
+def _written_names(step: Any, given: Sequence[Any] | None) -> Sequence[str] | None:
+    """Names of the columns that transformers write, from those that they are given; None if they have none."""
+    names: Any = None if given is None else np.array([str(name) for name in given], dtype=object)
     try:
         for _, transformer in step.steps:
             names = transformer.get_feature_names_out(names)
@@ -201,61 +220,12 @@ def _shown(value: Any) -> str:
 # ---- tokens --------------------------------------------------------------------------------------------------------
 
 
-def _steps(model: AdditiveModel) -> list[Any]:
-    """The transformers before the terms."""
-    assert model.preprocessing is not None
-    return [step for _, step in model.preprocessing.steps]
-
-
-def _tokens(model: AdditiveModel, text: str | bytes, order: Order) -> tuple[Part, ...]:
-    """One part for each token of the vocabulary, in the order in which the text has them; hashed ones may share one."""
-    assert model.texts is not None
-    transformers = _steps(model)
-    found = read_vectorizer(transformers)
-    assert found is not None
-    vectorizer, n_steps = found
-    row: Any = [text]
-    for step in transformers[:n_steps]:
-        row = step.transform(row)
-    row = row.tocsr()
-    written = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
-    tokens = transformers[0].build_analyzer()(text)
-    stages = _stages_of(transformers[0], text, order)
-    words: dict[int, dict[str, int]] = {}
-    first: dict[int, int] = {}
-    for i, (token, column) in enumerate(zip(tokens, _columns_of(vectorizer, tokens), strict=True)):
-        if column in written:
-            if stages is not None:
-                first[column] = min(int(stages[i]), first.get(column, order.last))
-            counts = words.setdefault(column, {})
-            counts[token] = counts.get(token, 0) + 1
-    by_column = len(order.stage) == vectorizer.n_features  # of a plan that reads the columns of the vocabulary
-    parts = []
-    for column, counts in words.items():
-        adds = model.texts.terms.coef[:, column] * written[column]
-        name, n = ", ".join(counts), sum(counts.values())
-        title = " and ".join(map(repr, counts)) + (f", {n} times" if n > 1 else "")
-        stage = int(order.stage[column]) if by_column else first.get(column, order.last)
-        parts.append(Part(name, n, adds, stage, title))
-    return tuple(sorted(parts, key=lambda part: part.stage))  # within a stage, in the order of the text
-
-
 def _stages_of(vectorizer: Any, text: str | bytes, order: Order) -> NDArray[np.intp] | None:
     """The stage that reads each token of a text that is read in parts; None for other plans."""
     if order.looks is None:
         return None
     read = tokens_read(vectorizer, text, order.block) if order.block else token_ends(vectorizer, text)
     return np.searchsorted(order.looks, read, side="left")
-
-
-def _columns_of(vectorizer: Any, tokens: Sequence[str]) -> list[int]:
-    """Column of each token; -1 where the vocabulary lacks it."""
-    if vectorizer.vocabulary is not None:
-        known = dict(zip(vectorizer.vocabulary, vectorizer.ids.tolist(), strict=True))
-        return [known.get(token, -1) for token in tokens]
-    hashed = FeatureHasher(vectorizer.n_features, input_type="string", alternate_sign=False)
-    rows = hashed.transform([[token] for token in tokens]) if tokens else None
-    return [] if rows is None else [int(i) for i in rows.indices]
 
 
 # ---- members and runs of terms -------------------------------------------------------------------------------------

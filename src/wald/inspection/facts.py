@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..plan import Plan
     from ..plan.moments import Floats
     from ..stopping import Certificate
@@ -15,10 +17,16 @@ CONFIDENCE = 0.95
 
 def facts_of(fast: Any) -> dict[str, Any]:
     """The wrapped model, the certificate and the plan of a fitted classifier."""
+    from ..early_exit.parts import columns_by_stage
+
     return {
         "model": model_facts(fast),
         "certificate": certificate_facts(fast.certificate_),
-        "plan": plan_facts(fast.plan_, fast.compiled_plan_.validation.scores.n_rows),
+        "plan": plan_facts(
+            fast.plan_,
+            fast.compiled_plan_.validation.scores.n_rows,
+            columns_by_stage(fast.compiled_plan_.model, fast.plan_),
+        ),
     }
 
 
@@ -46,7 +54,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
+def plan_facts(plan: Plan, n_rows: int, reads: Sequence[Sequence[str]] | None = None) -> dict[str, Any]:
     """A plan: every stage with its thresholds, the share of the validation rows that reached it, and its cost.
 
     Parameters
@@ -54,6 +62,8 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
     plan : Plan
     n_rows : int
         Number of validation rows.
+    reads : sequence of sequences of str or None, default=None
+        Names of the columns that each stage is the first to read.
     """
     import numpy as np
 
@@ -69,6 +79,9 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
         "reached_by_high": high,
     }
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    looks = [dict(zip(columns, row, strict=True)) for row in rows]
+    if reads is not None:
+        looks = [look | {"reads": list(names)} for look, names in zip(looks, reads, strict=True)]
     return {
         "evaluate_all": plan.evaluate_all,
         "precision": plan.precision,
@@ -79,7 +92,7 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
         "expected_cost_low": expected_cost(plan, low, least_costs(plan)),
         "expected_cost_high": expected_cost(plan, high),
         "full_cost": plan.full_cost,
-        "looks": [dict(zip(columns, row, strict=True)) for row in rows],
+        "looks": looks,
     }
 
 

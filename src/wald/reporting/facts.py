@@ -9,6 +9,7 @@ from ..displays import StoppingPathDisplay, TradeoffDisplay
 from ..early_exit import Trace
 from ..plan import Plan
 from ..utils.alternating import Timing
+from .examples import Example
 
 
 class ClassCost(NamedTuple):
@@ -64,7 +65,8 @@ class Facts:
     """Everything that a report says.
 
     ``model`` and ``certificate`` are those of ``wald inspect --json``. ``timing`` is empty where there is no time to
-    compare, for the reason in ``no_timing``; ``rival`` names what was timed.
+    compare, for the reason in ``no_timing``; ``rival`` names what was timed. ``reads`` holds the names of the
+    columns that each stage is the first to read, where columns have names.
     """
 
     name: str
@@ -83,7 +85,9 @@ class Facts:
     classes: list[ClassCost]
     stages: list[Stage]
     curve: TradeoffDisplay | None
+    reads: tuple[tuple[str, ...], ...] | None
     walks: list[Walk]
+    examples: list[Example]
     differences: list[Difference]
     timing: list[Timing]
     no_timing: str

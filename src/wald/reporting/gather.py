@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,20 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..displays import StoppingPathDisplay, TradeoffDisplay
-from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
+from ..displays._source import model_of, name_of, require_fitted, require_rows, row_costs, unit_of
 from ..early_exit import Answers, EarlyExitClassifier, Trace
+from ..early_exit.parts import columns_by_stage
 from ..engine.threads import effective_threads
 from ..inspection.facts import certificate_facts, model_facts
 from ..inspection.promises import broken_promise
 from ..sources import source_of
 from ..stopping import StageScores
 from ..stopping.core.binomial import interval
+from .examples import examples_of
 from .facts import ClassCost, Difference, Facts, Stage, Walk
 from .timing import Rival, times
 from .values import RowValues, short
 
 #: Most rows with another label, and most classes, that a report lists.
 MOST_ROWS, MOST_CLASSES = 20, 40
+#: Most examples of rows where none leaves early.
+MOST_EXAMPLES = 3
 #: How many scales of the thresholds a curve goes through.
 SCALES = 40
 
@@ -55,10 +60,14 @@ def gather(
     plan, certificate = fast.plan_, fast.certificate_
     answers = fast.compiled_plan_.predict(X, n_threads=effective_threads(fast.n_jobs))
     scores = fast.looks(X) if plan.n_stages else None  # without stages, every row is evaluated in full
+    costs = row_costs(fast, X) if plan.n_stages else None
     full = answers.labels if scores is None else fast.classes_.take(scores.full)
     differs = answers.labels != full
     n_different = int(np.count_nonzero(differs))
     timing, no_timing = times(fast, X, n_rows, library) if timed else ([], "Times were not asked for.")
+    exits = plan.n_stages > 0 and not plan.evaluate_all
+    chosen = _chosen(answers) if exits else {}
+    shown = {f"that is {title}": row for title, row in chosen.items()} if exits else _of_each_answer(answers)
     return Facts(
         name=name_of(fast),
         model=model_facts(fast),
@@ -75,8 +84,10 @@ def gather(
         broken=broken_promise(certificate, full, differs, fast.classes_),
         classes=_classes(fast, answers, differs),
         stages=_stages(fast, answers.stages),
-        curve=None if scores is None else _curve(fast, scores, answers.costs, differs),
-        walks=[] if scores is None or plan.evaluate_all else _walks(fast, X, answers, full),
+        curve=None if scores is None else _curve(fast, scores, costs, answers.costs, differs),
+        reads=columns_by_stage(model_of(fast), plan),
+        walks=_walks(fast, X, chosen, answers, full) if exits else [],
+        examples=examples_of(fast, X, shown, answers, full),
         differences=_differences(fast, X, answers, full, np.flatnonzero(differs)),
         timing=timing,
         no_timing=no_timing,
@@ -111,7 +122,11 @@ def _stages(fast: EarlyExitClassifier, stage: NDArray[np.int32]) -> list[Stage]:
 
 
 def _curve(
-    fast: EarlyExitClassifier, scores: StageScores, cost: NDArray[np.float64], differs: NDArray[np.bool_]
+    fast: EarlyExitClassifier,
+    scores: StageScores,
+    costs: NDArray[np.float64] | None,
+    paid: NDArray[np.float64],
+    differs: NDArray[np.bool_],
 ) -> TradeoffDisplay | None:
     """Disagreement against cost; None if no row is counted, or if the rule's thresholds cannot be scaled."""
     counted = TradeoffDisplay._counted(fast, scores)
@@ -119,27 +134,43 @@ def _curve(
     if fast.plan_.boundary.fixed or not n:
         return None
     return replace(
-        TradeoffDisplay._measured(fast, scores, name="early exit", n_scales=SCALES),
-        cost_in_use=float(cost.mean()),
+        TradeoffDisplay._measured(fast, scores, costs, name="early exit", n_scales=SCALES),
+        cost_in_use=float(paid.mean()),
         disagreement_in_use=k / n,
         interval_in_use=interval(k, n, fast.confidence),
     )
 
 
-def _walks(fast: EarlyExitClassifier, X: Any, answers: Answers, full: NDArray[Any]) -> list[Walk]:
-    """Walks of a row that leaves first, of one with the median cost, and of one that stays longest."""
+def _chosen(answers: Answers) -> dict[str, int]:
+    """A row that leaves first, one with the median cost, and one that stays longest."""
     stage = answers.stages
     chosen: dict[str, int] = {}
     for title, wanted in (("easy", stage.min()), ("hard", stage.max()), ("typical", np.sort(stage)[len(stage) // 2])):
         rows = [row for row in np.flatnonzero(stage == wanted)[:3].tolist() if row not in chosen.values()]
         chosen |= {title: rows[0]} if rows else {}
-    chosen = {title: chosen[title] for title in ("easy", "typical", "hard") if title in chosen}
-    (low, high), output = _limits(fast), model_of(fast).decision
-    costs, walks = fast.plan_.stage_costs, []
-    followed, _ = fast.stage_scores(source_of(X).take(np.array([*chosen.values()])))
-    for (title, row), scores in zip(chosen.items(), followed, strict=True):
-        label = short(answers.labels[row])
-        trace = Trace(scores, low[:-1], high[:-1], costs, int(stage[row]), label, float(answers.costs[row]))
+    return {title: chosen[title] for title in ("easy", "typical", "hard") if title in chosen}
+
+
+def _of_each_answer(answers: Answers) -> dict[str, int]:
+    """The first row of each of the most frequent answers."""
+    labels, first, counts = np.unique(answers.labels, return_index=True, return_counts=True)
+    some = np.sort(np.argsort(-counts, kind="stable")[:MOST_EXAMPLES])
+    return {f"with the answer {short(labels[i])}": int(first[i]) for i in some}
+
+
+def _walks(
+    fast: EarlyExitClassifier, X: Any, chosen: Mapping[str, int], answers: Answers, full: NDArray[Any]
+) -> list[Walk]:
+    """The ways of some rows through the stages."""
+    (low, high), output, reads = _limits(fast), model_of(fast).decision, columns_by_stage(model_of(fast), fast.plan_)
+    costs, walks, some = fast.plan_.stage_costs, [], source_of(X).take(np.array([*chosen.values()]))
+    followed, _ = fast.stage_scores(some)
+    own = row_costs(fast, some)
+    if own is not None:  # at the end of a text, its full score counts
+        followed = np.where(np.isfinite(followed), followed, followed[:, -1:])
+    for i, (title, row) in enumerate(chosen.items()):
+        label, scores, paid = short(answers.labels[row]), followed[i], costs if own is None else own[i]
+        trace = Trace(scores, low[:-1], high[:-1], paid, int(answers.stages[row]), label, float(answers.costs[row]))
         display = StoppingPathDisplay(
             scores=[scores],
             costs=costs,
@@ -148,6 +179,8 @@ def _walks(fast: EarlyExitClassifier, X: Any, answers: Answers, full: NDArray[An
             stages=[trace.stage],
             threshold=output.centre,
             unit=unit_of(fast),
+            row_costs=None if own is None else own[i : i + 1],
+            reads=reads,
         )
         walks.append(Walk(title, row, label, short(full[row]), trace, display))
     return walks

@@ -30,6 +30,8 @@ _DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _COLOURS = {BLUE: "blue", PALE: "pale", GREY: "soft", "#999999": "soft", "#000000": "ink", "#ffffff": "paper"}
 #: Identifiers within an SVG, and references to them.
 _IDENTIFIER = re.compile(r'(\bid="|href="#|url\(#)')
+#: Most columns in the table of their order.
+MOST_COLUMNS = 40
 #: Rows of the table below the curve.
 _CURVE_ROWS = 12
 
@@ -64,6 +66,7 @@ def page(facts: Facts, title: str | None = None) -> str:
             scarce=facts.scarce,
             curve_points=shown,
             most_classes=MOST_CLASSES,
+            most_columns=MOST_COLUMNS,
             repeats=REPEATS,
             version=wald.__version__,
         )
@@ -99,7 +102,13 @@ def _environment() -> Environment:
         figures.thousands,
     ):
         environment.filters[write.__name__] = _unbroken(write)
-    environment.filters |= {"breakable": breakable, "limit": limit, "rows_needed": rows_needed, "words": words}
+    environment.filters |= {
+        "breakable": breakable,
+        "limit": limit,
+        "signed": signed,
+        "rows_needed": rows_needed,
+        "words": words,
+    }
     environment.globals["picture"] = picture
     return environment
 
@@ -117,6 +126,11 @@ def breakable(name: str) -> Markup:
 def limit(value: float) -> str:
     """Write a threshold or a score."""
     return figures.significant(value, 4) if abs(value) < 1e9 else "never"
+
+
+def signed(value: float) -> str:
+    """Write what a part adds, with its sign; a question mark for what only the wrapped model can judge."""
+    return f"{round(value, 3) + 0.0:+.3f}".replace("-", "\N{MINUS SIGN}") if np.isfinite(value) else "?"
 
 
 def words(value: object, most: int = 12) -> str:

@@ -25,7 +25,7 @@ def report(
 
     The page says what the model is, what the certificate promises, what rows cost, where labels differ from the wrapped
     model's, how long a prediction takes, and what to do if something is to be different. It needs no network, runs no
-    script, and holds the values of up to 20 rows.
+    script, and holds the values of up to 23 rows.
 
     Parameters
     ----------
