@@ -29,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 from trees.libraries import random_data
 
 from wald import EarlyExitClassifier
+from wald.models.links import float32_logarithms
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 
@@ -219,3 +220,11 @@ def test_rows_that_the_model_refuses() -> None:
         with pytest.raises(ValueError, match="features"):
             getattr(fast, method)(others[:, 1:])
     np.testing.assert_array_equal(fast.predict_proba(sparse.csr_array(X)), model.predict_proba(sparse.csr_array(X)))
+
+
+def test_logarithms_are_those_of_the_c_library() -> None:
+    # those of XGBoost's base scores; the second is not the nearest float32
+    odds = np.array([1.0, 1 / np.float32(0.50666666) - np.float32(1), 3.0, 1e-6, 1e6], dtype=np.float32)
+    expected = ["0x0p+0", "-0x1.b4eedp-6", "0x1.193ea8p+0", "-0x1.ba18aap+3", "0x1.ba18aap+3"]
+    assert [float(each).hex() for each in float32_logarithms(odds)] == [float.fromhex(each).hex() for each in expected]
+    assert np.float32(np.log(float(odds[1]))) != float32_logarithms(odds)[1]

@@ -66,7 +66,7 @@ def row_costs(estimator: EarlyExitClassifier, X: Any) -> Floats | None:
     None for other rows, which all have the plan's costs.
     """
     documents, compiled = Documents.of(model_of(estimator).terms), estimator.compiled_plan_
-    return None if documents is None else costs_at_stages(documents, compiled.plan.early, compiled.read(X).preprocessed)
+    return None if documents is None else costs_at_stages(documents, compiled.plan, compiled.read(X).preprocessed)
 
 
 def name_of(estimator: EarlyExitClassifier) -> str:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
 from ...steps.categories import NamedCategories
-from ..links import Link, Links
+from ..links import Link, Links, float32_logarithms
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
@@ -302,11 +302,11 @@ def _base(text: Any, objective: str, n_outputs: int) -> Floats:
         if not ((base >= 0) & (base <= 1)).all():
             raise ValueError(f"This XGBoost model has the base score {str(text)[:80]}, which is no probability.")
         base = np.clip(base, least, one - least)
-        base = -np.log((one / base - one).astype(np.float64)).astype(np.float32)
+        base = -float32_logarithms(one / base - one)
     elif objective in EXPONENTIAL:
-        if not (base > 0).all():
+        if not (base >= np.finfo(np.float32).tiny).all():
             raise ValueError(f"This XGBoost model has the base score {str(text)[:80]}, which is not positive.")
-        base = np.log(base.astype(np.float64)).astype(np.float32)
+        base = float32_logarithms(base)
     return base.astype(np.float64)
 
 
