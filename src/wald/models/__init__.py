@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
+from ..steps.by_column import n_read_alone
 from ..steps.vectorizer_unions import rows_attributes
 from .before import before_steps
 from .boosters import fitted_for_good
@@ -147,7 +148,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     by_product = reading.by_product
     if isinstance(preprocessing, Chain):
         linear = terms if type(terms) is LinearTerms and raw_columns else None
-        first = None if linear is None else before_steps(preprocessing.steps[1:], linear)
+        first = None if linear is None else before_steps(preprocessing.steps[n_read_alone(preprocessing) :], linear)
         raw = None if first is None else RawColumns.of_sum(preprocessing)
         if first is not None and raw is not None:
             terms = ColumnTerms.of(first, raw.functions, raw.n_steps)

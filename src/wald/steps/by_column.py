@@ -18,6 +18,7 @@ from .affine import gives_frames
 from .applied import MOST_WRITTEN, Applied
 from .chain import Branch, Chain
 from .columns import positions
+from .cuts import Cuts, n_cutting
 from .known_values import flat
 from .later import Later
 from .numbers import Numbers, numbers_of_records
@@ -28,7 +29,7 @@ from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables
 #: Packages of transformers that are as cheap as to read their columns.
 CHEAP = ("sklearn.preprocessing.", "sklearn.impute.")
 #: Some columns of the terms, and what writes them.
-Part = Tables | Numbers | Applied
+Part = Tables | Numbers | Cuts | Applied
 
 #: Bytes that are written at a time, and largest number of rows.
 WRITTEN_BYTES, MOST_AT_ONCE = 16 << 20, 1 << 16
@@ -43,7 +44,7 @@ class ByColumn(Chain):
     Parameters
     ----------
     steps : list of (str, transformer)
-    parts : list of Tables, Numbers and Applied
+    parts : list of Tables, Numbers, Cuts and Applied
         In the order of the columns that they write.
     width : int
     absent_is_missing : bool
@@ -173,6 +174,10 @@ class ByColumn(Chain):
             found: dict[int, NDArray[Any]] | None
             if isinstance(part, Tables):
                 found, kinds = self._of_tables(part, source, at, wanted), {table.values.dtype for table in part.tables}
+            elif isinstance(part, Cuts):
+                cut = part.arrays(source, at)
+                found = None if cut is None else dict(enumerate(cut[0], part.later.first))
+                kinds = set() if cut is None else {cut[1]}
             else:
                 arrays = (
                     part.arrays(source, at)
@@ -240,13 +245,11 @@ def _are_names(columns: Any) -> bool:
 
 def _parts(chain: Chain) -> tuple[list[Part], int, bool] | None:
     """What writes which columns, how many there are, and whether the chain gives sparse rows."""
-    front, later = chain.first, [step for _, step in chain.steps[1:]]
+    n_alone = n_read_alone(chain)
+    front, later = chain.first, [step for _, step in chain.steps[n_alone:]]
     if type(front) is not ColumnTransformer:
-        tables = None if later else _alone(front)
-        if tables is None:
-            return None
-        width = sum(len(table.written) for table in tables.tables)
-        return [tables], width, bool(getattr(front, "sparse_output", False))
+        part = None if later else _alone([step for _, step in chain.steps[:n_alone]])
+        return None if part is None else ([part], _width(part), _gives_sparse(chain.steps[n_alone - 1][1]))
     if gives_frames(front):
         return None
     is_sparse = bool(getattr(front, "sparse_output_", True))
@@ -263,7 +266,7 @@ def _parts(chain: Chain) -> tuple[list[Part], int, bool] | None:
         if read is None:
             return None
         found.append(read)
-    if not any(isinstance(part, Tables) for part in found):
+    if not any(isinstance(part, Tables | Cuts) for part in found):
         return None
     return found, sum(len(part.later.kept) for part in found), is_sparse
 
@@ -278,12 +281,29 @@ def _is_dropped(step: Any) -> bool:
     return isinstance(step, str) and step == "drop"
 
 
-def _alone(front: Any) -> Tables | None:
-    """The tables of an encoder that is in no ColumnTransformer."""
+def n_read_alone(chain: Chain) -> int:
+    """How many of the first transformers are read together: one, or as many as cut numbers."""
+    return max(1, n_cutting([step for _, step in chain.steps]))
+
+
+def _alone(steps: list[Any]) -> Tables | Cuts | None:
+    """An encoder, or transformers that cut numbers, in no ColumnTransformer."""
+    front = steps[0]
     names, n = getattr(front, "feature_names_in_", None), getattr(front, "n_features_in_", None)
     if n is None:
         return None
+    if n_cutting(steps):
+        return Cuts.of(steps, list(range(n)), 0, None)
     return Tables.of(front, list(range(n)), None if names is None else names.tolist(), 0, None)
+
+
+def _width(part: Tables | Cuts) -> int:
+    """Number of columns that a part writes, without later transformers."""
+    return part.n_written if isinstance(part, Cuts) else sum(len(table.written) for table in part.tables)
+
+
+def _gives_sparse(step: Any) -> bool:
+    return bool(getattr(step, "sparse_output", False)) or getattr(step, "encode", None) == "onehot"
 
 
 def _part(front: Any, part: tuple[str, Any, Any], span: slice, later: Later) -> Part | None:
@@ -297,6 +317,9 @@ def _part(front: Any, part: tuple[str, Any, Any], span: slice, later: Later) -> 
         tables = Tables.of(step, reads, None if names is None else [names[c] for c in reads], span.start, weight)
         if tables is not None and sum(len(table.written) for table in tables.tables) == width:
             return tables if tables.finished(later) else None
+        cuts = Cuts.of(flat(step), reads, span.start, weight, later)
+        if cuts is not None and cuts.n_written == width:
+            return cuts
         is_identity = type(step) is FunctionTransformer and step.func is None
         numbers = Numbers(None if is_identity else step, reads, width, weight, later)
         affine = not any(gives_frames(each) for each in flat(step)) and numbers.maps() is not None

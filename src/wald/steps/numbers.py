@@ -69,7 +69,7 @@ class Numbers:
     def arrays(self, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the transformers themselves must do it."""
         if self.transformer is None and not self.later.steps and self.weight is None:
-            return None if _hold_na(source, places) else _columns(source, places)
+            return None if _hold_na(source, places) else columns_of(source, places)
         X: Any = _selected(source, places)
         if self.transformer is not None:
             X = self.transformer.transform(X)
@@ -136,7 +136,7 @@ class Numbers:
         """What gives the numbers of the k-th column; None if it holds something else. Parameters as for `Tables`."""
 
         def read(k: int) -> NDArray[Any] | None:
-            found = _columns(source, places[k : k + 1])
+            found = columns_of(source, places[k : k + 1])
             return None if found is None else found[0] if rows is None else found[0].take(rows)
 
         return read
@@ -178,7 +178,7 @@ def _operations(step: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
-def _columns(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
+def columns_of(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
     """Columns of numbers as arrays; None if one of them holds something else."""
     if isinstance(source, ArraySource):
         return [source.values[:, c] for c in places] if source.values.dtype.kind in "biuf" else None

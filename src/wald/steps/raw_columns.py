@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..sources import SomeColumns, Source
 from .applied import Applied
-from .by_column import ByColumn, Part, native, of_table
+from .by_column import ByColumn, Part, n_read_alone, native, of_table
 from .chain import Chain
 from .functions import ByState, ColumnFunction
 from .known_values import flat
@@ -43,7 +43,7 @@ class RawColumns(ByColumn):
     @classmethod
     def of_sum(cls, chain: Chain) -> Self | None:
         """Take the first step of a chain apart, what the further ones do is in the sum; None if it cannot be."""
-        found = cls.of(Chain(chain.steps[:1]), False, np.dtype(np.float64))
+        found = cls.of(Chain(chain.steps[: n_read_alone(chain)]), False, np.dtype(np.float64))
         if found is not None:
             if found.is_costly and chain.branches:  # these run late, for the rows that need them
                 return None
@@ -138,7 +138,7 @@ class RawColumns(ByColumn):
                 columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
             else:
                 columns[c] = native(values, False)
-                single |= values.dtype == np.float32 and not by_state
+                single |= values.dtype == np.float32  # states are, where they stand for such columns
         return SomeColumns(held.n_rows, columns, np.dtype(np.float32 if single else np.float64))
 
     def unanswered(self, source: Source) -> NDArray[np.bool_]:
