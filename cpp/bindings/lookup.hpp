@@ -47,7 +47,10 @@ public:
         require(byte_stride(values, 0) == static_cast<std::int64_t>(itemsize_), "values must be contiguous");
         const auto* const bytes = static_cast<const std::byte*>(values.data());
         values_.assign(bytes, bytes + n_states * itemsize_);
-        refused_.assign(refused.data(), refused.data() + n_states);
+        for (std::size_t s = 0; s < n_states; ++s) flags_.push_back(refused(s) ? kRefused : 0);
+        constexpr columns::Other kMissing[] = {columns::kNone, columns::kNan, columns::kNa};
+        for (int k = 0; k < 3; ++k)
+            flags_[static_cast<std::size_t>(keys.keys().state(kMissing[k]))] |= static_cast<std::uint8_t>(2 << k);
         const auto n = static_cast<std::size_t>(n_rows);
         if (values.dtype() == nb::dtype<std::uint8_t>()) answer(new_array<std::uint8_t>({n}));
         else if (values.dtype() == nb::dtype<std::int32_t>()) answer(new_array<std::int32_t>({n}));
@@ -102,6 +105,11 @@ public:
     nb::tuple result() const {
         require(done_ == n_rows_, "the chunks must have as many cells as there are rows");
         return nb::make_tuple(answer_, first_refused_);
+    }
+    // Whether None, NaN and pandas.NA were met.
+    nb::tuple missing() const {
+        const int met = met_.load();
+        return nb::make_tuple((met & 2) != 0, (met & 4) != 0, (met & 8) != 0);
     }
 
 private:
@@ -217,14 +225,17 @@ private:
     template <std::size_t kSize>
     void gather(const std::int32_t* states, std::int64_t row, std::int64_t n) {
         std::byte* const out = out_ + static_cast<std::size_t>(row) * kSize;
-        std::uint8_t refused = 0;
+        std::uint8_t flags = 0;
         for (std::int64_t i = 0; i < n; ++i) {
             const auto state = static_cast<std::size_t>(states[i]);
             std::memcpy(out + static_cast<std::size_t>(i) * kSize, values_.data() + state * kSize, kSize);
-            refused |= refused_[state];
+            flags |= flags_[state];
         }
-        if (refused == 0 || first_refused_ >= 0) return;
-        for (first_refused_ = row; refused_[static_cast<std::size_t>(*states)] == 0; ++first_refused_) ++states;
+        if (flags == 0) return;
+        met_.fetch_or(flags);
+        if ((flags & kRefused) == 0 || first_refused_ >= 0) return;
+        for (first_refused_ = row; (flags_[static_cast<std::size_t>(*states)] & kRefused) == 0; ++first_refused_)
+            ++states;
     }
 
     const BoundKeys& keys_;
@@ -232,7 +243,9 @@ private:
     std::atomic<std::int64_t> at_ = 0, done_ = 0;  // number of cells that were begun, and that have their values
     std::size_t itemsize_;
     std::vector<std::byte> values_;
-    std::vector<std::uint8_t> refused_;
+    static constexpr std::uint8_t kRefused = 1;
+    std::vector<std::uint8_t> flags_;    // by state: whether it is refused, None, NaN, pandas.NA
+    std::atomic<std::uint8_t> met_ = 0;  // flags of all cells
     std::byte* out_ = nullptr;
     nb::object answer_;
 };
@@ -281,7 +294,9 @@ n_rows : int
                      "None"),
              "Add codes of entries, whose states are given; the first of them is that of the code ``lowest``.")
         .def("result", &Lookup::result, nb::sig("def result(self) -> tuple[numpy.typing.NDArray[typing.Any], int]"),
-             "The value of each cell, and the first row whose state is refused, or -1.");
+             "The value of each cell, and the first row whose state is refused, or -1.")
+        .def("missing", &Lookup::missing, nb::sig("def missing(self) -> tuple[bool, bool, bool]"),
+             "Whether None, NaN and pandas.NA were met among the cells.");
 }
 
 }  // namespace wald::bindings

@@ -44,6 +44,8 @@ private:
         nb::object owner;                 // keeps the keys alive
         std::vector<std::int64_t> rows;   // by state; below 0: refused
         std::vector<double> values;       // (n_rows, written)
+        std::vector<bool> noted;          // by state: whether `note` is called, with the number of the name
+        nb::object note;
     };
 
     Part part(Fields f) const {
@@ -60,6 +62,8 @@ private:
         const auto steps = f.get<std::vector<std::pair<std::string, double>>>("steps");
         const auto rows = f.get<Longs>("rows");
         const auto values = f.get<Matrix>("values");
+        const auto noted = f.get<Longs>("noted");
+        p.note = f.get<nb::object>("note");
         f.done();
         if (p.owner.is_none()) {
             require(p.written.size() == 1, "a number is written to one column");
@@ -75,6 +79,12 @@ private:
             p.rows.push_back(r);
         }
         p.values.assign(values.data(), values.data() + values.size());
+        p.noted.assign(p.rows.size(), false);
+        for (const std::int64_t s : span_of(noted)) {
+            require(s >= 0 && s < static_cast<std::int64_t>(p.rows.size()), "noted must be states");
+            p.noted[static_cast<std::size_t>(s)] = true;
+        }
+        require(noted.size() == 0 || PyCallable_Check(p.note.ptr()), "note must be callable");
         return p;
     }
     static Op op_of(const std::string& name) {
@@ -109,8 +119,10 @@ private:
                 row[p.written[0]] = number;
                 continue;
             }
-            const std::int64_t r = p.rows[static_cast<std::size_t>(p.keys->state_of(value))];
+            const auto state = static_cast<std::size_t>(p.keys->state_of(value));
+            const std::int64_t r = p.rows[state];
             if (r < 0) return false;
+            if (p.noted[state]) p.note(p.name);
             const double* const from = p.values.data() + static_cast<std::size_t>(r) * p.written.size();
             for (std::size_t k = 0; k < p.written.size(); ++k) row[p.written[k]] = from[k];
         }
@@ -173,6 +185,10 @@ described : list of dict
     rows : int64 ndarray of shape (n_states,)
         Row of `values` for each state of the keys; below 0 where the dict is left to others.
     values : float64 ndarray of shape (n_rows, n_written)
+    noted : int64 ndarray
+        States at which `note` is called.
+    note : callable or None
+        note(name), with the number of the name.
     steps : list of (str, float)
         What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
 width : int

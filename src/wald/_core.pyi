@@ -435,6 +435,10 @@ class Record:
         rows : int64 ndarray of shape (n_states,)
             Row of `values` for each state of the keys; below 0 where the dict is left to others.
         values : float64 ndarray of shape (n_rows, n_written)
+        noted : int64 ndarray
+            States at which `note` is called.
+        note : callable or None
+            note(name), with the number of the name.
         steps : list of (str, float)
             What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
     width : int
@@ -721,6 +725,9 @@ class Lookup:
         """
         The value of each cell, and the first row whose state is refused, or -1.
         """
+
+    def missing(self) -> tuple[bool, bool, bool]:
+        """Whether None, NaN and pandas.NA were met among the cells."""
 
 class Treebank:
     """The text of a CoNLL file and the positions of its words."""

@@ -73,6 +73,12 @@ def _has_probabilities(self: TreeClassifier) -> bool:
     return True
 
 
+def _has_scores(self: TreeClassifier) -> bool:
+    if self.link.kind == "mean":
+        raise AttributeError("This model has probabilities, and no decision_function.")
+    return True
+
+
 @dataclass(eq=False, repr=False)
 class TreeClassifier(FittedForGood):
     """A fitted tree ensemble, evaluated by wald.
@@ -179,6 +185,7 @@ class TreeClassifier(FittedForGood):
         labels: NDArray[Any] = self.classes_.take(codes)
         return labels
 
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:
         """Raw scores, with the bits of the library's own.
 
@@ -212,9 +219,12 @@ class TreeClassifier(FittedForGood):
             X = table_of(X, self._schema, codes if isinstance(codes, CategoryCodes) else None)
         if codes is not None:
             X = codes.transform(X)
-        rows = check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
-        )
+        terms = self.reading.terms
+        dtypes: Any = [np.float64, np.float32]
+        if isinstance(terms, TreeTerms) and terms.f32_rows and not terms.accepts.infinity:
+            dtypes = np.float32  # in which a number may be infinite
+        finite: Any = False if terms.accepts.infinity else "allow-nan" if terms.accepts.nan else True
+        rows = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_all_finite=finite, ensure_min_samples=0)
         require_columns(self, rows)
         return self.packed.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
 
@@ -223,7 +233,8 @@ class TreeClassifier(FittedForGood):
 
 
 def _read(model: TreeClassifier, decompose: Decompose) -> Reading:
-    return replace(model.reading, links=Links.of(model.link, decision_function=as_they_are), names=(), classes=None)
+    scores = None if model.link.kind == "mean" else as_they_are
+    return replace(model.reading, links=Links.of(model.link, decision_function=scores), names=(), classes=None)
 
 
 FAMILY = Family((TreeClassifier,), ("predict",), ("reading",), _read, thresholds=False)

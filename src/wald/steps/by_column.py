@@ -25,6 +25,7 @@ from .numbers import Numbers, numbers_of_records
 from .probing import kinds_of
 from .step import ROWS_AT_ONCE
 from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables
+from .unmet import MISSING, Unmet
 
 #: Packages of transformers that are as cheap as to read their columns.
 CHEAP = ("sklearn.preprocessing.", "sklearn.impute.")
@@ -71,6 +72,10 @@ class ByColumn(Chain):
         self.parts, self._width, self.absent_is_missing, self.integers = list(parts), width, absent_is_missing, integers
         self.needed = np.arange(width) if needed is None else needed
         self._names = getattr(self.first, "feature_names_in_", None)
+        self.unmet = Unmet(None if self._names is None else self._names.tolist())
+        for part in self.parts:
+            if isinstance(part, Tables):
+                part.unmet = self.unmet
         self._computes_later = any(part.later.computes for part in self.parts)
         self._selects_by_name = any(_are_names(columns) for _, _, columns in getattr(self.first, "transformers_", ()))
 
@@ -129,6 +134,7 @@ class ByColumn(Chain):
                     written = self._written(source)
                 except Exception:  # the transformers below raise their own
                     written = None
+            self.unmet.warn()
             if written is not None:
                 return written
         return super().transform(source)
@@ -154,7 +160,7 @@ class ByColumn(Chain):
         if lookups is None:
             return None
         return [
-            of_table(table, lookup, table.written, table.values)
+            of_table(table, lookup, table.written, table.values, self.unmet)
             for table, lookup in zip(part.tables, lookups, strict=True)
         ]
 
@@ -209,15 +215,17 @@ class ByColumn(Chain):
         if lookups is None:
             return None
         columns: dict[int, NDArray[Any]] = {}
-        for table, lookup, place in zip(part.tables, lookups, places, strict=True):
+        for number, (table, lookup, place) in enumerate(zip(part.tables, lookups, places, strict=True)):
+            note = part.noting(number, lookup)
             read = [k for k, c in enumerate(table.written.tolist()) if wanted[c]]
             cells = source.cells(place)
             if len(table.written) == 1:
-                values, refused = table.keys.take(cells, _in_place(table.values[lookup.rows, 0]), lookup.refused)
+                values = _in_place(table.values[lookup.rows, 0])
+                values, refused = table.keys.take(cells, values, lookup.refused, note=note)
                 columns[int(table.written[0])] = values
             else:
                 dtype = np.uint8 if len(table.values) <= BYTES else np.float64
-                rows, refused = table.keys.take(cells, lookup.rows.astype(dtype), lookup.refused)
+                rows, refused = table.keys.take(cells, lookup.rows.astype(dtype), lookup.refused, note=note)
                 rows = rows if dtype is np.uint8 else rows.astype(np.intp)
                 for k in read:
                     columns[int(table.written[k])] = _small(table.values[:, k])[rows]
@@ -328,9 +336,12 @@ def _part(front: Any, part: tuple[str, Any, Any], span: slice, later: Later) -> 
     return Applied(front, part, reads, later) if width <= MOST_WRITTEN else None
 
 
-def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArray[Any]) -> dict[str, Any]:
+def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArray[Any], unmet: Unmet) -> dict[str, Any]:
     """A column of categories for `_core.Record`."""
+    noted = [table.keys.n_known + state for state in MISSING] if any(lookup.silent) else []
     return {
+        "noted": np.array(noted, dtype=np.int64),
+        "note": unmet.note_record,
         "name": table.column,
         "written": np.asarray(written, dtype=np.int64),
         "keys": table.keys.core,

@@ -82,6 +82,7 @@ class Keys:
         values: NDArray[Any],
         refused: NDArray[np.bool_],
         rows: NDArray[np.int64] | None = None,
+        note: Callable[[tuple[bool, bool, bool]], None] | None = None,
     ) -> tuple[NDArray[Any], int]:
         """The value of each cell's state.
 
@@ -94,6 +95,8 @@ class Keys:
             States that must not occur.
         rows : int64 ndarray of shape (n_taken,) or None, default=None
             Numbers of the cells whose values are wanted, ascending; None: all.
+        note : callable or None, default=None
+            Is told whether None, NaN and pandas.NA are among the cells.
 
         Returns
         -------
@@ -126,6 +129,8 @@ class Keys:
             null = self.state_of(cells.null)  # type: ignore[attr-defined]  # all other cells lie in chunks
             for chunk in cells.chunks:  # type: ignore[attr-defined]
                 self._add(lookup, chunk, null)
+        if note is not None:
+            note(lookup.missing())
         return lookup.result()
 
     def _add(self, lookup: _core.Lookup, chunk: Any, null: int) -> None:

@@ -146,7 +146,8 @@ def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict
     """A column of numbers for `_core.Record`."""
     none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
     place = np.array([written], dtype=np.int64)
-    return {"name": column, "written": place, "keys": None, "rows": none, "values": nothing, "steps": steps}
+    table = {"keys": None, "rows": none, "values": nothing, "noted": none, "note": None}
+    return {"name": column, "written": place, **table, "steps": steps}
 
 
 def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:

@@ -139,6 +139,7 @@ class RawColumns(ByColumn):
             else:
                 columns[c] = native(values, False)
                 single |= values.dtype == np.float32  # states are, where they stand for such columns
+        self.unmet.warn()
         return SomeColumns(held.n_rows, columns, np.dtype(np.float32 if single else np.float64))
 
     def unanswered(self, source: Source) -> NDArray[np.bool_]:
@@ -165,7 +166,7 @@ class RawColumns(ByColumn):
                 return None
             for table, lookup in zip(part.tables, lookups, strict=True):
                 rows = np.arange(table.n_rows, dtype=np.float64)[:, None]
-                found.append(of_table(table, lookup, np.array([len(found)]), rows))
+                found.append(of_table(table, lookup, np.array([len(found)]), rows, self.unmet))
         return found
 
     def _read(
