@@ -432,6 +432,10 @@ class Record:
             Columns that are written.
         keys : Keys or None
             None for numbers.
+        edges : float64 ndarray or None
+            Ascending; the state of a number is how many of them it exceeds, after the steps. None for other numbers.
+        reaches : bool
+            Whether a number that equals an edge counts as above it.
         rows : int64 ndarray of shape (n_states,)
             Row of `values` for each state of the keys; below 0 where the dict is left to others.
         values : float64 ndarray of shape (n_rows, n_written)

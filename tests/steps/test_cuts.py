@@ -130,6 +130,30 @@ def test_beside_other_columns(name: str, model: str, weight: float | None) -> No
             np.testing.assert_array_equal(np.column_stack([np.asarray(c) for c in found.columns]), own)
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", CUTTING)
+def test_records(name: str, model: str) -> None:
+    X, y = numbers()
+    F = pd.DataFrame({"x": X[:, 0], "kind": np.array(["a", "b"], dtype=object)[np.arange(len(X)) % 2], "y": X[:, 1]})
+    columns = [("cut", CUTTING[name](), ["x", "y"]), ("code", OrdinalEncoder(), ["kind"])]
+    front = ColumnTransformer(columns, transformer_weights={"cut": 0.3}, sparse_threshold=0)
+    pipeline = make_pipeline(front, MODELS[model]()).fit(F, y)
+    fast = EarlyExitClassifier(FrozenEstimator(pipeline), risk=0, planner=Planner(cost="units")).fit(F)
+    if name != "in float32":
+        described = decompose(pipeline).preprocessing.of_records("pandas")  # type: ignore[union-attr]
+        assert described is not None
+        assert [each["keys"] is None for each in described] == [True, True, False]
+    Z = near(front.named_transformers_["cut"])[:24]
+    G = pd.DataFrame({"x": Z[:, 0], "kind": "b", "y": Z[:, 1]})
+    assert [fast.predict_one(row) for row in G.to_dict("records")] == pipeline.predict(G).tolist()
+    row = {"x": np.nan, "kind": "a", "y": 1.0}
+    if name in ("filled", "filled by the most frequent", "scaled"):
+        assert fast.predict_one(row) == pipeline.predict(pd.DataFrame([row]))[0]
+    else:
+        with pytest.raises(ValueError, match="NaN"):
+            fast.predict_one(row)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", CUTTING)
@@ -220,3 +244,13 @@ def test_only_what_a_user_wrote_is_named() -> None:
     pipeline = make_pipeline(OwnBinarizer(threshold=0.2), BernoulliNB()).fit(X, y)
     fast = EarlyExitClassifier(FrozenEstimator(pipeline), risk=0).fit(X)
     assert fast.compiled_plan_.in_front.steps == ("'ownbinarizer' (OwnBinarizer)",)
+
+
+def test_a_threshold_that_was_changed_is_noticed() -> None:
+    X, y = numbers()
+    for step, change in ((Binarizer(), {"threshold": 1.0}), (bins("ordinal"), {"bin_edges_": [np.arange(6.0)] * 3})):
+        pipeline = make_pipeline(step, LogisticRegression()).fit(X, y)
+        read = decompose(pipeline)
+        assert read.changed() is None
+        vars(pipeline[0]).update(change)
+        assert read.changed() is not None

@@ -15,6 +15,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import Binarizer
 from sklearn.utils.validation import check_is_fitted
 
 from ..outputs import Labels
@@ -153,7 +154,7 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[int, Co
             (each, name)
             for each in _with_inner(step)
             for name in getattr(each, "__dict__", {})
-            if name.endswith("_") and not name.startswith("_")
+            if (name.endswith("_") and not name.startswith("_")) or (type(each) is Binarizer and name == "threshold")
         ]
     return kept, None if columns is None or columns.is_identity else columns, attributes
 

@@ -150,6 +150,8 @@ class ByColumn(Chain):
                 described = self._tables_of_records(part, library)
             elif isinstance(part, Numbers):
                 described = numbers_of_records(part)
+            elif isinstance(part, Cuts):
+                described = part.of_records()
             if described is None:
                 return None
             found += described
@@ -345,6 +347,8 @@ def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArra
         "name": table.column,
         "written": np.asarray(written, dtype=np.int64),
         "keys": table.keys.core,
+        "edges": None,
+        "reaches": False,
         "rows": np.where(lookup.refused, -1, lookup.rows).astype(np.int64),
         "values": np.ascontiguousarray(values, dtype=np.float64),
         "steps": [],

@@ -20,7 +20,7 @@ from ..sources.arrays import ArraySource
 from .affine import READ_BY_TRANSFORM, gives_frames, overrides, sliced
 from .functions import ByState, ColumnFunction
 from .later import Later, nothing_later
-from .numbers import columns_of
+from .numbers import columns_of, of_number, operations_of
 from .probing import Kind, kinds_of
 from .tables import BYTES, MOST_VALUES
 
@@ -197,6 +197,33 @@ class Cuts:
             return columns, dtype
         table = self.later.transform(np.column_stack(columns).astype(dtype))
         return list(np.ascontiguousarray(table.T)), table.dtype
+
+    def of_records(self, first: int | None = None) -> list[dict[str, Any]] | None:
+        """Its columns for `_core.Record`; None if records must become a frame.
+
+        `first`: the number of the first of as many columns, to which states are written; None: as for trees.
+        """
+        if self.later.steps or self._own_dtype == FLOAT32:
+            return None
+        found, start = list[dict[str, Any]](), self.later.first
+        for k, (cut, values, name) in enumerate(zip(self.cuts, self.values, self.columns, strict=True)):
+            steps: list[tuple[str, float]] = []
+            for step in self._before[k]:
+                operations = operations_of(step)
+                if operations is None:
+                    return None
+                steps += [(operation, float(np.ravel(by)[0])) for operation, by in operations]
+            rows = np.arange(cut.n_states, dtype=np.int64)
+            described = of_number(name, 0, steps) | {
+                "written": np.arange(start, start + values.shape[1]) if first is None else np.array([first + k]),
+                "edges": np.array(cut.edges, dtype=np.float64),
+                "reaches": cut.reaches,
+                "rows": rows,
+                "values": np.ascontiguousarray(values) if first is None else rows[:, None].astype(np.float64),
+            }
+            found.append(described)
+            start += values.shape[1]
+        return found
 
     # ---- numbers as the transformer compares them ------------------------------------------------------------------
 

@@ -86,7 +86,7 @@ class Numbers:
         steps = [] if self.transformer is None else flat(self.transformer)
         found: list[list[tuple[str, float]]] = [[] for _ in self.columns]
         for step in [*steps, self.weight, *self.later.steps]:
-            operations = [("multiply", step)] if isinstance(step, float | int) else _operations(step)
+            operations = [("multiply", step)] if isinstance(step, float | int) else operations_of(step)
             if operations is None or self.width != len(self.columns):
                 return None
             for name, by in operations:
@@ -146,8 +146,8 @@ def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict
     """A column of numbers for `_core.Record`."""
     none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
     place = np.array([written], dtype=np.int64)
-    table = {"keys": None, "rows": none, "values": nothing, "noted": none, "note": None}
-    return {"name": column, "written": place, **table, "steps": steps}
+    table = {"keys": None, "edges": None, "reaches": False, "rows": none, "values": nothing}
+    return {"name": column, "written": place, **table, "noted": none, "note": None, "steps": steps}
 
 
 def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
@@ -158,7 +158,7 @@ def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
     return [of_number(c, part.first + k, operations[k]) for k, c in enumerate(part.columns)]
 
 
-def _operations(step: Any) -> list[tuple[str, Any]] | None:
+def operations_of(step: Any) -> list[tuple[str, Any]] | None:
     """What a fitted scaler or imputer does to numbers, in its own order; None for other transformers."""
     if step is None:
         return []

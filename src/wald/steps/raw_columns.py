@@ -14,6 +14,7 @@ from ..sources import SomeColumns, Source
 from .applied import Applied
 from .by_column import ByColumn, Part, n_read_alone, native, of_table
 from .chain import Chain
+from .cuts import Cuts
 from .functions import ByState, ColumnFunction
 from .known_values import flat
 from .numbers import Numbers, of_number
@@ -160,6 +161,12 @@ class RawColumns(ByColumn):
         for part in self.parts:
             if isinstance(part, Numbers):
                 found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
+                continue
+            if isinstance(part, Cuts):
+                described = part.of_records(len(found))
+                if described is None:
+                    return None
+                found += described
                 continue
             lookups = part.of_records(library) if isinstance(part, Tables) else None
             if not isinstance(part, Tables) or lookups is None:
