@@ -254,7 +254,7 @@ class Cuts:
                 checks: Any = {"dtype": self._checked_dtypes, "ensure_all_finite": False, "ensure_min_samples": 0}
                 self._dtypes[kinds] = check_array(few, **checks).dtype
             found = self._dtypes[kinds]
-        if found.kind == "b" and self._before[0]:  # an imputer of these refuses them
+        if found.kind == "b" and self._before[0] and self._checked_dtypes == "numeric":  # the imputer refuses these
             return None
         return found if found.kind in "biu" or found in (FLOAT32, FLOAT64) else None
 
