@@ -1,6 +1,7 @@
 // Columns as Python's libraries hold them. Their memory is checked here, and read without Python's lock.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -86,7 +87,10 @@ public:
         require(byte_stride(values, 0) == static_cast<std::int64_t>(itemsize_), "values must be contiguous");
         const auto* const bytes = static_cast<const std::byte*>(values.data());
         values_.assign(bytes, bytes + n_states * itemsize_);
-        refused_.assign(refused.data(), refused.data() + n_states);
+        for (std::size_t s = 0; s < n_states; ++s) flags_.push_back(refused(s) ? kRefused : 0);
+        constexpr columns::Other kMissing[] = {columns::kNone, columns::kNan, columns::kNa};
+        for (int k = 0; k < 3; ++k)
+            flags_[static_cast<std::size_t>(keys.keys().state(kMissing[k]))] |= static_cast<std::uint8_t>(2 << k);
         with_dtype([&](auto zero) {
             for (std::size_t i = 0; i < n_states; ++i)
                 numbers_.push_back(static_cast<double>(loaded<decltype(zero)>(bytes + i * itemsize_)));
@@ -189,6 +193,12 @@ public:
         return nb::make_tuple(answer, first_refused);
     }
 
+    // Whether None, NaN and pandas.NA were met among the cells that were read.
+    nb::tuple missing() const {
+        const int met = met_.load();
+        return nb::make_tuple((met & 2) != 0, (met & 4) != 0, (met & 8) != 0);
+    }
+
     std::int64_t n_rows() const { return n_rows_; }
     void require_complete() const { require(done_ == n_rows_, "the chunks must have as many cells as there are rows"); }
     // Whether Python's lock must be held while cells are read, by one thread alone.
@@ -201,7 +211,13 @@ public:
         const bool within = each_block(
             n, [&](std::int64_t i) { return cells[i]; },
             [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
-                for (std::int64_t k = 0; k < m; ++k) out[i + k] = numbers_[static_cast<std::size_t>(states[k])];
+                std::uint8_t flags = 0;
+                for (std::int64_t k = 0; k < m; ++k) {
+                    const auto state = static_cast<std::size_t>(states[k]);
+                    out[i + k] = numbers_[state];
+                    flags |= flags_[state];
+                }
+                meet(flags);
             });
         if (!within) throw std::domain_error(kOutside);
     }
@@ -359,14 +375,20 @@ private:
     void gather(const std::int32_t* states, std::int64_t row, std::int64_t n, std::byte* out,
                 std::int64_t& first_refused) const {
         std::byte* const to = out + static_cast<std::size_t>(row) * kSize;
-        std::uint8_t refused = 0;
+        std::uint8_t flags = 0;
         for (std::int64_t i = 0; i < n; ++i) {
             const auto state = static_cast<std::size_t>(states[i]);
             std::memcpy(to + static_cast<std::size_t>(i) * kSize, values_.data() + state * kSize, kSize);
-            refused |= refused_[state];
+            flags |= flags_[state];
         }
-        if (refused == 0 || first_refused >= 0) return;
-        for (first_refused = row; refused_[static_cast<std::size_t>(*states)] == 0; ++first_refused) ++states;
+        meet(flags);
+        if ((flags & kRefused) == 0 || first_refused >= 0) return;
+        for (first_refused = row; (flags_[static_cast<std::size_t>(*states)] & kRefused) == 0; ++first_refused) ++states;
+    }
+
+    // Notes what was met, in the bits of `flags_`.
+    void meet(std::uint8_t flags) const {
+        if ((flags & ~met_.load(std::memory_order_relaxed)) != 0) met_.fetch_or(flags, std::memory_order_relaxed);
     }
 
     const BoundKeys& keys_;
@@ -375,7 +397,9 @@ private:
     nb::dlpack::dtype dtype_;
     std::vector<std::byte> values_;
     std::vector<double> numbers_;  // the same
-    std::vector<std::uint8_t> refused_;
+    static constexpr std::uint8_t kRefused = 1;
+    std::vector<std::uint8_t> flags_;  // of each state: whether it is refused, and whether it is None, NaN or pandas.NA
+    mutable std::atomic<std::uint8_t> met_{0};
     std::vector<std::unique_ptr<Chunk>> chunks_;  // in the order of their cells
 };
 
@@ -425,7 +449,9 @@ n_rows : int
         .def("result", &Lookup::result, nb::lock_self(), "rows"_a.noconvert() = nb::none(),
              nb::sig("def result(self, rows: numpy.typing.NDArray[numpy.int64] | None = None) -> "
                      "tuple[numpy.typing.NDArray[typing.Any], int]"),
-             "The values of some cells, or of all, and the place of the first that is refused, or -1.");
+             "The values of some cells, or of all, and the place of the first that is refused, or -1.")
+        .def("missing", &Lookup::missing, nb::sig("def missing(self) -> tuple[bool, bool, bool]"),
+             "Whether None, NaN and pandas.NA were met among the cells that were read.");
 }
 
 }  // namespace wald::bindings

@@ -1,6 +1,7 @@
 // Single rows that are dicts, read, answered and scored without a table in between.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "bindings/fields.hpp"
@@ -37,15 +38,20 @@ public:
         }
         for (const Part& p : parts_) {
             PyObject* const value = found[p.name].ptr();
+            double number = 0;
             if (p.keys == nullptr) {
-                double number;
                 if (!number_of(value, number)) return false;
                 for (const Step& s : p.steps) apply(s, number);
-                row[p.written[0]] = number;
-                continue;
+                if (!p.cut) {
+                    row[p.written[0]] = number;
+                    continue;
+                }
+                if (!std::isfinite(number)) return false;
             }
-            const std::int64_t r = p.rows[static_cast<std::size_t>(p.keys->state_of(value))];
+            const auto state = p.cut ? above(p, number) : static_cast<std::size_t>(p.keys->state_of(value));
+            const std::int64_t r = p.rows[state];
             if (r < 0) return false;
+            if (p.noted[state]) p.note(p.name);
             const double* const from = p.values.data() + static_cast<std::size_t>(r) * p.written.size();
             for (std::size_t k = 0; k < p.written.size(); ++k) row[p.written[k]] = from[k];
         }
@@ -66,6 +72,11 @@ private:
         nb::object owner;                 // keeps the keys alive
         std::vector<std::int64_t> rows;   // by state; below 0: refused
         std::vector<double> values;       // (n_rows, written)
+        bool cut = false;                 // a number has as state how many of the edges it exceeds, after the steps
+        bool reaches = false;             // whether a number that equals an edge counts as above it
+        std::vector<double> edges;        // ascending
+        std::vector<bool> noted;          // by state: whether `note` is called, with the number of the name
+        nb::object note;
     };
 
     Part part(Fields f) const {
@@ -82,21 +93,44 @@ private:
         const auto steps = f.get<std::vector<std::pair<std::string, double>>>("steps");
         const auto rows = f.get<Longs>("rows");
         const auto values = f.get<Matrix>("values");
+        const auto noted = f.get<Longs>("noted");
+        p.note = f.get<nb::object>("note");
+        const auto edges = f.get<nb::object>("edges");
+        p.reaches = f.get<bool>("reaches");
         f.done();
-        if (p.owner.is_none()) {
+        for (const auto& [op, by] : steps) p.steps.push_back({op_of(op), by});
+        p.cut = !edges.is_none();
+        if (p.owner.is_none() && !p.cut) {
             require(p.written.size() == 1, "a number is written to one column");
-            for (const auto& [op, by] : steps) p.steps.push_back({op_of(op), by});
             return p;
         }
-        require(nb::isinstance<BoundKeys>(p.owner), "keys must be Keys");
-        p.keys = nb::inst_ptr<BoundKeys>(p.owner);
-        require(static_cast<std::int32_t>(rows.size()) == p.keys->keys().n_states(), "every state needs a row");
+        std::size_t n_states = 0;
+        if (p.cut) {
+            require(p.owner.is_none(), "a column has keys or edges");
+            const auto held = nb::cast<Doubles>(edges);
+            for (const double edge : span_of(held)) {
+                require(std::isfinite(edge) && (p.edges.empty() || edge >= p.edges.back()), "edges must ascend");
+                p.edges.push_back(edge);
+            }
+            n_states = p.edges.size() + 1;
+        } else {
+            require(nb::isinstance<BoundKeys>(p.owner), "keys must be Keys");
+            p.keys = nb::inst_ptr<BoundKeys>(p.owner);
+            n_states = static_cast<std::size_t>(p.keys->keys().n_states());
+        }
+        require(rows.size() == n_states, "every state needs a row");
         require(values.shape(1) == p.written.size(), "values need a column for each that is written");
         for (const std::int64_t r : span_of(rows)) {
             require(r < static_cast<std::int64_t>(values.shape(0)), "rows must lie within the values");
             p.rows.push_back(r);
         }
         p.values.assign(values.data(), values.data() + values.size());
+        p.noted.assign(p.rows.size(), false);
+        for (const std::int64_t s : span_of(noted)) {
+            require(s >= 0 && s < static_cast<std::int64_t>(p.rows.size()), "noted must be states");
+            p.noted[static_cast<std::size_t>(s)] = true;
+        }
+        require(noted.size() == 0 || PyCallable_Check(p.note.ptr()), "note must be callable");
         return p;
     }
     static Op op_of(const std::string& name) {
@@ -127,6 +161,12 @@ private:
         if (overflow != 0 || whole > kExact || whole < -kExact) return false;
         number = static_cast<double>(whole);
         return true;
+    }
+    // How many edges a number exceeds.
+    static std::size_t above(const Part& p, double x) {
+        const auto first = p.edges.begin(), last = p.edges.end();
+        return static_cast<std::size_t>(
+            (p.reaches ? std::upper_bound(first, last, x) : std::lower_bound(first, last, x)) - first);
     }
     static void apply(const Step& s, double& x) {
         switch (s.op) {
@@ -259,9 +299,17 @@ described : list of dict
         Columns that are written.
     keys : Keys or None
         None for numbers.
+    edges : float64 ndarray or None
+        Ascending; the state of a number is how many of them it exceeds, after the steps. None for other numbers.
+    reaches : bool
+        Whether a number that equals an edge counts as above it.
     rows : int64 ndarray of shape (n_states,)
         Row of `values` for each state of the keys; below 0 where the dict is left to others.
     values : float64 ndarray of shape (n_rows, n_written)
+    noted : int64 ndarray
+        States at which `note` is called.
+    note : callable or None
+        note(name), with the number of the name.
     steps : list of (str, float)
         What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
 width : int

@@ -176,6 +176,11 @@ class Lookup:
         The values of some cells, or of all, and the place of the first that is refused, or -1.
         """
 
+    def missing(self) -> tuple[bool, bool, bool]:
+        """
+        Whether None, NaN and pandas.NA were met among the cells that were read.
+        """
+
 class LateRows:
     """
     Columns whose cells are read when a row needs them, if it does.
@@ -542,9 +547,17 @@ class Record:
             Columns that are written.
         keys : Keys or None
             None for numbers.
+        edges : float64 ndarray or None
+            Ascending; the state of a number is how many of them it exceeds, after the steps. None for other numbers.
+        reaches : bool
+            Whether a number that equals an edge counts as above it.
         rows : int64 ndarray of shape (n_states,)
             Row of `values` for each state of the keys; below 0 where the dict is left to others.
         values : float64 ndarray of shape (n_rows, n_written)
+        noted : int64 ndarray
+            States at which `note` is called.
+        note : callable or None
+            note(name), with the number of the name.
         steps : list of (str, float)
             What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
     width : int

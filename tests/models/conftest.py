@@ -38,9 +38,9 @@ def error(model, X):
     return 1000 * roundoff * bound.max(axis=1)
 
 
-def check_same_labels(estimator, X, min_clear=0.97):
+def check_same_labels(estimator, X, min_clear=0.97, **options):
     """Check that our codes are the estimator's labels, for all rows that rounding cannot change."""
-    model = decompose(estimator)
+    model = decompose(estimator, **options)
     assert model.changed() is None
     seen = X if model.preprocessing is None else model.preprocessing.transform(source_of(X))
     scores = model.terms.scores(seen)

@@ -123,7 +123,9 @@ def test_arrays_without_names_come_back() -> None:
 
 def test_a_function_is_named_that_no_file_holds() -> None:
     X, y = frame()
-    columns = ColumnTransformer([("n", FunctionTransformer(np.log1p), ["income"]), ("c", OrdinalEncoder(), ["job"])])
+    columns = ColumnTransformer(
+        [("n", FunctionTransformer(np.nan_to_num), ["income"]), ("c", OrdinalEncoder(), ["job"])]
+    )
     model = make_pipeline(columns, LogisticRegression()).fit(X[:600], y[:600])
     fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[600:])
     with pytest.raises(ValueError, match="func of FunctionTransformer is no plain value"):

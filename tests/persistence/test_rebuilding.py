@@ -256,7 +256,7 @@ def dense_dual(arrays: Any) -> Any:
 
 
 LIES: dict[str, tuple[str, Any, str]] = {
-    "class": ("logistic", lambda e, a: e.update({"class": "KBinsDiscretizer"}), "class should be one of"),
+    "class": ("logistic", lambda e, a: e.update({"class": "RandomForestClassifier"}), "class should be one of"),
     "labels": ("logistic", lambda e, a: e.update(classes_=[0, 1]), "classes_ is not that of the model"),
     "other labels": (
         "logistic",
@@ -329,7 +329,7 @@ def test_an_estimator_of_endless_parts_is_refused():
 
 
 def test_a_pipeline_whose_steps_are_functions_stays_refused():
-    model = make_pipeline(FunctionTransformer(np.negative), linear.LogisticRegression()).fit(CARD, LABELS)
+    model = make_pipeline(FunctionTransformer(np.nan_to_num), linear.LogisticRegression()).fit(CARD, LABELS)
     with pytest.raises(ValueError, match="cannot be saved"):
         to_bytes(wrapped(model))
 

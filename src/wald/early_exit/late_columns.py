@@ -114,7 +114,9 @@ class LateColumns(LateSteps):
             with suppress(ValueError, TypeError):  # of cells that the engine cannot read
                 rows = self._step.late(source, self._by_stage[-1 if at_end == "full" else n_stages - 1])
                 if rows is not None:
-                    return self._cascade.predict_late(*rows, n_stages, at_end, n_threads)
+                    found = self._cascade.predict_late(rows.rows, rows.dtype, n_stages, at_end, n_threads)
+                    rows.warn()
+                    return found
         return super().predict(source, n_stages, at_end, n_threads, whole)
 
     def _nothing(self, n_rows: int) -> SomeColumns:

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
+from ..steps.by_column import n_read_alone
 from ..steps.known_values import flat
 from ..steps.named_columns import NamedColumns
 from ..steps.vectorizer_unions import rows_attributes
@@ -152,7 +153,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     by_product, row_by_row = reading.by_product, reading.row_by_row
     if isinstance(preprocessing, Chain):
         linear = terms if type(terms) is LinearTerms and raw_columns else None
-        first = None if linear is None else before_steps(preprocessing.steps[1:], linear)
+        first = None if linear is None else before_steps(preprocessing.steps[n_read_alone(preprocessing) :], linear)
         raw = None if first is None else RawColumns.of_sum(preprocessing, reader_of_texts(first), first.n_outputs)
         if first is not None and raw is not None and raw.n_written == first.n_terms:
             if by_product and raw.sums_in_order and not any(is_projection(step) for _, step in steps):

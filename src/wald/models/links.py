@@ -64,18 +64,19 @@ class Link:
 
     Parameters
     ----------
-    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "scipy", "none"}
+    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "none"}
         ``"sigmoid"``: the probability of class 1 of two. ``"softmax"``: probabilities of all classes. ``"sigmoids"``:
-        one probability per class; they need not add up to 1. ``"expit"`` and ``"exp"``: sigmoid and softmax as
-        scikit-learn computes them. ``"scipy"``: softmax as SciPy computes it of float32 scores, which themselves decide
-        the label. ``"none"``: there are no probabilities.
+        one probability per class; they need not add up to 1. ``"expit"``, ``"exp"`` and ``"exp_rows"``: sigmoid and
+        softmax as scikit-learn computes them, column by column or row by row. ``"mean"``: scores are probabilities.
+        ``"scipy"``: softmax as SciPy computes it of float32 scores, which themselves decide the label. ``"none"``:
+        there are no probabilities.
     slope : float, default=1.0
         Factor of the scores in a sigmoid.
     single : bool, default=False
         Whether the library computes in float32.
     """
 
-    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "scipy", "none"]
+    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "none"]
     slope: float = 1.0
     single: bool = False
 
@@ -91,8 +92,12 @@ class Link:
         ndarray of shape (n_rows, n_classes)
             float32 if the library computes in float32.
         """
+        if self.kind == "mean":
+            return scores
         if self.kind == "expit":
-            return expit_pairs(scores)
+            return expit_pairs(scores if self.slope == 1 else self.slope * scores)
+        if self.kind == "exp_rows":
+            return np.asarray(extmath.softmax(np.ascontiguousarray(scores)))
         if self.kind == "exp":
             return np.asarray(by_columns(extmath.softmax, scores))
         if self.kind == "scipy":
@@ -114,7 +119,7 @@ class Link:
         -------
         int32 ndarray of shape (n_rows,)
         """
-        if self.kind in ("scipy", "none"):
+        if self.kind in ("mean", "scipy", "none"):
             return decision.answers(scores)
         probabilities = self.probabilities(scores)
         codes = probabilities[:, 1] > 0.5 if self.kind in ("sigmoid", "expit") else probabilities.argmax(axis=1)

@@ -110,9 +110,12 @@ class TreeModel(FittedForGood):
             X = table_of(X, self._schema, codes if isinstance(codes, CategoryCodes) else None)
         if codes is not None:
             X = codes.transform(X)
-        rows = check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
-        )
+        terms = self.reading.terms
+        dtypes: Any = [np.float64, np.float32]
+        if isinstance(terms, TreeTerms) and terms.f32_rows and not terms.accepts.infinity:
+            dtypes = np.float32  # in which a number may be infinite
+        finite: Any = False if terms.accepts.infinity else "allow-nan" if terms.accepts.nan else True
+        rows = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_all_finite=finite, ensure_min_samples=0)
         require_columns(self, rows)
         return self.packed.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
 
@@ -127,7 +130,7 @@ def _has_probabilities(self: TreeClassifier) -> bool:
 
 
 def _has_scores(self: TreeClassifier) -> bool:
-    if not self.scored:
+    if not self.scored or self.link.kind == "mean":
         raise AttributeError("This model has no decision_function, like that of its library.")
     return True
 
@@ -249,8 +252,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
 
 
 def _read(model: TreeClassifier, decompose: Decompose) -> Reading:
-    links = Links.of(model.link, decision_function=as_they_are if model.scored else None)
-    return replace(model.reading, links=links, names=(), classes=None)
+    scores = as_they_are if model.scored and model.link.kind != "mean" else None
+    return replace(model.reading, links=Links.of(model.link, decision_function=scores), names=(), classes=None)
 
 
 FAMILY = Family((TreeClassifier,), ("predict",), ("reading",), _read, thresholds=False)

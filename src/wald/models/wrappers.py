@@ -11,6 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import Binarizer
 from sklearn.utils.validation import check_is_fitted
 
 from ..steps.affine import READ_BY_TRANSFORM, ColumnMap, read_step
@@ -154,7 +155,7 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[int, Co
             (each, name)
             for each in _with_inner(step)
             for name in getattr(each, "__dict__", {})
-            if name.endswith("_") and not name.startswith("_")
+            if (name.endswith("_") and not name.startswith("_")) or (type(each) is Binarizer and name == "threshold")
         ]
     return kept, None if columns is None or columns.is_identity else columns, attributes
 

@@ -27,7 +27,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures
 from sklearn.svm import SVC, NuSVC
 
 from ..codec.header import FileFormatError
@@ -44,6 +44,7 @@ from ..steps.vectorizer_unions import read_rows
 from ..steps.vectorizers import READ_BY_VECTORIZERS, selected
 from .classes import CLASSES, SCHEMA, TABLE
 from .encoders import require_encoder
+from .functions import FUNCTIONS, decode_function, encode_function, finish_products
 from .objects import KINDS, NUMBERS, decode_object, encode_object
 from .trees import CLASS, decode_leaf, encode_leaf
 from .vocabularies import WORDS, decode_vocabulary, encode_vocabulary
@@ -151,6 +152,9 @@ class Writer(_Shared):
             return self.node(value, place)
         if isinstance(value, np.dtype | type) and np.dtype(value).name in (*NUMBERS, "object"):
             return {"dtype": np.dtype(value).name}
+        function = encode_function(value, self._arrays, place)
+        if function is not None:
+            return function
         try:
             described = encode_object(value, self._arrays, place, lambda item, at: self._value(item, at, what))
             return encode(value, {}, what) if described is None else described
@@ -171,7 +175,7 @@ def _fixed(outer: Any, classes: NDArray[Any]) -> FixedThresholdClassifier:
 
 
 def _plain(part: Any) -> Any:
-    """A selector that keeps the same columns, whatever they were chosen by, and components as one block of memory."""
+    """A selector that keeps the same columns, whatever they were chosen by, and arrays in forms that a file holds."""
     kept = selected(part)
     if kept is not None:
         made = VarianceThreshold()
@@ -184,6 +188,10 @@ def _plain(part: Any) -> Any:
             (name, step, columns if np.isscalar(columns) else names_of(columns, names))
             for name, step, columns in part.transformers_
         ]
+        return made
+    if type(part) is KBinsDiscretizer:
+        made = copy.copy(part)
+        made.bin_edges_ = list(part.bin_edges_)
         return made
     if type(part) is TruncatedSVD:
         made = copy.copy(part)
@@ -287,6 +295,8 @@ class Reader(_Shared):
             self._require_vectorizer(made)
         elif kind is OneHotEncoder:
             require_encoder(made)
+        elif kind is PolynomialFeatures:
+            finish_products(made)
         return made
 
     @staticmethod
@@ -333,8 +343,11 @@ class Reader(_Shared):
             return self.node(inner)
         if WORDS in raw:
             return decode_vocabulary(inner)
-        if not raw.keys().isdisjoint(KINDS):
-            found: Any = decode_object(inner, lambda item, at: self._value(item, section, f"{name}.{at}"))
+        found: Any
+        if not raw.keys().isdisjoint(FUNCTIONS):
+            found = decode_function(inner, name)
+        elif not raw.keys().isdisjoint(KINDS):
+            found = decode_object(inner, lambda item, at: self._value(item, section, f"{name}.{at}"))
         elif "dtype" in raw:
             found = np.dtype(inner.choice("dtype", (*NUMBERS, "object")))
         else:

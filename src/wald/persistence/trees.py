@@ -17,7 +17,11 @@ from .categories import category_fields, decode_categories
 CLASS = "TreeClassifier"
 LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline")
 #: Links of each kind of decision.
-LINKS = {"sign": ("sigmoid", "expit", "none"), "argmax": ("softmax", "sigmoids", "exp", "scipy", "none"), "votes": ()}
+LINKS = {
+    "sign": ("sigmoid", "expit", "none"),
+    "argmax": ("softmax", "sigmoids", "exp", "exp_rows", "mean", "scipy", "none"),
+    "votes": (),
+}
 
 
 def encode_trees(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:

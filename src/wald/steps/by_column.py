@@ -18,6 +18,7 @@ from ..sources import SomeColumns, Source
 from .affine import gives_frames
 from .applied import MOST_WRITTEN, Applied
 from .chain import Branch, Chain
+from .cuts import Cuts, n_cutting
 from .known_values import flat
 from .later import Later
 from .numbers import Numbers, numbers_of_records
@@ -26,11 +27,12 @@ from .probing import kinds_of
 from .step import ROWS_AT_ONCE
 from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables
 from .text_columns import TextColumn, TextReader
+from .unmet import MISSING, Unmet
 
 #: Packages of transformers that are as cheap as to read their columns.
 CHEAP = ("sklearn.preprocessing.", "sklearn.impute.")
 #: Some columns of the terms, and what writes them.
-Part = Tables | Numbers | Applied | TextColumn
+Part = Tables | Numbers | Cuts | Applied | TextColumn
 
 #: Bytes that are written at a time, and largest number of rows.
 WRITTEN_BYTES, MOST_AT_ONCE = 16 << 20, 1 << 16
@@ -45,7 +47,7 @@ class ByColumn(Chain):
     Parameters
     ----------
     steps : list of (str, transformer)
-    parts : list of Tables, Numbers, Applied and TextColumn
+    parts : list of Tables, Numbers, Cuts, Applied and TextColumn
         In the order of the columns that they write. Only sums have columns of texts.
     width : int
     absent_is_missing : bool
@@ -72,6 +74,10 @@ class ByColumn(Chain):
         self.parts, self._width, self.absent_is_missing, self.integers = list(parts), width, absent_is_missing, integers
         self.needed = np.arange(width) if needed is None else needed
         self._names = getattr(self.first, "feature_names_in_", None)
+        self.unmet = Unmet(None if self._names is None else self._names.tolist())
+        for part in self.parts:
+            if isinstance(part, Tables):
+                part.unmet = self.unmet
         self._computes_later = any(part.later.computes for part in self.parts)
         self._selects_by_name = any(_are_names(columns) for _, _, columns in getattr(self.first, "transformers_", ()))
 
@@ -132,6 +138,7 @@ class ByColumn(Chain):
                     written = self._written(source)
                 except Exception:  # the transformers below raise their own
                     written = None
+            self.unmet.warn()
             if written is not None:
                 return written
         return super().transform(source)
@@ -147,6 +154,8 @@ class ByColumn(Chain):
                 described = self._tables_of_records(part, library)
             elif isinstance(part, Numbers):
                 described = numbers_of_records(part)
+            elif isinstance(part, Cuts):
+                described = part.of_records()
             if described is None:
                 return None
             found += described
@@ -157,7 +166,7 @@ class ByColumn(Chain):
         if lookups is None:
             return None
         return [
-            of_table(table, lookup, table.written, table.values)
+            of_table(table, lookup, table.written, table.values, self.unmet)
             for table, lookup in zip(part.tables, lookups, strict=True)
         ]
 
@@ -179,6 +188,10 @@ class ByColumn(Chain):
                 return None
             if isinstance(part, Tables):
                 found, kinds = self._of_tables(part, source, at, wanted), {table.values.dtype for table in part.tables}
+            elif isinstance(part, Cuts):
+                cut = part.arrays(source, at)
+                found = None if cut is None else dict(enumerate(cut[0], part.later.first))
+                kinds = set() if cut is None else {cut[1]}
             else:
                 arrays = (
                     part.arrays(source, at)
@@ -210,15 +223,17 @@ class ByColumn(Chain):
         if lookups is None:
             return None
         columns: dict[int, NDArray[Any]] = {}
-        for table, lookup, place in zip(part.tables, lookups, places, strict=True):
+        for number, (table, lookup, place) in enumerate(zip(part.tables, lookups, places, strict=True)):
+            note = part.noting(number, lookup)
             read = [k for k, c in enumerate(table.written.tolist()) if wanted[c]]
             cells = source.cells(place)
             if len(table.written) == 1:
-                values, refused = table.keys.take(cells, _in_place(table.values[lookup.rows, 0]), lookup.refused)
+                values = _in_place(table.values[lookup.rows, 0])
+                values, refused = table.keys.take(cells, values, lookup.refused, note=note)
                 columns[int(table.written[0])] = values
             else:
                 dtype = np.uint8 if len(table.values) <= BYTES else np.float64
-                rows, refused = table.keys.take(cells, lookup.rows.astype(dtype), lookup.refused)
+                rows, refused = table.keys.take(cells, lookup.rows.astype(dtype), lookup.refused, note=note)
                 rows = rows if dtype is np.uint8 else rows.astype(np.intp)
                 for k in read:
                     columns[int(table.written[k])] = _small(table.values[:, k])[rows]
@@ -250,14 +265,14 @@ def _are_names(columns: Any) -> bool:
 
 def _parts(chain: Chain, read_texts: TextReader | None, n_outputs: int) -> tuple[list[Part], int, bool] | None:
     """What writes which columns, how many there are, and whether the chain gives sparse rows."""
-    front, later = chain.first, [step for _, step in chain.steps[1:]]
+    n_alone = n_read_alone(chain)
+    front, later = chain.first, [step for _, step in chain.steps[n_alone:]]
     apart = pieces_of(front)
     if apart is None:
-        tables = None if later or type(front) in (ColumnTransformer, FeatureUnion) else _alone(front)
-        if tables is None:
+        if later or type(front) in (ColumnTransformer, FeatureUnion):
             return None
-        width = sum(len(table.written) for table in tables.tables)
-        return [tables], width, bool(getattr(front, "sparse_output", False))
+        part = _alone([step for _, step in chain.steps[:n_alone]])
+        return None if part is None else ([part], _width(part), _gives_sparse(chain.steps[n_alone - 1][1]))
     pieces, n_written, is_sparse = apart
     if is_sparse is None and read_texts is None:  # where it matters
         return None
@@ -274,7 +289,7 @@ def _parts(chain: Chain, read_texts: TextReader | None, n_outputs: int) -> tuple
         if read is None:
             return None
         found.append(read)
-    if not any(isinstance(part, Tables | TextColumn) for part in found):
+    if not any(isinstance(part, Tables | Cuts | TextColumn) for part in found):
         return None
     return found, sum(len(part.later.kept) for part in found), bool(is_sparse)
 
@@ -285,12 +300,29 @@ def may_be_costly(part: Part) -> bool:
     return not all(type(step).__module__.startswith(CHEAP) and type(step) is not FunctionTransformer for step in steps)
 
 
-def _alone(front: Any) -> Tables | None:
-    """The tables of an encoder that is in no ColumnTransformer."""
+def n_read_alone(chain: Chain) -> int:
+    """How many of the first transformers are read together: one, or as many as cut numbers."""
+    return max(1, n_cutting([step for _, step in chain.steps]))
+
+
+def _alone(steps: list[Any]) -> Tables | Cuts | None:
+    """An encoder, or transformers that cut numbers, in no ColumnTransformer."""
+    front = steps[0]
     names, n = getattr(front, "feature_names_in_", None), getattr(front, "n_features_in_", None)
     if n is None:
         return None
+    if n_cutting(steps):
+        return Cuts.of(steps, list(range(n)), 0, None)
     return Tables.of(front, list(range(n)), None if names is None else names.tolist(), 0, None)
+
+
+def _width(part: Tables | Cuts) -> int:
+    """Number of columns that a part writes, without later transformers."""
+    return part.n_written if isinstance(part, Cuts) else sum(len(table.written) for table in part.tables)
+
+
+def _gives_sparse(step: Any) -> bool:
+    return bool(getattr(step, "sparse_output", False)) or getattr(step, "encode", None) == "onehot"
 
 
 def _part(piece: Piece, names: list[Hashable] | None, later: Later) -> Part | None:
@@ -301,6 +333,9 @@ def _part(piece: Piece, names: list[Hashable] | None, later: Later) -> Part | No
         tables = Tables.of(step, reads, own, piece.span.start, weight)
         if tables is not None and sum(len(table.written) for table in tables.tables) == width:
             return tables if tables.finished(later) else None
+        cuts = Cuts.of(flat(step), reads, piece.span.start, weight, later)
+        if cuts is not None and cuts.n_written == width:
+            return cuts
         is_identity = type(step) is FunctionTransformer and step.func is None
         numbers = Numbers(None if is_identity else step, reads, width, weight, later)
         affine = not any(gives_frames(each) for each in flat(step)) and numbers.maps() is not None
@@ -309,12 +344,17 @@ def _part(piece: Piece, names: list[Hashable] | None, later: Later) -> Part | No
     return Applied(piece, later) if width <= MOST_WRITTEN else None
 
 
-def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArray[Any]) -> dict[str, Any]:
+def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArray[Any], unmet: Unmet) -> dict[str, Any]:
     """A column of categories for `_core.Record`."""
+    noted = [table.keys.n_known + state for state in MISSING] if any(lookup.silent) else []
     return {
+        "noted": np.array(noted, dtype=np.int64),
+        "note": unmet.note_record,
         "name": table.column,
         "written": np.asarray(written, dtype=np.int64),
         "keys": table.keys.core,
+        "edges": None,
+        "reaches": False,
         "rows": np.where(lookup.refused, -1, lookup.rows).astype(np.int64),
         "values": np.ascontiguousarray(values, dtype=np.float64),
         "steps": [],

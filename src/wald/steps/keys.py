@@ -82,6 +82,7 @@ class Keys:
         values: NDArray[Any],
         refused: NDArray[np.bool_],
         rows: NDArray[np.int64] | None = None,
+        note: Callable[[tuple[bool, bool, bool]], None] | None = None,
     ) -> tuple[NDArray[Any], int]:
         """The value of each cell's state.
 
@@ -94,6 +95,8 @@ class Keys:
             States that must not occur.
         rows : int64 ndarray of shape (n_taken,) or None, default=None
             Numbers of the cells whose values are wanted, ascending; None: all.
+        note : callable or None, default=None
+            Is told whether None, NaN and pandas.NA are among the cells.
 
         Returns
         -------
@@ -107,7 +110,11 @@ class Keys:
         ValueError
             If the column's memory is not what its container says.
         """
-        return self._found(cells, values, refused).result(rows)
+        lookup = self._found(cells, values, refused)
+        found = lookup.result(rows)
+        if note is not None:
+            note(lookup.missing())
+        return found
 
     def lookup(self, cells: Cells, values: NDArray[Any]) -> _core.Lookup:
         """What finds the value of each cell's state when it is asked for.

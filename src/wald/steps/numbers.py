@@ -69,7 +69,7 @@ class Numbers:
     def arrays(self, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the transformers themselves must do it."""
         if self.transformer is None and not self.later.steps and self.weight is None:
-            return None if _hold_na(source, places) else _columns(source, places)
+            return None if _hold_na(source, places) else columns_of(source, places)
         X: Any = _selected(source, places)
         if self.transformer is not None:
             X = self.transformer.transform(X)
@@ -86,7 +86,7 @@ class Numbers:
         steps = [] if self.transformer is None else flat(self.transformer)
         found: list[list[tuple[str, float]]] = [[] for _ in self.columns]
         for step in [*steps, self.weight, *self.later.steps]:
-            operations = [("multiply", step)] if isinstance(step, float | int) else _operations(step)
+            operations = [("multiply", step)] if isinstance(step, float | int) else operations_of(step)
             if operations is None or self.width != len(self.columns):
                 return None
             for name, by in operations:
@@ -136,7 +136,7 @@ class Numbers:
         """What gives the numbers of the k-th column; None if it holds something else. Parameters as for `Tables`."""
 
         def read(k: int) -> NDArray[Any] | None:
-            found = _columns(source, places[k : k + 1])
+            found = columns_of(source, places[k : k + 1])
             return None if found is None else found[0] if rows is None else found[0].take(rows)
 
         return read
@@ -146,7 +146,8 @@ def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict
     """A column of numbers for `_core.Record`."""
     none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
     place = np.array([written], dtype=np.int64)
-    return {"name": column, "written": place, "keys": None, "rows": none, "values": nothing, "steps": steps}
+    table = {"keys": None, "edges": None, "reaches": False, "rows": none, "values": nothing}
+    return {"name": column, "written": place, **table, "noted": none, "note": None, "steps": steps}
 
 
 def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
@@ -157,7 +158,7 @@ def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
     return [of_number(c, part.first + k, operations[k]) for k, c in enumerate(part.columns)]
 
 
-def _operations(step: Any) -> list[tuple[str, Any]] | None:
+def operations_of(step: Any) -> list[tuple[str, Any]] | None:
     """What a fitted scaler or imputer does to numbers, in its own order; None for other transformers."""
     if step is None:
         return []
@@ -178,7 +179,7 @@ def _operations(step: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
-def _columns(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
+def columns_of(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
     """Columns of numbers as arrays; None if one of them holds something else."""
     if isinstance(source, ArraySource):
         return [source.values[:, c] for c in places] if source.values.dtype.kind in "biuf" else None

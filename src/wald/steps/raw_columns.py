@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -14,8 +15,9 @@ from sklearn.compose import ColumnTransformer
 from .. import _core
 from ..sources import SomeColumns, Source
 from .applied import Applied
-from .by_column import ByColumn, Part, may_be_costly, native, of_table
+from .by_column import ByColumn, Part, may_be_costly, n_read_alone, native, of_table
 from .chain import Chain
+from .cuts import Cuts
 from .functions import ByState, ColumnFunction
 from .known_values import flat
 from .numbers import Numbers, of_number
@@ -24,11 +26,38 @@ from .sums import OfScore
 from .tables import Tables
 from .text_columns import TextColumn, TextReader
 from .text_records import TextNames
+from .unmet import Silent, Unmet
 
 #: Largest number of rows that are read at a time.
 MOST_AT_ONCE = 1 << 18
 #: By what bounds of errors are multiplied where the engine multiplies them by the roundoff of float32.
 IN_SINGLE = 2.0**-29
+
+
+@dataclass(frozen=True, eq=False)
+class LateTable:
+    """Columns whose cells are read when a row needs them.
+
+    Parameters
+    ----------
+    rows : _core.LateRows
+    dtype : dtype
+        Float32 or float64.
+    notes : list of (callable, _core.Lookup)
+        What is to be told which missing cells a column has held.
+    unmet : Unmet
+    """
+
+    rows: _core.LateRows
+    dtype: np.dtype[Any]
+    notes: list[tuple[Callable[[Silent], None], _core.Lookup]]
+    unmet: Unmet
+
+    def warn(self) -> None:
+        """Warn of missing cells, once they were read."""
+        for note, lookup in self.notes:
+            note(lookup.missing())
+        self.unmet.warn()
 
 
 class RawColumns(ByColumn):
@@ -60,7 +89,7 @@ class RawColumns(ByColumn):
         n_outputs : int, default=1
             Number of scores.
         """
-        first = Chain(chain.steps[:1])
+        first = Chain(chain.steps[: n_read_alone(chain)])
         found = cls.of(first, False, np.dtype(np.float64), read_texts=read_texts, n_outputs=n_outputs)
         if found is not None:
             if found.is_costly and chain.branches and not found.text_columns:
@@ -189,7 +218,8 @@ class RawColumns(ByColumn):
                 columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
             else:
                 columns[c] = native(values, False)
-                single |= values.dtype == np.float32 and not by_state
+                single |= values.dtype == np.float32  # states are, where they stand for such columns
+        self.unmet.warn()
         if single:  # the engine takes what bounds the errors in units of the precision of the whole table
             new = range(self.width) if held.dtype != np.float32 else which
             for c in new:
@@ -197,23 +227,28 @@ class RawColumns(ByColumn):
                     columns[c] = values * IN_SINGLE
         return SomeColumns(held.n_rows, columns, np.dtype(np.float32 if single else np.float64))
 
-    def late(self, source: Source, which: Sequence[int]) -> tuple[_core.LateRows, np.dtype[Any]] | None:
-        """Some of the columns that `transform` writes, whose cells are read when a row needs them, and their dtype.
+    def late(self, source: Source, which: Sequence[int]) -> LateTable | None:
+        """Some of the columns that `transform` writes, whose cells are read when a row needs them.
 
         None if a transformer must run to write one of them.
         """
         if any(isinstance(self._owners[c][0], Applied | TextColumn) for c in which):
             return None
         columns: list[Any] = [None] * self.width
+        notes: list[tuple[Callable[[Silent], None], _core.Lookup]] = []
         single = self.is_single
         for c, values in zip(which, self._read(source, which, None, late=True), strict=True):
             by_state = isinstance(self.functions[c], ByState)
             if values is None:
                 columns[c] = np.broadcast_to(np.nan if by_state else np.inf, source.n_rows)
+            elif isinstance(values, tuple):
+                columns[c], note = values
+                notes += [] if note is None else [(note, columns[c])]
             else:
                 columns[c] = values
-                single |= not by_state and values.dtype == np.float32
-        return _core.LateRows(source.n_rows, columns), np.dtype(np.float32 if single else np.float64)
+                single |= values.dtype == np.float32
+        rows = _core.LateRows(source.n_rows, columns)
+        return LateTable(rows, np.dtype(np.float32 if single else np.float64), notes, self.unmet)
 
     def unanswered(self, source: Source) -> NDArray[np.bool_]:
         """Which rows have a value that no table answers, or that is no number in a column of numbers."""
@@ -252,12 +287,18 @@ class RawColumns(ByColumn):
             if isinstance(part, Numbers):
                 found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
                 continue
+            if isinstance(part, Cuts):
+                described = part.of_records(len(found))
+                if described is None:
+                    return None
+                found += described
+                continue
             lookups = part.of_records(library) if isinstance(part, Tables) else None
             if not isinstance(part, Tables) or lookups is None:
                 return None
             for table, lookup in zip(part.tables, lookups, strict=True):
                 rows = np.arange(table.n_rows, dtype=np.float64)[:, None]
-                found.append(of_table(table, lookup, np.array([len(found)]), rows))
+                found.append(of_table(table, lookup, np.array([len(found)]), rows, self.unmet))
         return found
 
     def _read(

@@ -25,8 +25,11 @@ from .keys import NA, NAN, NONE, Keys
 from .known_values import ENCODERS, flat, for_keys, known_values, unknown_value
 from .later import Later, nothing_later
 from .probing import Kind, all_held, holds, kinds_of, made_table
+from .unmet import NEVER, Silent, Unmet, met_in_fit, silent_states
 from .written import Floats, Written, canonical, columns_of, differing, equal, keys_of, stacked
 
+#: What finds the values of cells, and what is then told which missing cells were met, if anybody wants to know.
+LateCells = tuple[_core.Lookup, Callable[[Silent], None] | None]
 #: Largest number of values in the tables of one encoder as arrays, and in one array that it is asked for.
 MOST_VALUES = 1 << 22
 #: Up to this number of rows of a table, cells are replaced by a byte.
@@ -45,10 +48,13 @@ class Lookup:
         Row of the column's table for each state of its keys.
     refused : bool ndarray of shape (n_states,)
         States about which the encoder itself must be asked, or which raise.
+    silent : tuple of bool
+        Whether None, NaN and pandas.NA are taken for an unknown category.
     """
 
     rows: NDArray[np.int64]
     refused: NDArray[np.bool_]
+    silent: Silent = NEVER
 
 
 @dataclass(eq=False)
@@ -139,6 +145,7 @@ class Tables:
         self.tables: list[Table] = []
         self._sparse = False  # whether the tables are sparse
         self._lookups: dict[tuple[Kind, ...], list[Lookup] | None] = {}
+        self.unmet = Unmet(None)  # of no rows; those who read rows have their own
 
     @classmethod
     def of(
@@ -157,10 +164,9 @@ class Tables:
         lookups = self.lookups(tuple(text if isinstance(known, list) else number for known in self._known))
         if lookups is None:
             return None
-        encoder = next(step for step in flat(self.transformer) if type(step) in ENCODERS)
         return [
             _one_missing(lookup, len(known), any(value != value for value in categories.tolist()))
-            for lookup, known, categories in zip(lookups, self._known, encoder.categories_, strict=True)
+            for lookup, known, categories in zip(lookups, self._known, self._categories, strict=True)
         ]
 
     def lookups(self, kinds: tuple[Kind, ...]) -> list[Lookup] | None:
@@ -227,22 +233,45 @@ class Tables:
             Some rows, ascending; None: all.
         """
         found = self.late_reader(source, places)
-        return None if found is None else lambda k: found(k).result(rows)[0]
+        if found is None:
+            return None
 
-    def late_reader(self, source: Source, places: list[int]) -> Callable[[int], _core.Lookup] | None:
-        """The same for cells that are read when they are asked for."""
+        def read(k: int) -> NDArray[Any]:
+            lookup, note = found(k)
+            values: NDArray[Any] = lookup.result(rows)[0]
+            if note is not None:
+                note(lookup.missing())
+            return values
+
+        return read
+
+    def late_reader(self, source: Source, places: list[int]) -> Callable[[int], LateCells] | None:
+        """The same for cells that are read when they are asked for, and what is then told of missing ones."""
         kinds = kinds_of(source, places)
         lookups = None if kinds is None else self.lookups(kinds)
         if lookups is None:
             return None
 
-        def read(k: int) -> _core.Lookup:
+        def read(k: int) -> LateCells:
             table, lookup = self.tables[k], lookups[k]
             few = table.n_rows < BYTES
             states = np.where(lookup.refused, BYTES - 1 if few else np.nan, lookup.rows)
-            return table.keys.lookup(source.cells(places[k]), states.astype(np.uint8 if few else np.float64))
+            values = states.astype(np.uint8 if few else np.float64)
+            return table.keys.lookup(source.cells(places[k]), values), self.noting(k, lookup)
 
         return read
+
+    def noting(self, k: int, lookup: Lookup) -> Callable[[Silent], None] | None:
+        """What is told of missing cells in the k-th column; None if they are no surprise."""
+        if not any(lookup.silent):
+            return None
+        met = " and ".join(met_in_fit(self._categories[k])) or "none of them"
+        return self.unmet.noting(self.tables[k].column, lookup.silent, met)
+
+    @property
+    def _categories(self) -> list[NDArray[Any]]:
+        found: list[NDArray[Any]] = next(s for s in flat(self.transformer) if type(s) in ENCODERS).categories_
+        return found
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -292,7 +321,7 @@ class Tables:
             return None
         if not begun and not all(table.has(columns_of(base, table.own)) for table in self.tables):
             return None
-        lookups = []
+        lookups: list[Lookup] = []
         for table, (which, values), differs in zip(self.tables, found, differences, strict=True):
             differs[table.own] = False
             if differs.any():
@@ -304,7 +333,11 @@ class Tables:
             rows: NDArray[np.int64] = np.zeros(table.keys.n_states, dtype=np.int64)
             refused: NDArray[np.bool_] = np.ones(table.keys.n_states, dtype=bool)
             rows[which[at >= 0]], refused[which[at >= 0]] = at[at >= 0], False
-            lookups.append(Lookup(rows, refused))
+            known, categories = self._known[len(lookups)], self._categories[len(lookups)]
+            silent = silent_states(
+                flat(self.transformer), categories, rows, refused, len(known), isinstance(known, list)
+            )
+            lookups.append(Lookup(rows, refused, silent))
         return lookups if self._agrees(kinds, states, lookups) else None
 
     def _states(self, known: Any, kind: Kind) -> dict[int, Any]:
@@ -416,7 +449,7 @@ def _one_missing(lookup: Lookup, n_known: int, is_nan: bool) -> Lookup:
     missing = [n_known + state for state in (NONE, NAN, NA)]
     own = n_known + (NAN if is_nan or refused[n_known + NONE] else NONE)
     rows[missing], refused[missing] = rows[own], refused[own]
-    return Lookup(rows, refused)
+    return Lookup(rows, refused, lookup.silent if lookup.silent[NAN - NONE if own == n_known + NAN else 0] else NEVER)
 
 
 def _polars_string() -> Any:

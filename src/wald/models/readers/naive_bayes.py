@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
-from sklearn.preprocessing import Binarizer
 from sklearn.utils.validation import check_is_fitted
 
+from ...steps.above import Above
 from ..reading import Decompose, Family, Reading
 from .largest import first_of_largest
 
@@ -62,8 +62,8 @@ def _binarizing_steps(model: Any) -> tuple[tuple[str, Any], ...]:
     """The preprocessing of a ``BernoulliNB`` as steps of a pipeline; none with ``binarize=None``."""
     if not isinstance(model, BernoulliNB) or model.binarize is None:
         return ()
-    step = Binarizer(threshold=model.binarize)
-    for attribute in ("n_features_in_", "feature_names_in_"):  # its fit would have set these
+    step = Above(model.binarize, type(model).__name__)
+    for attribute in ("n_features_in_", "feature_names_in_"):  # by which rows are checked
         if hasattr(model, attribute):
             setattr(step, attribute, getattr(model, attribute))
     return (("binarize", step),)

@@ -50,7 +50,10 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
             add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0], k)
     terms = TreeTerms(builder.build(), _initial_scores(model, n_outputs), f32_rows=True, nan=False, infinity=False)
     decision = of_classes(max(2, n_outputs), tie_positive=n_outputs == 1)
-    return Reading(terms, decision, row_by_row="always", links=Links(as_they_are, model._loss.predict_proba))
+    slopes = {"HalfBinomialLoss": 1.0, "ExponentialLoss": 2.0}
+    slope = slopes.get(type(model._loss).__name__)
+    link = Link("exp_rows") if n_outputs > 1 else None if slope is None else Link("expit", slope)
+    return Reading(terms, decision, row_by_row="always", links=Links(as_they_are, model._loss.predict_proba, link))
 
 
 def _initial_scores(model: Any, n_outputs: int) -> Floats:

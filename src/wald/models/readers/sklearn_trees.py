@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
-from ..links import Links, as_they_are
+from ..links import Link, Links, as_they_are
 from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
@@ -65,7 +65,7 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
         nan=takes_nan(members),
         infinity=False,
     )
-    decision, links = Labels("argmax", len(classes)), Links(predict_proba=as_they_are)
+    decision, links = Labels("argmax", len(classes)), Links.of(Link("mean"))
     return Reading(terms, decision, row_by_row="always", links=links)
 
 
