@@ -18,7 +18,7 @@ import lightgbm
 import pandas
 import pyarrow
 import xgboost
-from pyarrow.parquet import write_table
+from pyarrow.parquet import read_table, write_table
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -301,6 +301,32 @@ def test_float32_columns_are_left_as_they_are(tmp_path: Path) -> None:
         done("predict", path, tmp_path / "r.parquet", "-o", tmp_path / "l.parquet", "--proba")
         found = pandas.read_parquet(tmp_path / "l.parquet")["proba_1"]
         assert np.array_equal(found, model.predict_proba(X.astype(types))[:, 1])
+
+
+def test_a_column_has_one_type_in_the_whole_file(tmp_path: Path) -> None:
+    """Small integers beside float32 make scikit-learn compute in float32, unless one of them is missing."""
+    r = np.random.default_rng(0)
+    X = pandas.DataFrame({"a": r.normal(size=400).astype("float32"), "b": r.integers(0, 99, 400).astype("int16")})
+    X["c"] = r.choice(["x", "y"], 400)
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    front = ColumnTransformer([("s", numbers, ["a", "b"]), ("c", OneHotEncoder(), ["c"])])
+    y = (X["a"] > 0) ^ (X["c"] == "x")
+    model = make_pipeline(front, LogisticRegression())
+    model.fit(X, y.astype(int))
+    path = saved(model, X, tmp_path)
+    for lacks in (False, True):
+        table = pyarrow.Table.from_pandas(X)
+        if lacks:
+            b = pyarrow.array([*X["b"][:399].tolist(), None], "int16")
+            table = table.set_column(1, "b", b)
+        write_table(table, tmp_path / "r.parquet", row_group_size=100)
+        rows = pandas.read_parquet(tmp_path / "r.parquet")
+        done("predict", path, tmp_path / "r.parquet", "-o", tmp_path / "l.parquet", "--proba")
+        words = ("--proba", "--force")
+        done("predict", path, tmp_path / "r.parquet", "-o", f"{tmp_path / 'out'}/", *words)
+        for found in (tmp_path / "l.parquet", next((tmp_path / "out").glob("part-*"))):
+            own = model.predict_proba(rows)[:, 1]
+            assert np.allclose(read_table(found)["proba_1"].to_numpy(), own, rtol=1e-12, atol=0)
 
 
 def test_columns_that_only_a_users_step_reads_are_typed_by_the_whole_file(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.file_categories import FileCategories
-from ..models.file_columns import DOCUMENTS_AT_ONCE, BadCellError, FileColumns, rows_at_once
+from ..models.file_columns import DOCUMENTS_AT_ONCE, BadCellError, FileColumns, lacking, rows_at_once
 from ..sources import Schema, SomeColumns
 from ..sources.schema import listed
 from .distinct import distinct_values, holds_categories, holds_numbers
@@ -222,6 +222,10 @@ class Table:
         named = {*self.features, *wanted.keep, *wanted.drop, *unused}
         framed_texts = wanted.typed is not None and wanted.names is None
         self.left_out = [] if framed_texts else [name for name in own if name not in named]
+        self._lack: set[str] = set()
+        if wanted.typed is not None and source.kind == "parquet":
+            own_features = [name for name in self.features if name not in self._constants]
+            self._lack = lacking(about, self.schema, own_features)
         coded = wanted.categories.known if wanted.categories is not None else ()
         plain = [name for c, name in enumerate(self.features) if c not in coded]
         kinds = {self.schema.field(name).type for name in plain} - {pyarrow.null()}
@@ -299,7 +303,7 @@ class Table:
         columns = []
         for c, name in enumerate(self.features):
             try:
-                columns.append(typed.from_arrow(c, self._column(batch, name)))
+                columns.append(typed.from_arrow(c, self._column(batch, name), name in self._lack))
             except BadCellError as error:
                 place = (
                     f"{self.source.name}, row group {group}, row {begun + error.row} of it (from 0), column {name!r}"

@@ -180,8 +180,15 @@ class FileColumns:
         }
         return None if fits[holds] else CALLED[holds]
 
-    def from_arrow(self, column: int, given: Any) -> Any:
+    def from_arrow(self, column: int, given: Any, lacks: bool = False) -> Any:
         """A column from an Arrow array whose type fits.
+
+        Parameters
+        ----------
+        column : int
+        given : Arrow array
+        lacks : bool, default=False
+            Whether a value is missing elsewhere in the file, which decides the type in which pandas reads the column.
 
         Raises
         ------
@@ -205,14 +212,15 @@ class FileColumns:
             if self.names is None:
                 return _objects(given)
             return _texts(given, kind.missing)
-        if kind.objects or (kind.holds == Holds.BOOLEANS and given.null_count):
+        lacks |= given.null_count > 0
+        if kind.objects or (kind.holds == Holds.BOOLEANS and lacks):
             values = _objects(given)
             values[given.is_null().to_numpy(zero_copy_only=False)] = kind.missing
             return values
         if types.is_null(given.type) or types.is_decimal(given.type) or types.is_boolean(given.type):
-            keep = types.is_boolean(given.type) and not given.null_count
+            keep = types.is_boolean(given.type) and not lacks
             return given.to_numpy(zero_copy_only=False) if keep else _floats(given)
-        return _floats(given) if given.null_count and types.is_integer(given.type) else _as_pandas(given)
+        return _floats(given) if lacks and types.is_integer(given.type) else _as_pandas(given)
 
 
 @dataclass(frozen=True)
@@ -259,6 +267,26 @@ def rows_at_once(about: Any, columns: FileColumns, names: Sequence[str], most_va
     chunks = (group.column(i) for group in groups for i in range(group.num_columns))
     n_bytes: int = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in documents)
     return min(size, DOCUMENTS_AT_ONCE, max(1, DOCUMENT_BYTES * int(about.num_rows) // max(1, n_bytes)))
+
+
+def lacking(about: Any, schema: Any, names: Sequence[str]) -> set[str]:
+    """Columns of a Parquet file of booleans and small integers in which a value is missing, or may be.
+
+    scikit-learn computes with them in float32 beside columns of float32; where one is missing, pandas makes float64 of
+    the whole column.
+    """
+    from pyarrow import types
+
+    small = {name for name in names if types.is_boolean(kind := schema.field(name).type) or _is_small(kind)}
+    found = set()
+    for i in range(about.num_row_groups if small else 0):
+        group = about.row_group(i)
+        for chunk in map(group.column, range(group.num_columns)):
+            if chunk.path_in_schema in small:
+                statistics = chunk.statistics
+                if statistics is None or not statistics.has_null_count or statistics.null_count:
+                    found.add(chunk.path_in_schema)
+    return found
 
 
 def _value(cell: str) -> Any:
@@ -356,6 +384,12 @@ def _is_number(kind: Any) -> bool:
 
     fitting = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     return any(fits(kind) for fits in fitting)
+
+
+def _is_small(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(fits(kind) for fits in (types.is_int8, types.is_int16, types.is_uint8, types.is_uint16))
 
 
 def _short(cell: str) -> str:

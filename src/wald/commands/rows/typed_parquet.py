@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from ...models.file_columns import BadCellError, rows_at_once
+from ...models.file_columns import BadCellError, lacking, rows_at_once
 from ..answers import reason
 from ..errors import UserError
 from .schema import Part, Reading, RowSchema, listed, select
@@ -57,6 +57,7 @@ def read_typed_rows(path: Source, schema: RowSchema, reading: Reading) -> Iterat
         if (takes := schema.typed.misfit(c, kind)) is not None:
             raise UserError(f"{path}: the model takes {takes} in the column {name!r}, and the file holds {kind}.")
     start, batches = 0, file.iter_batches(rows_at_once(file.metadata, schema.typed, features, AT_ONCE), columns=columns)
+    lack = lacking(file.metadata, file.schema_arrow, features)
     while True:
         try:
             batch = next(batches, None)
@@ -67,7 +68,7 @@ def read_typed_rows(path: Source, schema: RowSchema, reading: Reading) -> Iterat
         made = []
         for c, name in enumerate(features):
             try:
-                made.append(schema.typed.from_arrow(c, batch[name]))
+                made.append(schema.typed.from_arrow(c, batch[name], name in lack))
             except BadCellError as error:
                 raise UserError(f"{path}, row {start + error.row} (from 0), column {name!r}: {error}") from error
             except errors as error:
