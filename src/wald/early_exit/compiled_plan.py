@@ -31,7 +31,7 @@ from .full_numbers import numbers_in_full, own_numbers
 from .in_front import in_front_of, measured
 from .locating import located
 from .lossless import FeatureRanges
-from .one_probability import proba_of_one
+from .one_probability import proba_of_one, value_of_one
 from .predictor import Predictor, Trace
 from .reader import RowReader
 from .rows import Rows, preprocessed, refuse_half_precision
@@ -118,7 +118,8 @@ class CompiledPlan:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**vars(self), "agreement": None, "label_one": None, "_decided": None}
-        state.pop("proba_one", None)
+        for name in ("proba_one", "value_of_dict"):
+            state.pop(name, None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -137,6 +138,11 @@ class CompiledPlan:
     def proba_one(self) -> Callable[[Any], NDArray[Any] | None]:
         """Gives the wrapped estimator's own probabilities of one dict or text; None for rows that it does not read."""
         return proba_of_one(self._predictor, self.reader, lambda row: own_numbers(self.model, "predict_proba", row)[0])
+
+    @cached_property
+    def value_of_dict(self) -> Callable[[Any], Any]:
+        """Gives the value of one dict, for models whose answers are values; None for dicts that it does not read."""
+        return value_of_one(self._predictor, self.reader)
 
     @property
     def model(self) -> AdditiveModel:
@@ -233,7 +239,7 @@ class CompiledPlan:
     def value_one(self, x: Any) -> Any:
         """The value of one row in any form, for models whose answers are values."""
         self.require_unchanged()
-        value = self._predictor.value_one(x)
+        value = self.value_of_dict(x) if type(x) is dict else self._predictor.value_one(x)
         if value is not None:
             return value
         source = self.reader.row(x)[1]

@@ -14,6 +14,7 @@ from sklearn.linear_model._base import LinearClassifierMixin
 
 from .. import _core
 from ..models import AdditiveModel
+from ..models.links import Method
 from ..models.own_links import Link, link_of_one
 from ..models.wrappers import peel
 from ..sources import Source
@@ -49,18 +50,39 @@ def proba_of_one(predictor: Predictor, reader: RowReader, own: Callable[[Source]
     elif isinstance(model.preprocessing, ByColumn) and model.schema.names is not None:
         library = reader.library or library_at_hand()
         if library is not None:
-            found = _by_engine(predictor, library) or _by_product(model, library, reader, own)
+            found = _by_engine(predictor, library, model.links.predict_proba)
+            found = found or _by_product(model, library, reader, own)
     return found or _nothing
+
+
+def value_of_one(predictor: Predictor, reader: RowReader) -> ProbaOfOne:
+    """The wrapped model's value of a row, as a function, for models whose answers are values.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    reader : RowReader
+
+    Returns
+    -------
+    callable
+    """
+    model = predictor.model
+    if isinstance(model.preprocessing, ByColumn) and model.schema.names is not None:
+        library = reader.library or library_at_hand()
+        found = None if library is None else _by_engine(predictor, library, model.links.predict)
+        return found or _nothing
+    return _nothing
 
 
 def _nothing(x: Any) -> None:
     """Leave a row to others."""
 
 
-def _by_engine(predictor: Predictor, library: str) -> ProbaOfOne | None:
-    """Probabilities by the engine's scores, where these are the wrapped model's own."""
+def _by_engine(predictor: Predictor, library: str, link: Method | None) -> ProbaOfOne | None:
+    """Probabilities or values by the engine's scores, where these are the wrapped model's own."""
     model, core = predictor.model, predictor.core
-    step, link = model.preprocessing, model.links.predict_proba
+    step = model.preprocessing
     described = step.of_records(library) if isinstance(step, ByColumn) else None
     if link is None or core is None or described is None or not isinstance(step, ByColumn):
         return None
