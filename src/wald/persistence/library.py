@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..early_exit import EarlyExitClassifier
-from ..models import is_library_file, read_model
+from ..models import TreeRegressor, is_library_file, read_model
 
 
 def in_full(path: str | os.PathLike[str], n_jobs: int | None) -> EarlyExitClassifier | None:
@@ -13,4 +13,10 @@ def in_full(path: str | os.PathLike[str], n_jobs: int | None) -> EarlyExitClassi
     with open(path, "rb") as file:
         if not is_library_file(file.read(512)):
             return None
-    return EarlyExitClassifier(read_model(path), risk=0, n_jobs=n_jobs).fit()
+    model = read_model(path)
+    if isinstance(model, TreeRegressor):
+        raise ValueError(
+            f"{path} holds a regressor or ranker, whose answers are values. In Python: "
+            "EarlyExitRegressor(wald.read_model(path)).fit(), or EarlyExitRanker."
+        )
+    return EarlyExitClassifier(model, risk=0, n_jobs=n_jobs).fit()
