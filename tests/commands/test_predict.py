@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from commands.running import done, refusal, said
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -176,7 +176,7 @@ def test_a_model_that_is_needed_or_not(files: Path, tmp_path: Path, digits: Any)
     rows, out = files / "test.npy", tmp_path / "labels.npy"
     done("predict", files / "svc.wald", rows, "-o", out, "--model", files / "svc.joblib")
     np.testing.assert_array_equal(np.load(out), expected(files, "svc"))
-    model = GradientBoostingClassifier(n_estimators=2).fit(digits.X_train, digits.y_train)
+    model = AdaBoostClassifier(n_estimators=2).fit(digits.X_train, digits.y_train)
     joblib.dump(model, tmp_path / "m.joblib")
     done("fit", tmp_path / "m.joblib", files / "fit.npy", "-o", tmp_path / "m.wald", "--risk", 0, "--trust-pickle")
     needed = ("predict", tmp_path / "m.wald", rows, "-o", out, "--model", tmp_path / "m.joblib")

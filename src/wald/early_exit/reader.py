@@ -97,8 +97,8 @@ class RowReader:
 
     def _has_all_needed(self, source: Source) -> bool:
         """Whether a table has each column once that a pipeline reads, beside others."""
-        if self._needed is None or source.names is None:
-            return False
+        if self._needed is None or source.names is None or source.library == "pyarrow":
+            return False  # scikit-learn's transformers refuse some of Arrow's columns
         names = set(source.names)
         return len(names) == len(source.names) and self._needed <= names
 

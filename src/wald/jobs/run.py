@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit import CompiledPlan, EarlyExitClassifier
+from ..models.column_kinds import Holds
 from ..models.file_categories import FileCategories
 from ..models.file_columns import FileColumns
 from ..sources import Schema
@@ -204,7 +205,7 @@ def run(
     inputs = find(data, out)
     try:
         categories = None if fast.schema_.names is None else FileCategories.of(fast.compiled_plan_.model)
-        typed = FileColumns.of(fast.compiled_plan_.model)
+        typed = _typed(fast.compiled_plan_)
     except ValueError as error:
         raise JobError(str(error)) from error
     folders = kinds_of([one.name for one in inputs])
@@ -351,3 +352,11 @@ class _Job:
                 self._wanted.require_kind(where, name, column.type)
             labels, costs, proba = self._rows.predict(rows, where)
             yield Answers(labels, costs, columns, proba)
+
+
+def _typed(compiled: CompiledPlan) -> FileColumns | None:
+    """The columns of a pipeline whose rows are read whole; None for numbers that stages read when they need them."""
+    typed = FileColumns.of(compiled.model)
+    if typed is None or compiled.columns_by_stage() is None:
+        return typed
+    return typed if any(kind.holds > Holds.NUMBERS for kind in typed.kinds) else None

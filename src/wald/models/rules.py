@@ -255,7 +255,10 @@ def _of_model(outer: Any, model: Any, method: str, reading: Reading, by_links: b
         response = replace(response, relative_error=max(response.relative_error, NEAR_ONE))
         return Number(reading, [response], NO_LINKS, single, None, _naive_bayes_roundings)
     terms = reading.terms
-    probable = links.predict_proba is as_they_are if isinstance(terms, TreeTerms) else _votes_by_probability(terms)
+    mean = links.link is not None and links.link.kind == "mean"
+    probable = (
+        mean or links.predict_proba is as_they_are if isinstance(terms, TreeTerms) else _votes_by_probability(terms)
+    )
     if probable and isinstance(terms, TreeTerms | VoteTerms):  # the scores are probabilities
         terms = terms.of_output(of_class, -1.0 if of_class == 0 else 1.0)
         exact = isinstance(terms, TreeTerms)
@@ -330,7 +333,7 @@ def _of_several_classes(peeled: Peeled, reading: Reading, by_links: bool) -> Rea
     probable = isinstance(model, NAIVE_BAYES_MODELS) and not _has_own_probabilities(model)
     probable = probable or reading.links.predict_proba is as_they_are
     probable = probable or _votes_by_probability(reading.terms)
-    probable = probable or (link is not None and link.kind in ("softmax", "exp", "scipy"))
+    probable = probable or (link is not None and link.kind in ("mean", "softmax", "exp", "exp_rows", "scipy"))
     known = not by_links or (reading.links.decision_function is as_they_are if scored else probable)
     if not (isinstance(decision, Labels) and decision.kind == "argmax" and known):
         raise TypeError(f"{what}: its scores are no known function of those that decide. Wrap the model itself.")
