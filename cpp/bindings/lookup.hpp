@@ -383,7 +383,8 @@ private:
         }
         meet(flags);
         if ((flags & kRefused) == 0 || first_refused >= 0) return;
-        for (first_refused = row; (flags_[static_cast<std::size_t>(*states)] & kRefused) == 0; ++first_refused) ++states;
+        for (first_refused = row; (flags_[static_cast<std::size_t>(*states)] & kRefused) == 0; ++first_refused)
+            ++states;
     }
 
     // Notes what was met, in the bits of `flags_`.
