@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import wald
+from wald.steps.unmet import Unmet
 
 MODELS = {"linear": lambda: LogisticRegression(), "tree": lambda: DecisionTreeClassifier(max_depth=4, random_state=0)}
 
@@ -155,3 +157,15 @@ def test_refused_cells_raise_the_error_of_the_encoder() -> None:
     _, fast = fitted(OneHotEncoder(), frame(), LogisticRegression())
     with pytest.raises(ValueError, match="unknown categories"):
         fast.predict(with_missing(None))
+
+
+def test_a_copy_in_another_process_warns_anew():
+    unmet = Unmet(["a"])
+    unmet.noting(0, (True, False, False), "none of them")((True, False, False))
+    with pytest.warns(UserWarning, match="The column 'a' holds None"):
+        unmet.warn()
+    for names in (["a"], None):
+        other = pickle.loads(pickle.dumps(unmet if names else Unmet(None)))
+        other.noting(0, (True, False, False), "none of them")((True, False, False))
+        with pytest.warns(UserWarning, match="holds None"):
+            other.warn()

@@ -34,6 +34,12 @@ class Unmet:
         self._found: dict[int, str] = {}
         self._warned = False
 
+    def __getstate__(self) -> tuple[Sequence[Any] | None]:
+        return (self._names,)  # another process has warned of nothing
+
+    def __setstate__(self, state: tuple[Sequence[Any] | None]) -> None:
+        Unmet.__init__(self, *state)
+
     def noting(self, column: int, silent: Silent, met_in_fit: str) -> Callable[[Silent], None] | None:
         """What is told which kinds of missing cells a column holds; None if nobody needs to know.
 
