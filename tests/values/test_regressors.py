@@ -223,6 +223,19 @@ def test_bad_rows():
         fast.predict(X)
 
 
+@pytest.mark.parametrize("name", ["linear", "poisson", "scaled", "svr linear", "kernel ridge linear"])
+def test_infinity_is_refused_as_by_the_model(name):
+    X, y = rows()
+    model = copy.deepcopy(SUMS[name]).fit(X, y)
+    fast = EarlyExitRegressor(model).fit()
+    for infinity in (np.inf, -np.inf):
+        bad = X[:3].copy()
+        bad[1, 0] = infinity
+        for ask, given in ((fast.predict, bad), (fast.predict_one, bad[1]), (model.predict, bad)):
+            with pytest.raises(ValueError, match="infinity"):
+                ask(given)
+
+
 def test_a_model_that_is_misread_is_found():
     X, y = rows()
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)

@@ -102,7 +102,7 @@ class ExactEstimator(MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If rows do not fit the model, or it has changed since ``fit``.
+            If rows do not fit the model, or it was fitted again since ``fit``.
         """
         compiled = self._compiled()
         answers = compiled.predict(X, n_threads=effective_threads(self.n_jobs, X), check_input=check_input)

@@ -175,7 +175,10 @@ class Reference:
         model = self._model
         with np.errstate(invalid="ignore"):
             beyond = np.abs(compared.own.astype(np.float64) - compared.ours) > compared.tolerance
-        off = np.asarray(beyond & np.isfinite(compared.own) & np.isfinite(compared.ours))
+        finite = np.isfinite(compared.own), np.isfinite(compared.ours)
+        off = np.asarray(beyond & finite[0] & finite[1])
+        if model.decision.valued:  # the model itself answers where the engine has no value
+            off |= ~finite[0] & finite[1] & ~np.isnan(compared.own)
         differs = np.flatnonzero(off.reshape(len(off), -1).any(axis=1))
         if len(differs):
             i = int(differs[0])

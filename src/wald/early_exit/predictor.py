@@ -228,7 +228,7 @@ class Predictor:
         if scores is None:
             scores = self.scores(source, n_threads)
         values, status = np.asarray(link(scores)), np.full(len(scores), Status.FULL, dtype=np.uint8)
-        refused = np.flatnonzero(np.isnan(scores).any(axis=1))
+        refused = np.flatnonzero(~np.isfinite(scores).all(axis=1))
         if len(refused):
             rows = source.take(refused)
             if self.model.preprocessing is None:
@@ -244,7 +244,8 @@ class Predictor:
         scores = core.scores_of_one(x)
         if scores is None:
             return None
-        return link(np.array([scores] if isinstance(scores, list) else [[scores]]))[0]
+        table = np.array([scores] if isinstance(scores, list) else [[scores]])
+        return link(table)[0] if np.isfinite(table).all() else None
 
     def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Labels of codes; values are answers themselves."""

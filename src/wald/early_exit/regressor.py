@@ -11,18 +11,20 @@ from .exact import ExactEstimator
 
 
 class EarlyExitRegressor(RegressorMixin, ExactEstimator):
-    """Answer like a trained regressor of trees, by wald's engine.
+    """Answer like a trained regressor, by wald's engine.
 
-    Every row is evaluated in full: each tree moves a value, so that there is no early answer to be sure of. The values
-    are those of the library, bit for bit where it adds trees in their order (forests: as with ``n_jobs=1``).
+    Every row is evaluated in full: each term moves a value, so that there is no early answer to be sure of. Values of
+    trees are those of the library, bit for bit (forests: as with ``n_jobs=1``). Those of linear models and kernel
+    machines, which add in another order, are the same within rounding.
 
     Parameters
     ----------
     estimator : estimator
         A regressor of LightGBM or XGBoost, their boosters, what `wald.read_model` returns, scikit-learn's
         ``HistGradientBoostingRegressor``, ``GradientBoostingRegressor``, ``RandomForestRegressor``,
-        ``ExtraTreesRegressor``, ``DecisionTreeRegressor``, or ``BaggingRegressor`` of trees, of one value or several;
-        or a Pipeline that ends in one. A fitted one is taken as it is; of another, ``fit`` trains a clone.
+        ``ExtraTreesRegressor``, ``DecisionTreeRegressor``, or ``BaggingRegressor`` of trees, linear regressors,
+        ``SVR``, ``NuSVR`` or ``KernelRidge``, of one value or several; a Pipeline that ends in one, or a
+        ``TransformedTargetRegressor`` around it. A fitted one is taken as it is; of another, ``fit`` trains a clone.
     n_jobs : int or None, default=None
         Threads of ``predict``, as in joblib.
 

@@ -28,7 +28,7 @@ def compiled_without_rows(
     ----------
     estimator : estimator
         A fitted one.
-    kind : {"classifier", "outlier detector"}
+    kind : {"classifier", "outlier detector", "regressor", "ranker"}
         What it must be.
     promise : Promise
     others : dict

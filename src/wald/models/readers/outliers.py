@@ -151,7 +151,7 @@ def read_linear_detector(model: Any, decompose: Decompose) -> Reading:
         Labels("sign", 2, tie_positive=True),
         np.dtype(model.coef_.dtype),
         row_by_row="sparse",
-        classes=OUTLIER_AND_INLIER,
+        classes=OUTLIER_AND_INLIER.astype(np.int32),  # as its predict gives them
         kind=KIND,
     )
 
