@@ -362,7 +362,7 @@ def test_what_is_refused() -> None:
 # ---- many random models ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_many_random_models(name: str) -> None:
     for seed in range(200):
