@@ -136,7 +136,10 @@ def test_messages_call_the_row_what_the_request_calls_it(named, body, words, que
     [
         ({"row": [1, 2]}, "row must be one row of 8 features"),
         ({"rows": [[1] * 8, [1, 2]]}, "row 1 must be one row of 8 features"),
-        ({"rows": [[1] * 8, [[], 1, 1, 1, 1, 1, 1, 1]]}, "row 1 must be one row of 8 features"),
+        (
+            {"rows": [[1] * 8, [[], 1, 1, 1, 1, 1, 1, 1]]},
+            "setting an array element with a sequence: column 'a' (0) of row 1 is [], a list.",
+        ),
         ({"record": {"a": 1}}, "record lacks 'b'"),
     ],
 )
