@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from ..models.reading import Kind
 from .exact import ExactEstimator
@@ -53,3 +55,19 @@ class EarlyExitRegressor(RegressorMixin, ExactEstimator):
     """
 
     kind: ClassVar[Kind] = "regressor"
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The coefficient of determination of the values, as scikit-learn's regressors give it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,) or (n_rows, n_values)
+            True values.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        float
+        """
+        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
