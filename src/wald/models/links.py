@@ -421,10 +421,9 @@ def float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _large_float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`float32_exponentials` of any numbers."""
-    with np.errstate(over="ignore"):
-        large = np.exp(np.maximum(values, np.float32(88.7)))
-    return np.where(values > np.float32(88.7), large, float32_exponentials(np.minimum(values, np.float32(88.7))))
+    """`float32_exponentials` of any numbers; from 88.73 on they are infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float32_exponentials(np.minimum(values, np.float32(89.0)))
 
 
 def float32_logarithms(values: NDArray[np.float32]) -> NDArray[np.float32]:
