@@ -79,6 +79,7 @@ class EarlyExitOutlierDetector(OutlierMixin, PlannedEstimator):
 
     # ---- scores of the wrapped detector ----------------------------------------------------------------------------
 
+    # available_if has no types, here and below
     @available_if(wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The wrapped detector's own scores, in full: negative for outliers."""

@@ -222,6 +222,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         labels: NDArray[Any] = self.classes_.take(codes)
         return labels
 
+    # available_if has no types, here and below
     @available_if(_has_scores)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:
         """Raw scores, with the bits of the library's own.
