@@ -42,7 +42,13 @@ test: $(VENV)/.installed-test ## the fast tests; ARGS="-k mnist" narrows them
 test-long: $(VENV)/.installed-test ## the slow statistical tests as well
 	$(PYTEST) -m "long or not long" $(ARGS)
 
-check: lint types isa examples docs test-full levels ## everything that continuous integration runs
+# What keeps one core busy runs in pairs, and what it prints is kept together. The installations come first, in turn.
+check: ## everything that continuous integration runs
+	$(MAKE) $(VENV)/.installed-dev
+	$(MAKE) $(VENV)/.installed-docs
+	$(MAKE) -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) lint types isa examples docs
+	$(MAKE) test-full
+	$(MAKE) levels
 
 CPP = $(shell find cpp -name '*.?pp' -o -name '*.inl')
 lint: $(VENV)/.installed-dev

@@ -124,8 +124,7 @@ def test_on_whole_numbers(union: str, model: str, n_classes: int) -> None:
     assert [fast.predict_one(row) for row in X.head(9).to_dict("records")] == own[:9].tolist()
 
 
-@pytest.mark.parametrize("outer", [None, 2.0])
-@pytest.mark.parametrize("threshold", [0.0, 1.0])
+@pytest.mark.parametrize(("threshold", "outer"), [(0.0, 2.0), (1.0, None)])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("union", UNIONS)
 def test_inside_a_column_transformer(union: str, model: str, threshold: float, outer: float | None) -> None:
