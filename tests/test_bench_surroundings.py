@@ -42,6 +42,7 @@ def _blas_is_openblas() -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not _blas_is_openblas(), reason="reads OpenBLAS's variables")
 def test_variables_that_control_a_library_are_cleared():
     plain = _run("-c", PROGRAM)
@@ -75,6 +76,7 @@ runpy.run_module("bench", run_name="__main__")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not _blas_is_openblas(), reason="reads OpenBLAS's variables")
 def test_nothing_is_kept_of_a_run_with_a_handicap_that_stays():
     kept = [ROOT / "bench" / "README.md", ROOT / "bench" / "results" / "frames.json"]

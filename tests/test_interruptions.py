@@ -89,6 +89,7 @@ def test_other_calls(name, n):
     assert _median_wait(busy.CALLS[name](n), 0.4, 3) < SOON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n"), [("chain", 200), ("parser", 2000)])
 def test_calls_over_and_over(name, n):
     """The signal may come during any of many short calls."""

@@ -67,6 +67,7 @@ def test_missing_texts_are_those_that_fit_saw(seen: str, linear: bool) -> None:
         assert answers["city"].type == column.type
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("converts", [True, False])
 @pytest.mark.parametrize("seen", SEEN)
 def test_dask_frames_of_categories(seen: str, converts: bool) -> None:

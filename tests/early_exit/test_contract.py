@@ -63,6 +63,7 @@ def contract(estimators):
     return marked
 
 
+@pytest.mark.slow
 @contract(PLAIN + BOLDEST)
 def test_scikit_learns_contract(estimator, check):
     check(estimator)

@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 from wald.stopping import Ladder, Lossless
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_risk_is_kept_and_work_is_saved(name, dtype):

@@ -148,6 +148,7 @@ VOTES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VOTES)
 @pytest.mark.parametrize("form", [np.float32, np.float64, "frame"])
 @pytest.mark.parametrize("n_classes", [2, 4])

@@ -97,6 +97,7 @@ def check_scores(read, own, X):
         assert (abs(ours - own) <= bound(read, X) + 1e-300).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -113,6 +114,7 @@ def test_scores_are_the_models_own_within_the_bound(name, n_classes, dtype, form
     assert read.working_precision(dtype) <= (2.0**-24 if read.folded or read.dtype == np.float32 else 2.0**-53)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "form"),
     [(np.float32, "C"), (np.float64, "F"), (np.uint8, "C"), (np.uint8, "F"), (np.float32, "CSR"), (np.int64, "CSR")],

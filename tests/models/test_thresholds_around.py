@@ -160,6 +160,7 @@ def test_thresholds_on_probabilities(name: str) -> None:
             assert handed < 0.01 or level not in (0.3, 0.999)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_calibrators(name: str) -> None:
     if name == "lightgbm forest":

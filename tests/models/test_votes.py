@@ -98,6 +98,7 @@ def own_scores(model: Any, X: np.ndarray) -> np.ndarray | None:
     return model.predict_proba(X) if hasattr(model, "predict_proba") else None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", SEEDS)
@@ -157,6 +158,7 @@ def test_the_contract_of_terms(fitted) -> None:
     check_terms(decompose(model).terms, model, X[:80].astype(np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The certificate's risk:UserWarning")
 @pytest.mark.parametrize("risk", [0, 0.03])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

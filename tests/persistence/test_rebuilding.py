@@ -149,6 +149,7 @@ def test_a_rebuilt_estimator_answers_bit_for_bit(name):
     assert to_bytes(from_bytes(raw)) == raw
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("name", CARDS)
 def test_labels_are_those_of_before_saving(name):
@@ -313,6 +314,7 @@ LIES: dict[str, tuple[str, Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 def test_files_that_lie_about_an_estimator_are_refused(lie):
     name, change, message = LIES[lie]

@@ -163,6 +163,7 @@ def behind(step: Any, trees: bool) -> tuple[Any, Any, Any]:
     return made.fit(X[:400], y[:400]), X, y
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed", "ignore:.*overflow")
 @pytest.mark.parametrize("trees", [False, True])
 @pytest.mark.parametrize("name", STEPS)

@@ -41,6 +41,7 @@ def show(browser: Any, case: Case, folder: Path, *, width: int = 1200, dark: boo
     return url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_it_renders_quietly_and_asks_for_nothing(
     browser: Any, cases: dict[str, Case], tmp_path: Path, name: str
@@ -54,6 +55,7 @@ def test_it_renders_quietly_and_asks_for_nothing(
     assert {each for each in asked if not each.startswith("data:")} == {url}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [320, 360, 768])
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_wider_than_a_phone(
@@ -99,6 +101,7 @@ def test_print_shows_tables_that_are_closed_on_the_screen(
     assert browser.execute_script("return document.querySelector('nav').offsetHeight") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_axe_finds_nothing(browser: Any, cases: dict[str, Case], tmp_path: Path, name: str, dark: bool) -> None:

@@ -57,6 +57,7 @@ class Outline(HTMLParser):
         return [name for name, _ in self.elements]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_whole_and_needs_nothing_else(cases: dict[str, Case], name: str) -> None:
     page = wald.report(*cases[name], timed=False)

@@ -221,6 +221,7 @@ def written(dense, csr, tmp_path_factory) -> tuple[Path, str]:
         return run_quick("attentive-perceptron", tmp_path_factory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_parse(written, name):
     lines = records_of(written[0], name)

@@ -85,6 +85,7 @@ def test_tables_parse(written, name):
         assert {line["seed"] for line in lines} == {"0", "1"}
 
 
+@pytest.mark.slow
 def test_shares_are_those_requested(written):
     for line in records_of(written[0], "curves"):
         bought = float(line["bought"]) / float(line["parts"])

@@ -49,6 +49,7 @@ def test_tables_parse(written, name):
         assert {line["seed"] for line in lines} == {"0", "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_there_twice(written, name):
     assert_drawn_twice(written[0], name)

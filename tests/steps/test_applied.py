@@ -86,6 +86,7 @@ def models() -> dict[str, Any]:
     return {"linear": LogisticRegression(), "tree": DecisionTreeClassifier(max_depth=5, random_state=0)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", models())
 @pytest.mark.parametrize("name", APPLIED)
 @pytest.mark.parametrize("threshold", [0, 1.0])
@@ -192,6 +193,7 @@ LATER: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", models())
 @pytest.mark.parametrize("threshold", [0, 1.0])
 @pytest.mark.parametrize("name", LATER)
@@ -218,6 +220,7 @@ def test_a_selector_that_drops_a_column_still_refuses_its_nan() -> None:
         fast.predict(F)
 
 
+@pytest.mark.slow
 def test_fifty_thousand_categories() -> None:
     rng, names = np.random.default_rng(0), np.array([f"item {i}" for i in range(50_000)], dtype=object)
     F = pd.DataFrame({"item": rng.permutation(names), "price": rng.normal(size=len(names))})

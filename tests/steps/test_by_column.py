@@ -150,6 +150,7 @@ def containers(F: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CATEGORIES)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_it_writes_what_the_transformers_write(name: str, numbers: str) -> None:

@@ -188,6 +188,7 @@ def outcome(call: Callable[[Any], Any], X: Any) -> Any:
         return type(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("front", ["usual", "hashed", "by number"])
 @pytest.mark.parametrize("container", containers(rows(0)))
 def test_in_every_container(container: str, front: str) -> None:

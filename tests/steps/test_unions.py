@@ -124,6 +124,7 @@ def test_on_whole_numbers(union: str, model: str, n_classes: int) -> None:
     assert [fast.predict_one(row) for row in X.head(9).to_dict("records")] == own[:9].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("threshold", "outer"), [(0.0, 2.0), (1.0, None)])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("union", UNIONS)

@@ -294,6 +294,7 @@ def test_files_are_checked(trained, tmp_path):
         parse.from_bytes(to_bytes(chain))
 
 
+@pytest.mark.slow
 def test_spacy_finds_the_component_by_itself(tmp_path):
     """spaCy finds the component by its entry point, here in a folder that imitates an installed package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -242,6 +242,7 @@ def test_hostile_tables_of_categories(library: str) -> None:
                 loaded.predict(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", FITTED)
 @pytest.mark.parametrize(
     "raw", [b"", b"{}", b"[]", b"[[]]", b"[1]", b"[" * 9999, b'[["a', b"\xff", b"[[1e999]]"], ids=str

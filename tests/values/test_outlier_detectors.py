@@ -49,6 +49,7 @@ def test_forests_in_full(options, dtype):
     assert list(fast.classes_) == [-1, 1]
 
 
+@pytest.mark.slow
 def test_rows_whose_score_is_the_offset():
     model = forest(contamination=0.1)
     scores = model.score_samples(rows(600))
