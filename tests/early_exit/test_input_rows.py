@@ -268,7 +268,7 @@ def test_nan_that_an_imputer_takes_is_not_blamed(library):
         fast.predict(LIBRARIES[library](columns))
 
 
-TABLE = r"X must be a table: one row for each thing to classify, one column for each feature\. Got "
+TABLE = r"X must be a table: one row for each example, one column for each feature\. Got "
 WORDS = pd.DataFrame(X2[:500], columns=NAMES).astype(object)
 WORDS.loc[7, "f3"] = "red"
 WRONG = [

@@ -85,7 +85,7 @@ def foreign_object(module, name="Net"):
         (StandardScaler().fit(X), "StandardScaler", "Put one behind it"),
         ("model.pkl", "str", "pass the fitted classifier itself"),
         (b"model", "bytes", "load the classifier first"),
-        (None, "NoneType", "Pass a fitted classifier"),
+        (None, "NoneType", "Pass a fitted model"),
         (X, "ndarray", "Pass the fitted classifier that holds them"),
         ([LinearSVC()], "list", "one by one"),
         (np.abs, "ufunc", "Pass the fitted classifier inside"),
@@ -93,7 +93,7 @@ def foreign_object(module, name="Net"):
         (foreign_object("catboost.core", "CatBoostRanker"), "CatBoostRanker", "take models of LightGBM and XGBoost"),
         (foreign_object("torch.nn.modules.container"), "Net", "Put all layers but the last into a Pipeline"),
         (foreign_object("keras.src.models"), "Net", "Put all layers but the last into a Pipeline"),
-        (foreign_object("torchless"), "Net", "Pass a fitted classifier"),
+        (foreign_object("torchless"), "Net", "Pass a fitted model"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -104,7 +104,7 @@ def test_every_refusal_says_what_to_do(model, name, words, place):
     with pytest.raises((TypeError, ValueError), match=words) as caught:
         decompose(model)
     assert str(caught.value).startswith(f"{name} ")
-    assert "Supported are scikit-learn's linear classifiers" in str(caught.value)
+    assert "Supported are scikit-learn's linear models" in str(caught.value)
 
 
 @pytest.mark.parametrize(

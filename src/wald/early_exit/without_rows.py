@@ -14,7 +14,7 @@ from ..stopping import Certificate, StageScores
 from .certification import Promise, in_full
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import is_fitted
-from .parameters import require_kind
+from .parameters import SHELLS, require_kind
 from .planning import plan_without_stages
 from .reader import RowReader
 
@@ -52,13 +52,13 @@ def compiled_without_rows(
         raise ValueError(f"fit needs rows to train {type(estimator).__name__}, which is not fitted yet: pass X and y.")
     if extra := sorted(name for name, value in others.items() if value is not None):
         raise ValueError(f"Without X, fit takes nothing else. Got {', '.join(extra)}.")
+    model = decompose(inner)
+    require_kind(model, kind)
     if promise.risk != 0:
         raise ValueError(
             f"risk={promise.risk} is certified on rows: pass X, unlabelled rows that the model was not trained on. "
             "Without rows there is risk=0 alone."
         )
-    model = decompose(inner)
-    require_kind(model, kind)
     if not (model.serves_full or model.decision.valued):
         raise ValueError(
             f"fit needs rows X: wald's own scores of a {model.terms.description} may differ from the model's in the "
@@ -67,7 +67,7 @@ def compiled_without_rows(
         )
     plan = plan_without_stages(model)
     certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence)
-    reader = RowReader(model, None, model.schema.n_columns)
+    reader = RowReader(model, None, model.schema.n_columns, estimator=SHELLS[kind])
     validation = ValidationRows(_no_scores(model, plan))
     return CompiledPlan(model, plan, certificate, promise, validation, reader), inner
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin, RegressorMixin, TransformerMixin
 
 SUPPORTED = (
-    "Supported are scikit-learn's linear classifiers, kernel machines, naive Bayes, trees, forests, boosting and "
-    "votes, the learners of wald.online, and LightGBM, XGBoost and CatBoost; docs/promises.md lists them"
+    "Supported are scikit-learn's linear models, kernel machines, naive Bayes, trees, forests, boosting and votes, "
+    "the learners of wald.online, and LightGBM, XGBoost and CatBoost; docs/promises.md lists them"
 )
 INSTEAD = "Serve it as it is, or train a linear classifier or an SVC on its answers and wrap that"
 
@@ -63,7 +63,7 @@ REASONS = (
     Reason(_is(type), "decompose takes a fitted estimator, not the class {model.__name__}: make one, and fit it"),
     Reason(
         _is(type(None)),
-        "{name} is not supported: there is no model. Pass a fitted classifier, or a Pipeline that ends in one",
+        "{name} is not supported: there is no model. Pass a fitted model, or a Pipeline that ends in one",
     ),
     Reason(_is(str), "{name} is not supported: pass the fitted classifier itself, and no name or path of one"),
     Reason(_is(bytes, bytearray), "{name} is not supported: unpickle or load the classifier first, and pass that"),
@@ -224,4 +224,4 @@ def refusal(model: Any) -> Exception:
     for reason in REASONS:
         if reason.fits(model):
             return reason.error(f"{reason.text.format(name=name, model=model)}. {SUPPORTED}.")
-    return TypeError(f"{name} is not supported. Pass a fitted classifier. {SUPPORTED}.")
+    return TypeError(f"{name} is not supported. Pass a fitted model. {SUPPORTED}.")

@@ -136,7 +136,7 @@ def _no_table(X: Any, hint: str) -> str:
     """What to say of rows that are no table."""
     shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
     return (
-        "X must be a table: one row for each thing to classify, one column for each feature. Got "
+        "X must be a table: one row for each example, one column for each feature. Got "
         f"{type(X).__name__}{shape}.{hint}"
     )
 
