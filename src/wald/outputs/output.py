@@ -31,14 +31,11 @@ class Output(ABC):
 
     Attributes
     ----------
-    compiled : bool
-        Whether the compiled engine knows the output. If not, the engine in Python evaluates the model.
     valued : bool
         Whether scores are answers themselves, so that codes say nothing. An early answer is the estimate, and
         `lost_values` says what it loses.
     """
 
-    compiled: ClassVar[bool] = False
     valued: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -108,6 +105,11 @@ class Output(ABC):
         """
 
     # ---- what may be said ------------------------------------------------------------------------------------------
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the compiled engine knows the output. If not, the engine in Python evaluates the model."""
+        return False
 
     @property
     def event(self) -> str:
