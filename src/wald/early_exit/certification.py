@@ -240,7 +240,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     rows : StageScores or None
         Stage scores of the certificate rows.
     """
-    overall = certificate.about in ("all", "classes")
+    overall = certificate.about in ("all", "classes") and not model.decision.valued
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())

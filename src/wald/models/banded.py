@@ -74,8 +74,7 @@ def checked_bands(bands: Any, kind: Kind) -> list[float]:
     kind : {"classifier", "outlier detector", "regressor", "ranker"}
     """
     listed: list[Any] = list(bands) if isinstance(bands, list | tuple | np.ndarray) else []
-    numbers = [isinstance(t, Real) and not isinstance(t, bool | np.bool_) and math.isfinite(t) for t in listed]
-    if not listed or not all(numbers):
+    if not listed or not all(_is_finite(t) for t in listed):
         raise ValueError(
             f"bands must be a list of one or more thresholds, finite numbers such as [0.1, 0.5]. Got {bands!r} instead."
         )
@@ -91,6 +90,11 @@ def checked_bands(bands: Any, kind: Kind) -> list[float]:
             f"{outside:g}: leave it out."
         )
     return cuts
+
+
+def _is_finite(value: Any) -> bool:
+    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return number and math.isfinite(value)
 
 
 def require_two_classes(model: Any) -> None:

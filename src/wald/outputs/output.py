@@ -127,7 +127,7 @@ class Output(ABC):
         return False
 
     def linear_margins(self) -> Floats | None:
-        """Matrix from scores to the margins that decide, (n_margins, n_outputs); None if these are not linear.
+        """Matrix from scores to numbers that move at least as far as the margins, (n_margins, n_outputs), or None.
 
         Lossless exits need it.
         """
