@@ -39,6 +39,7 @@ class Bands(Output):
     [0, 1, 1, 1, 2]
     """
 
+    compiled: ClassVar[bool] = True
     kind: ClassVar[Literal["bands"]] = "bands"
 
     thresholds: list[float]
