@@ -138,7 +138,7 @@ class PythonCascade:
         """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
         X = source_of(X).array(self._packed.conversion)
         n = X.shape[0]
-        codes = np.zeros(n, dtype=np.float64 if self._model.decision.valued else np.int32)
+        codes = np.zeros(n, dtype=np.float64 if self._model.decision.early_values else np.int32)
         stages = np.full(n, len(self._stage_terms), dtype=np.int32)
         status = np.full(n, Status.PENDING, dtype=np.uint8)
         for start in range(0, n, ROWS):
@@ -205,7 +205,7 @@ class PythonCascade:
             if at_end == "answer" and t == n_stages - 1:
                 found[~leaves] = Status.OUT_OF_BUDGET
                 label = output.answers(z) if output.two_sided else label
-            found[~finite], label = Status.NOT_FINITE, np.where(finite, z[:, 0] if output.valued else label, 0)
+            found[~finite], label = Status.NOT_FINITE, np.where(finite, z[:, 0] if output.early_values else label, 0)
             decided = found != Status.PENDING
             rows = active[decided]
             codes[rows], stages[rows], status[rows] = label[decided], t, found[decided]
@@ -215,7 +215,7 @@ class PythonCascade:
             scores, errors = self._packed.totals(complete, self._model.working_precision(X.dtype))
             finite = np.isfinite(scores).all(axis=1)
             answers, found = self._settled(scores, errors)
-            codes[active] = scores[:, 0] if output.valued else answers
+            codes[active] = scores[:, 0] if output.early_values else answers
             status[active] = np.where(finite, found, Status.NOT_FINITE)
 
     def _estimate(self, values: Floats, stage: int) -> Floats:

@@ -190,6 +190,11 @@ class Output(ABC):
         return not self.two_sided and self.n_outputs == 1
 
     @property
+    def early_values(self) -> bool:
+        """Whether rows may leave with an estimate of their value, so that engines answer with scores."""
+        return self.valued and self.by_margin
+
+    @property
     def has_own_losses(self) -> bool:
         """Whether `losses` says more than whether answers differ."""
         return not self.two_sided and type(self).losses is not Output.losses

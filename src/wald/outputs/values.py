@@ -54,6 +54,7 @@ class Values(Output):
     [1.0, 2.0]
     """
 
+    compiled: ClassVar[bool] = True
     valued: ClassVar[bool] = True
     kind: ClassVar[Literal["values"]] = "values"
 
@@ -84,11 +85,6 @@ class Values(Output):
     def n_answers(self) -> int:
         """One code, which says nothing."""
         return 1
-
-    @property
-    def compiled(self) -> bool:
-        """Whether the compiled engine knows the output; see `Output.compiled`."""
-        return not self.by_margin
 
     @property
     def event(self) -> str:
