@@ -15,7 +15,7 @@ from ..plan import Plan, shares_reached
 from ..sources import Source
 from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import Line
-from .certification import Promise
+from .certification import Promise, name_of
 from .predictor import Predictor
 
 
@@ -74,7 +74,8 @@ def _left_at_stages(
 def _strata(promise: Promise, model: AdditiveModel) -> list[Line]:
     """The strata of a promise, as its certificate has them, each with its bound."""
     about = promise.about(model)
-    return [line._replace(risk=about.risk) if line.risk is None else line for line in about.lines]
+    lines = [line._replace(risk=about.risk) if line.risk is None else line for line in about.lines]
+    return [name_of(model, line) for line in lines]
 
 
 def audited(
