@@ -21,7 +21,8 @@ from wald.outputs import Bands, Output, Values
 
 RNG = np.random.default_rng(7)
 N_FEATURES, N_ROWS = 24, 5000
-X = RNG.normal(size=(N_ROWS, N_FEATURES)) * (RNG.random((N_ROWS, N_FEATURES)) < 0.7)
+DENSITY = RNG.choice([0.2, 0.7], size=(N_ROWS, 1), p=[0.8, 0.2])  # kernel machines have a path for sparse rows
+X = RNG.normal(size=(N_ROWS, N_FEATURES)) * (RNG.random((N_ROWS, N_FEATURES)) < DENSITY)
 #: What rows pay that leave at a stage, or at none.
 COSTS = np.array([1.0, 2.5, 3.5, 7.0, 11.0])
 U = 2.0**-53
@@ -32,7 +33,7 @@ def kernel_terms() -> Any:
     return decompose(SVC(gamma=0.05).fit(X[:400], y)).terms
 
 
-LINEAR = LinearTerms(RNG.normal(size=(1, N_FEATURES)) / 2, np.array([0.1]))
+LINEAR = LinearTerms(RNG.normal(size=(1, N_FEATURES)) / 2, np.array([0.3]))
 KERNEL = kernel_terms()
 
 
