@@ -19,8 +19,8 @@ inline typename Register<T>::type log_of_one_plus(typename Register<T>::type x) 
     const R k = (R)((I)origin + exponent) - origin, m = (R)((I)u - (exponent << mantissa));
     const R f = k > zero ? m - one : x, s = f / (f + (T(2) - zero)), z = s * s;
     R series = T(1.0 / (2 * terms - 1)) - zero;
-    for (int j = terms - 2; j >= 0; --j) series = series * z + (T(1.0 / (2 * j + 1)) - zero);
-    return k * ln2_high + ((s + s) * series + k * ln2_low);
+    for (int j = terms - 2; j >= 0; --j) series = fused(series, z, T(1.0 / (2 * j + 1)) - zero);
+    return fused(k, ln2_high - zero, fused(s + s, series, k * ln2_low));
 }
 
 template <class T>

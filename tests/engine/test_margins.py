@@ -15,14 +15,16 @@ from sklearn.svm import SVC
 
 from wald import _core
 from wald.engine import PythonTerms, Readout, Stages, Status
-from wald.models import NO_SURROGATES, decompose
+from wald.models import NO_SURROGATES, ColumnTerms, decompose
 from wald.models.linear import LinearTerms
 from wald.outputs import Bands, Output, Values
+from wald.steps import Numeric
 
 RNG = np.random.default_rng(7)
 N_FEATURES, N_ROWS = 24, 5000
 DENSITY = RNG.choice([0.2, 0.7], size=(N_ROWS, 1), p=[0.8, 0.2])  # kernel machines have a path for sparse rows
 X = RNG.normal(size=(N_ROWS, N_FEATURES)) * (RNG.random((N_ROWS, N_FEATURES)) < DENSITY)
+X = X.astype(np.float32).astype(np.float64)
 #: What rows pay that leave at a stage, or at none.
 COSTS = np.array([1.0, 2.5, 3.5, 7.0, 11.0])
 U = 2.0**-53
@@ -34,6 +36,9 @@ def kernel_terms() -> Any:
 
 
 LINEAR = LinearTerms(RNG.normal(size=(1, N_FEATURES)) / 2, np.array([0.3]))
+COLUMNS = ColumnTerms.of(
+    LINEAR, [Numeric(j, np.array([1.5]), np.array([-0.1]), None, np.array([j])) for j in range(N_FEATURES)]
+)
 KERNEL = kernel_terms()
 
 
@@ -63,14 +68,19 @@ class Case:
         return Walked(self.output, self.cascade().trace(rows, 1).margins, full)
 
 
-KINDS = {"linear": (LINEAR, "float64"), "kernel": (KERNEL, "float64"), "kernel, float32": (KERNEL, "float32")}
+KINDS = {
+    "linear": (LINEAR, "float64"),
+    "columns": (COLUMNS, "float64"),
+    "kernel": (KERNEL, "float64"),
+    "kernel, float32": (KERNEL, "float32"),
+}
 
 
 def case(kind: str, output: Output) -> Case:
     terms, precision = KINDS[kind]
     rng = np.random.default_rng(1)
     order = rng.permutation(terms.n_terms)
-    ends = np.array([8, 12, 12, 20]) if kind == "linear" else np.array([16, 24, 24, 60])
+    ends = np.array([16, 24, 24, 60] if terms is KERNEL else [8, 12, 12, 20])
     scale = np.sqrt(terms.n_terms / ends)
     readouts = [
         Readout(np.ascontiguousarray(terms.coef[:, order[:m]]) * s, terms.intercept)
@@ -132,10 +142,12 @@ def test_neither_company_nor_layout_nor_threads_matter(made: Case) -> None:
         for n in (1, 5, 100, N_ROWS):
             expected = [part[:n].tobytes() for part in (whole.codes, *whole.ledger)]
             layouts: list[Any] = [X[:n], np.asfortranarray(X[:n])]
-            layouts += [pd.DataFrame(X[:n])] if n in (5, N_ROWS) else []
+            layouts += [pd.DataFrame(X[:n]), X[:n].astype(np.float32, order="F")] if n in (5, N_ROWS) else []
             for rows in layouts:
                 for n_threads in (1, 4):
                     assert bits(cascade.predict(rows, n_stages, at_end, n_threads)) == expected
+        if made.terms is COLUMNS:  # rows are dense
+            continue
         some = cascade.predict(sparse.csr_array(X[:300]), n_stages, at_end, 1)
         assert bits(some)[1:] == [part[:300].tobytes() for part in whole.ledger]
         np.testing.assert_allclose(some.codes, whole.codes[:300], rtol=1e-14, atol=1e-14)  # full sums skip zeros
@@ -171,7 +183,7 @@ def test_estimates_that_overflow_have_no_answer(kind: str, n_rows: int) -> None:
         readouts = [Readout(np.full_like(r.weights, largest), r.bias) for r in made.stages.readouts]
         never = Case(output, made.terms, made.order, Stages(made.stages.terms, readouts), made.precision)
         cascade = never.cascade(np.full(4, -1.0))
-        rows = np.full((n_rows, N_FEATURES), 30.0 if kind == "linear" else 0.0)
+        rows = np.full((n_rows, N_FEATURES), 0.0 if never.terms is KERNEL else 30.0)
         for given in (rows, np.asfortranarray(rows)):
             ledger = cascade.predict(given, 4, "full", 1).ledger
             assert (ledger.status == Status.NOT_FINITE).all()
