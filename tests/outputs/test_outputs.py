@@ -17,7 +17,7 @@ import wald
 from wald import EarlyExitClassifier, Planner, cli
 from wald.codec.reading import FileFormatError
 from wald.displays import StoppingPathDisplay, TradeoffDisplay
-from wald.outputs import Labels, Output, check_output
+from wald.outputs import Bands, Labels, Output, Values, check_output
 from wald.stopping import Boundary, StageScores, certify, measure
 
 OUTPUTS = {
@@ -28,6 +28,13 @@ OUTPUTS = {
     "saturated": Labels("argmax", 3, saturation=50.0),
     "votes": Labels("votes", 4),
     "broken ties": Labels("votes", 4, break_ties=True),
+    "bands": Bands([-0.5, 0.0, 0.0, 1.0], [True, False, True, False]),
+    "bands that are never reached": Bands([-math.inf, 0.5, math.inf], [True, True, False]),
+    "values": Values(3),
+    "values within a constant": Values(1, 0.25, "constant"),
+    "values within a share": Values(1, 0.25, "relative", relative=True),
+    "exponentials": Values(1, 0.25, "exp"),
+    "probabilities": Values(1, 0.25, "logistic"),
     "band": Band([-0.5, 0.0, 1.0]),
     "band with steps": Band([-0.5, 0.0, 1.0], steps=True),
 }
@@ -36,6 +43,38 @@ OUTPUTS = {
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_outputs_keep_what_they_say(name):
     check_output(OUTPUTS[name])
+
+
+@pytest.mark.parametrize(("margin", "value"), [("exp", np.exp), ("logistic", lambda z: 1 / (1 + np.exp(-z)))])
+def test_a_margin_is_the_room_on_the_side_where_the_value_changes_faster(margin, value):
+    z = np.linspace(-6.0, 6.0, 241)
+    room = Values(1, 0.1, margin).judged(z)[1]
+    furthest = np.maximum(np.abs(value(z + room) - value(z)), np.abs(value(z - room) - value(z)))
+    np.testing.assert_allclose(furthest, 0.1, rtol=1e-9)
+
+
+def test_values_are_lost_beyond_the_tolerance():
+    full = np.array([0.0, 1.0, -10.0, np.inf, np.nan])
+    near = Values(1, 0.5, "constant")
+    assert near.lost_values(full, full).tolist() == [0, 0, 0, 0, 0]
+    assert near.lost_values(np.array([0.5, 1.625, -10.5, 1.0, np.nan]), full).tolist() == [0, 1, 0, 1, 0]
+    share = Values(1, 0.5, "relative", relative=True)
+    assert share.lost_values(np.array([0.1, 1.5, -15.0, np.inf, 0.0]), full).tolist() == [1, 0, 0, 0, 1]
+    assert (near.event, share.event) == ("off by more than 0.5", "off by more than 0.5 of the value")
+
+
+@pytest.mark.parametrize(
+    "fields", [(1, -0.5, "constant"), (2, 0.5, "constant"), (1, 0.5), (1, 0.5, "logistic"), (1, 0.5, "square")]
+)
+def test_a_tolerance_that_does_not_fit_is_refused(fields):
+    with pytest.raises(ValueError, match="margin"):
+        Values(*fields)
+
+
+@pytest.mark.parametrize(("cuts", "upper"), [([], []), ([1.0, 0.0], [True] * 2), ([math.nan], [True]), ([0.0], [])])
+def test_thresholds_that_do_not_rise_are_refused(cuts, upper):
+    with pytest.raises(ValueError, match="rising order"):
+        Bands(cuts, upper)
 
 
 def wrong(**methods):

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..models import AdditiveModel, decompose, fitted_for_good
+from ..models import AdditiveModel, fitted_for_good
 from ..models.boosters import unfrozen
-from ..models.reading import Kind
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
 from .certification import Promise, in_full
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import is_fitted
-from .parameters import SHELLS, require_kind
+from .parameters import SHELLS
 from .planning import plan_without_stages
 from .reader import RowReader
 
 
 def compiled_without_rows(
-    estimator: Any, kind: Kind, promise: Promise, others: dict[str, Any]
+    estimator: Any, read: Callable[[Any], AdditiveModel], promise: Promise, others: dict[str, Any]
 ) -> tuple[CompiledPlan, Any]:
     """Compile the plan that evaluates everything, which needs no rows.
 
@@ -28,8 +28,8 @@ def compiled_without_rows(
     ----------
     estimator : estimator
         A fitted one.
-    kind : {"classifier", "outlier detector", "regressor", "ranker"}
-        What it must be.
+    read : callable
+        Takes the fitted estimator and gives the model.
     promise : Promise
     others : dict
         The other arguments of `fit`.
@@ -52,8 +52,7 @@ def compiled_without_rows(
         raise ValueError(f"fit needs rows to train {type(estimator).__name__}, which is not fitted yet: pass X and y.")
     if extra := sorted(name for name, value in others.items() if value is not None):
         raise ValueError(f"Without X, fit takes nothing else. Got {', '.join(extra)}.")
-    model = decompose(inner)
-    require_kind(model, kind)
+    model = read(inner)
     if promise.risk != 0:
         raise ValueError(
             f"risk={promise.risk} is certified on rows: pass X, unlabelled rows that the model was not trained on. "
@@ -66,8 +65,8 @@ def compiled_without_rows(
             "without."
         )
     plan = plan_without_stages(model)
-    certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence)
-    reader = RowReader(model, None, model.schema.n_columns, estimator=SHELLS[kind])
+    certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence, model.decision.event)
+    reader = RowReader(model, None, model.schema.n_columns, estimator=SHELLS[model.kind])
     validation = ValidationRows(_no_scores(model, plan))
     return CompiledPlan(model, plan, certificate, promise, validation, reader), inner
 

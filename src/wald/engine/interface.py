@@ -42,10 +42,13 @@ class Cascade(Protocol):
     """Stages on packed terms; immutable, so threads may share it."""
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
-        """Decide preprocessed rows; their status says which of them have no label."""
+        """Decide preprocessed rows; their status says which of them have no label.
 
-    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, float, int]:
-        """Code, stage, cost and status of one row, a float32, float64 or uint8 array."""
+        Outputs with `early_values` have scores in place of codes, and NaN where there is none.
+        """
+
+    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[Any, int, float, int]:
+        """Code or score, stage, cost and status of one row, a float32, float64 or uint8 array."""
 
     def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> OneRow | None:
         """The same call for single rows, which gives their labels; None for engines that have none.
@@ -54,7 +57,10 @@ class Cascade(Protocol):
         """
 
     def trace(self, X: Any, n_threads: int) -> StageTable:
-        """Estimates of every stage for all rows, without exits."""
+        """Estimates of every stage for all rows, without exits.
+
+        Where rows leave `by_margin`, the margins of the table are the estimates, for NumPy to judge.
+        """
 
     def columns_read(self, n_stages: int | None) -> Sequence[int] | None:
         """Columns that rows need for the first stages, or with None in full; None if these are all."""
@@ -84,6 +90,7 @@ class Packed(Protocol):
     ) -> Cascade:
         """Put stages on the terms.
 
-        At stage t a row leaves below ``low[t]`` or above ``high[t]``, and pays ``costs[t]``; a row that does not leave
-        pays the last cost. None: rows pay nothing.
+        At stage t a row leaves when its estimate lies below ``low[t]`` or above ``high[t]``, or where the output is not
+        two-sided, when its margin is above ``high[t]``; it pays ``costs[t]``. A row that does not leave pays the last
+        cost. None: rows pay nothing.
         """

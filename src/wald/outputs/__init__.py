@@ -3,9 +3,10 @@
 Scores come in; answers, margins, losses and the words of a promise go out. An output knows no model, plan or row.
 """
 
+from .bands import Bands
 from .checks import check_output
 from .labels import Labels
 from .output import Output
 from .values import Values
 
-__all__ = ["Labels", "Output", "Values", "check_output"]
+__all__ = ["Bands", "Labels", "Output", "Values", "check_output"]

@@ -26,7 +26,7 @@ def check_output(output: Output, scores: ArrayLike | None = None) -> None:
     * Estimates with a clear margin have the answers of full scores; NaN has a margin that is NaN, so that it never
       leaves. Two-sided outputs answer 1 above the centre and 0 below it.
     * A settled answer stands whatever scores lie within the error.
-    * Losses lie from 0 to 1, and equal answers lose nothing; a two-sided output loses 1 by the other answer.
+    * Losses lie from 0 to 1, and equal answers or values lose nothing; a two-sided output loses 1 by the other answer.
     * A file gives back the same output.
 
     Parameters
@@ -119,6 +119,8 @@ def _settled(output: Output, scores: Floats) -> Iterator[str]:
 
 
 def _losses(output: Output, scores: Floats) -> Iterator[str]:
+    if output.valued:
+        yield from _lost_values(output, scores)
     every = np.arange(output.n_answers, dtype=np.int32)
     early, full = (grid.ravel() for grid in np.meshgrid(every, every))
     losses = output.losses(early, full)
@@ -128,6 +130,17 @@ def _losses(output: Output, scores: Floats) -> Iterator[str]:
         yield "the same answer must lose nothing"
     if output.two_sided and (losses != (early != full)).any():
         yield "must be 1 for the other of two answers, where there is a centre"
+
+
+def _lost_values(output: Output, scores: Floats) -> Iterator[str]:
+    if not output.by_margin:
+        return
+    values, rng = scores[:, 0], np.random.default_rng(1)
+    losses = output.lost_values(values, rng.permutation(values))
+    if losses.shape != values.shape or not ((losses >= 0) & (losses <= 1)).all():
+        yield "of values must be one number from 0 to 1 for each row"
+    if output.lost_values(values, values).any():
+        yield "the same value must lose nothing"
 
 
 def _file(output: Output, scores: Floats) -> Iterator[str]:

@@ -31,16 +31,11 @@ class Output(ABC):
 
     Attributes
     ----------
-    event : str
-        Noun for an early answer that loses, in certificates.
-    compiled : bool
-        Whether the compiled engine knows the output. If not, the engine in Python evaluates the model.
     valued : bool
-        Whether scores are answers themselves, so that codes say nothing.
+        Whether scores are answers themselves, so that codes say nothing. An early answer is the estimate, and
+        `lost_values` says what it loses.
     """
 
-    event: ClassVar[str] = "disagreement"
-    compiled: ClassVar[bool] = False
     valued: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -112,6 +107,16 @@ class Output(ABC):
     # ---- what may be said ------------------------------------------------------------------------------------------
 
     @property
+    def compiled(self) -> bool:
+        """Whether the compiled engine knows the output. If not, the engine in Python evaluates the model."""
+        return False
+
+    @property
+    def event(self) -> str:
+        """Noun for an early answer that loses, in certificates."""
+        return "disagreement"
+
+    @property
     def centre(self) -> float | None:
         """Score that separates the two answers; None if rows leave by their margin alone."""
         return None
@@ -122,7 +127,7 @@ class Output(ABC):
         return False
 
     def linear_margins(self) -> Floats | None:
-        """Matrix from scores to the margins that decide, (n_margins, n_outputs); None if these are not linear.
+        """Matrix from scores to numbers that move at least as far as the margins, (n_margins, n_outputs), or None.
 
         Lossless exits need it.
         """
@@ -153,12 +158,41 @@ class Output(ABC):
         """
         return np.asarray(early != full, dtype=np.float64)
 
+    def lost_values(self, early: Floats, full: Floats) -> Floats:
+        """Loss of early values beside those of full evaluation, from 0 to 1, where the output is `valued`.
+
+        Parameters
+        ----------
+        early, full : float64 ndarray of shape (n_rows,)
+            As the model gives them, with its link.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        ValueError
+            If no row leaves early.
+        """
+        raise ValueError(f"{type(self).__name__} has no early values.")
+
     # ---- what follows ----------------------------------------------------------------------------------------------
 
     @property
     def two_sided(self) -> bool:
         """Whether rows leave on two sides of a `centre`."""
         return self.centre is not None
+
+    @property
+    def by_margin(self) -> bool:
+        """Whether rows leave by the margin of one score, so that the estimate itself is traced."""
+        return not self.two_sided and self.n_outputs == 1
+
+    @property
+    def early_values(self) -> bool:
+        """Whether rows may leave with an estimate of their value, so that engines answer with scores."""
+        return self.valued and self.by_margin
 
     @property
     def has_own_losses(self) -> bool:

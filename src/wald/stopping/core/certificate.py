@@ -138,7 +138,7 @@ class Certificate:
         Number of certificates from which this one was chosen. Each is on rows that its own plan has not seen, though
         the plans of others may have. The test holds for all of them at once.
     event : str
-        Noun for an early answer that loses.
+        Noun for an early answer that loses; about one of two answers, what rows must not do.
 
     Examples
     --------
@@ -169,12 +169,14 @@ class Certificate:
         return cls("lossless", risk=0.0, confidence=1.0, q=1.0)
 
     @classmethod
-    def full_evaluation(cls, reason: str, risk: float | None = None, confidence: float = 1.0) -> Certificate:
+    def full_evaluation(
+        cls, reason: str, risk: float | None = None, confidence: float = 1.0, event: str = "disagreement"
+    ) -> Certificate:
         """Build the certificate of a plan that evaluates every row in full, for `reason`.
 
         At the risk 0, `reason` says who evaluates: the labels are the model's own, by proof.
         """
-        return cls("full", risk=risk, confidence=confidence, reason=reason)
+        return cls("full", risk=risk, confidence=confidence, reason=reason, event=event)
 
     @property
     def n_rows(self) -> int:
@@ -290,7 +292,8 @@ class Certificate:
             case "lossless":
                 return "lossless: no row can differ"
             case "full" if self.risk == 0:
-                return f"the model's own labels, by proof: {self.reason}"
+                answers = "labels" if self.event == Certificate.event else "answers"
+                return f"the model's own {answers}, by proof: {self.reason}"
             case "full":
                 return f"no early exit: {self.reason}"
             case "certified":
@@ -310,7 +313,8 @@ class Certificate:
 
     def _event(self) -> str:
         named = any(stratum.risk for stratum in self.strata)
-        event = _EVENT["all" if named else self.about].format(self.event)
+        own = self.about in ("positive", "negative") and self.event != Certificate.event
+        event = self.event if own else _EVENT["all" if named else self.about].format(self.event)
         return event + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:
