@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -53,6 +54,7 @@ public:
 private:
     // Groups of a chunk have at least so many rows together, where there are so many: late stages need full tiles.
     static constexpr std::int64_t kChunkRows = 8192;
+    static constexpr std::int64_t kHeapPlaces = 32;
 
     class Run;
 
@@ -221,10 +223,7 @@ private:
     // places from `left` on. Returns their number.
     std::int64_t decide(int t, float q, std::int64_t first, Racing& group, std::int64_t left) {
         const float* const z = estimates_ + first;
-        float* const sorted = std::copy_n(z, group.n, sorted_) - group.n;
-        std::nth_element(sorted, sorted + group.places - 1, sorted + group.n, std::greater<float>());
-        const float last_place = sorted[group.places - 1];
-        const float next = *std::max_element(sorted + group.places, sorted + group.n);
+        const auto [last_place, next] = places_of(z, group.n, group.places);
         std::int64_t kept = 0;
         for (std::int64_t i = 0; i < group.n; ++i) {
             const float reach = q * errors_[first + i];
@@ -242,6 +241,27 @@ private:
         if (kept > group.places && group.places > 0) return kept;
         for (std::int64_t i = left; i < left + kept; ++i) stay(ids_[i], positions_[i]);  // no row has to leave any more
         return 0;
+    }
+    struct Places {
+        float last, next;  // the estimates on the last place, and on the one behind it
+    };
+    // Few places are kept in a heap, whose top is the smallest: most estimates are compared with it alone.
+    Places places_of(const float* z, std::int64_t n, std::int64_t places) {
+        const std::greater<float> above;
+        std::copy_n(z, n, sorted_);
+        if (places > kHeapPlaces) {
+            std::nth_element(sorted_, sorted_ + places - 1, sorted_ + n, above);
+            return {sorted_[places - 1], *std::max_element(sorted_ + places, sorted_ + n)};
+        }
+        float* const end = sorted_ + places + 1;
+        std::make_heap(sorted_, end, above);
+        for (std::int64_t i = places + 1; i < n; ++i) {
+            if (!(z[i] > sorted_[0])) continue;
+            std::pop_heap(sorted_, end, above);
+            end[-1] = z[i];
+            std::push_heap(sorted_, end, above);
+        }
+        return {places > 1 ? std::min(sorted_[1], sorted_[2]) : sorted_[1], sorted_[0]};
     }
     void move(std::int64_t from, std::int64_t to) {
         ids_[to] = ids_[from];

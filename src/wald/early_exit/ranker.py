@@ -166,7 +166,7 @@ class EarlyExitRanker(ExactEstimator):
         if not _is_whole(self.k):
             raise ValueError(f"k must be a positive whole number. Got {self.k!r} instead.")
         risk: Any = self.risk
-        if risk is not None and not (isinstance(risk, Real) and not isinstance(risk, bool) and 0 <= float(risk) < 1):
+        if risk is not None and not (isinstance(risk, Real) and 0 <= float(risk) < 1):
             raise ValueError(f"risk must be None, or a number of at least 0 and below 1. Got {risk!r} instead.")
         if not (isinstance(self.confidence, Real) and 0 < self.confidence < 1):
             raise ValueError(f"confidence must be a number above 0 and below 1. Got {self.confidence!r} instead.")
@@ -278,4 +278,4 @@ def _relevance(y: Any, n_rows: int) -> NDArray[np.float64]:
 
 
 def _is_whole(k: Any) -> bool:
-    return isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1
+    return type(k) is not bool and isinstance(k, Integral) and int(k) >= 1

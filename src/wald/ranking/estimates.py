@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import Stages
+from ..engine import RunningSums, Stages
 from ..models import Terms
 from ..models.protocols import Stepped
 from ..plan.moments import boundary_weights, gather_moments, row_chunks
@@ -52,11 +52,25 @@ class Fitted:
     terms : int64 ndarray of shape (n_trees,)
         Trees in their order.
     stages : callable
-        From numbers of trees, ascending, and whether leaves are corrected, to stages.
+        From numbers of trees, ascending, to stages.
+    n_leaves : int64 ndarray of shape (n_trees,)
+        Leaves of each tree that are corrected.
     """
 
     terms: Indices
-    stages: Callable[[Indices, bool], Stages]
+    stages: Callable[[Indices], Stages]
+    n_leaves: Indices
+
+    def subset(self, stages: Stages, keep: Sequence[int]) -> Stages:
+        """Some of the stages, with sums that end where the last of them does."""
+        chosen = stages.subset(keep)
+        if (sums := chosen.sums) is None:
+            return chosen
+        m = int(chosen.terms[-1])
+        n = int(self.n_leaves[self.terms[:m]].sum())
+        corrections = tuple(None if c is None else c[:n] for c in sums.corrections)
+        sums = RunningSums(np.minimum(sums.ends, m), np.ascontiguousarray(sums.weights[:, :m]), corrections)
+        return replace(chosen, sums=sums)
 
 
 def fitted_order(terms: Terms, X: Any, scores: Floats, weights: Floats, rng: np.random.Generator) -> Fitted:
@@ -87,12 +101,12 @@ def fitted_order(terms: Terms, X: Any, scores: Floats, weights: Floats, rng: np.
     n_leaves = np.zeros(n, dtype=np.int64) if counts is None else counts
     summed = SummedTerms(values, order, np.zeros(n, dtype=np.int64), outputs, weights, leaves, n_leaves)
 
-    def stages(stage_terms: Indices, corrected: bool) -> Stages:
+    def stages(stage_terms: Indices) -> Stages:
         readouts = regressed_readouts(drawn, order, stage_terms.tolist(), still_weights=terms.coef)
         mixed = mixed_stages(summed, stage_terms, readouts)
-        return corrected_stages(summed, mixed) if corrected and leaves is not None else mixed
+        return corrected_stages(summed, mixed) if leaves is not None else mixed
 
-    return Fitted(order, stages)
+    return Fitted(order, stages, n_leaves)
 
 
 def usual_errors(

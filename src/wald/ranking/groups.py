@@ -43,11 +43,18 @@ class RowGroups:
         ValueError
             If there is another number of keys, or one is missing.
         """
-        number = group_numbers(groups, n_rows).astype(np.int64)
         if n_rows == 0:
+            group_numbers(groups, n_rows)  # raises for keys without rows
             return cls(np.zeros(0, dtype=np.int64))
-        if (number[1:] >= number[:-1]).all():
-            return cls(np.append(np.flatnonzero(np.diff(number)) + 1, n_rows).astype(np.int64))
+        keys = np.asarray(groups)
+        if keys.ndim != 1 or len(keys) != n_rows or keys.dtype.kind not in "biuSU" or isinstance(groups, list | tuple):
+            keys = group_numbers(groups, n_rows)  # raises for missing keys, and tells 1 from "1"
+        begins = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1]).astype(np.int64)
+        ends = np.append(begins[1:], n_rows).astype(np.int64)
+        known, run = np.unique(keys[begins], return_inverse=True)
+        if len(known) == len(begins):  # each group's rows stand side by side
+            return cls(ends)
+        number = np.repeat(run, ends - begins)
         return cls(np.cumsum(np.bincount(number)).astype(np.int64), np.argsort(number, kind="stable").astype(np.int64))
 
     @classmethod

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..models.protocols import Summed
+from ..plan.sums import ANCHOR_RATIO, MOST_SUMS
 from .groups import Indices, RowGroups
 from .measures import Floats
 
 #: Trees of the first stage that a ladder may have, and the ratio from one stage to the next.
-FIRST, RATIO = 3, 1.25
+FIRST, RATIO = 4, 1.3
 #: Work of a decision about a row, in the unit of `Summed.pass_work`: nanoseconds of one machine.
-DECISION = 12.0
+DECISION = 6.0
 
 
 def fine_stages(n_trees: int) -> Indices:
@@ -25,6 +27,15 @@ def fine_stages(n_trees: int) -> Indices:
         found.append(round(m))
         m = max(m * RATIO, m + 1)
     return np.array(found or [n_trees], dtype=np.int64)
+
+
+def sums_of(stage_terms: Indices) -> Indices:
+    """Ends of the running sums that stages will have; see `wald.plan.sums.mixed_stages`."""
+    found = [int(stage_terms[-1])]
+    for m in stage_terms[-2::-1].tolist():
+        if len(found) < MOST_SUMS and m * ANCHOR_RATIO <= found[-1]:
+            found.append(m)
+    return np.array(found, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +63,13 @@ class Work:
         """Work of a row, of which the shares ``reached`` (n_stages + 1,) reach each stage and full evaluation."""
         begins = [0, *stage_terms.tolist()]
         stages = zip(begins, begins[1:], reached.tolist(), strict=False)
-        return sum(share * self.of_pass(b, e, share) for b, e, share in stages if share > 0) + reached[-1] * self.full
+        early = sum(share * self.of_pass(b, e, share) for b, e, share in stages if share > 0)
+        return float(early + reached[-1] * self.full)
 
 
-def undecided_shares(estimates: Floats, errors: Floats, groups: RowGroups, k: int, q: float) -> Floats:
+def undecided_shares(
+    estimates: NDArray[np.float32], errors: NDArray[np.float32], groups: RowGroups, k: int, q: float
+) -> Floats:
     """Share of the rows that each stage would leave undecided, if it was the only one; of shape (n_stages,)."""
     stays = np.zeros(estimates.shape, dtype=bool)
     for begin, end in zip(groups.starts.tolist(), groups.ends.tolist(), strict=True):
@@ -65,7 +79,8 @@ def undecided_shares(estimates: Floats, errors: Floats, groups: RowGroups, k: in
             continue
         last_place = np.partition(z, end - begin - k, axis=0)[end - begin - k]
         stays[begin:end] = z + q * errors[begin:end] >= last_place
-    return stays.mean(axis=0)
+    shares: Floats = stays.mean(axis=0)
+    return shares
 
 
 def cheapest_ladder(stage_terms: Indices, undecided: Floats, work: Work) -> NDArray[np.intp]:
@@ -89,3 +104,16 @@ def cheapest_ladder(stage_terms: Indices, undecided: Floats, work: Work) -> NDAr
         chosen.append(at - 1)
         at = int(before[at])
     return np.array(chosen[::-1], dtype=np.intp)
+
+
+def with_one_more(ladder: tuple[int, ...], n_stages: int) -> list[tuple[int, ...]]:
+    """Ladders with one more stage, in the middle between neighbours or between the last one and the end.
+
+    Examples
+    --------
+    >>> with_one_more((2, 3, 7), 12)
+    [(2, 3, 5, 7), (2, 3, 7, 9)]
+    """
+    ends = [*ladder, n_stages]
+    middles = [(a + b) // 2 for a, b in pairwise(ends) if b - a > 1]
+    return [tuple(sorted((*ladder, t))) for t in middles]

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..engine import Stages
 from ..models import Terms
 from ..models.protocols import Summed
 from ..sources import source_of
 from ..utils.warn import warn_caller
-from .certificate import RankingCertificate, boldest, groups_needed, upper_limit
+from .certificate import RankingCertificate, boldest, groups_needed, proves, upper_limit
 from .estimates import Fitted, fitted_order, row_weights, usual_errors
-from .groups import Indices, RowGroups
-from .ladder import Work, cheapest_ladder, fine_stages, undecided_shares
+from .groups import RowGroups
+from .ladder import Work, cheapest_ladder, fine_stages, sums_of, undecided_shares, with_one_more
 from .measures import Floats, missing_shares, ndcg
 from .race import Race, RankingPlan
 
 #: Share of the groups that certify, and of the others those that fit order and readouts.
-CERTIFICATE_SHARE, ORDER_SHARE = 0.5, 0.75
-#: Stages are chosen for this share of the risk: what is seen must lie below what is promised.
-PLANNED_SHARE = 0.5
+CERTIFICATE_SHARE, ORDER_SHARE = 0.5, 0.6
+#: Stages are chosen for the q at which the validation groups, repeated, would prove the risk at this level.
+PLANNED_LEVEL = 0.02
 #: Candidates of q while planning; and the fixed sequence of the certificate, as multiples of the planned one.
-CANDIDATES, SEQUENCE = np.geomspace(12.0, 0.25, 32), np.geomspace(3.0, 0.35, 60)
+CANDIDATES, SEQUENCE = np.geomspace(12.0, 0.25, 64), np.geomspace(3.0, 0.35, 60)
+#: Stages are chosen for the q of all stages divided by each of these, and the best ladder is kept.
+BOLDNESS = (0.8, 1.0, 1.25, 1.6, 2.0)
+#: Of ladders that take about the same work, more by at most this share, the one with the fewest trees is kept.
+SAME_WORK = 0.08
 #: Fewer groups are not planned with.
 LEAST_GROUPS = 8
 
@@ -96,59 +101,86 @@ def planned(
         return None, _in_full(terms, asked, reason)
     certificate, plan = rows.take(shuffled[:n_certificate]), shuffled[n_certificate:]
     n_order = min(round(ORDER_SHARE * len(plan)), len(plan) - 2)
-    race = _race(terms, core, rows.take(plan[:n_order]), rows.take(plan[n_order:]), asked, rng)
+    race = _race(terms, core, rows.take(plan[:n_order]), rows.take(plan[n_order:]), asked, n_certificate, rng)
     if race is None:
         return None, _in_full(terms, asked, "early exit would take longer")
     return _certified(terms, race, certificate, asked)
 
 
 def _race(
-    terms: Terms, core: _core.Model, order_rows: Ranked, validation: Ranked, asked: Asked, rng: np.random.Generator
+    terms: Terms,
+    core: _core.Model,
+    order_rows: Ranked,
+    validation: Ranked,
+    asked: Asked,
+    n_certificate: int,
+    rng: np.random.Generator,
 ) -> Race | None:
     """The race that takes the least work on the validation rows; None if full evaluation takes less."""
     weights = row_weights(order_rows.scores, order_rows.groups, asked.k)
     fitted = fitted_order(terms, order_rows.X, order_rows.scores, weights, rng)
+    trial = _Trial(terms, core, fitted, validation, asked, n_certificate)
     every = fine_stages(terms.n_terms)
-    race, errors = _with_stages(terms, core, fitted, every, False, validation, asked)
-    ends = race.plan.stages.sums.ends if race.plan.stages.sums is not None else every[-1:]
-    summed = Summed.of(terms)
-    assert summed is not None
-    work = Work.of(summed, fitted.terms, ends, columnar=not _in_rows(validation.X))
-    undecided = undecided_shares(*errors, validation.groups, asked.k, race.plan.q)
-    chosen = cheapest_ladder(every, undecided, work)
-    if len(chosen) == 0:
+    race = trial.race(fitted.stages(every))
+    estimates, errors = race.trace(trial.source, asked.n_threads)
+    work, tried = trial.work(race), set()
+    for boldness in BOLDNESS:  # ladders with fewer stages keep the risk with a smaller q
+        undecided = undecided_shares(estimates, errors, validation.groups, asked.k, race.plan.q / boldness)
+        tried.add(tuple(cheapest_ladder(every, undecided, work).tolist()))
+
+    tried |= {more for ladder in tried for more in with_one_more(ladder, len(every))}
+    races = []
+    for some in map(list, sorted(tried - {()})):
+        candidate = trial.race(fitted.subset(race.plan.stages, some), race.plan.usual[some])
+        races.append((*trial.expected(candidate), some))
+    if not races:
         return None
-    race, _ = _with_stages(terms, core, fitted, every[chosen], True, validation, asked)
-    left = race.rank(source_of(validation.X), validation.groups, asked.n_threads)[1]
-    n_stages = len(race.plan.usual)
-    reached = np.array([np.mean(left >= t) for t in range(n_stages + 1)])
-    return race if work.expected(race.plan.stages.terms, reached) < work.full else None
+    near = [found for found in races if found[0] <= (1.0 + SAME_WORK) * min(races)[0]]
+    best = min(near, key=lambda found: found[1])[2]
+    race = trial.race(fitted.stages(every[best]))
+    return race if trial.expected(race)[0] < work.full else None
 
 
-def _with_stages(
-    terms: Terms,
-    core: _core.Model,
-    fitted: Fitted,
-    stage_terms: Indices,
-    corrected: bool,
-    validation: Ranked,
-    asked: Asked,
-) -> tuple[Race, tuple[Floats, Floats]]:
-    """A race with these stages, at the q that keeps its share of the risk; and its estimates and usual errors."""
-    stages, source = fitted.stages(stage_terms, corrected), source_of(validation.X)
-    plan = RankingPlan(asked.k, np.inf, fitted.terms, stages, np.ones(len(stage_terms)), terms.n_terms)
-    plain = Race(core, plan, terms.accepts.conversion)
-    estimates, spread = plain.trace(source, asked.n_threads)
-    weights = row_weights(validation.scores, validation.groups, asked.k)
-    usual = usual_errors(estimates, spread, validation.scores, weights, validation.groups)
-    race = Race(core, RankingPlan(asked.k, np.inf, fitted.terms, stages, usual, terms.n_terms), plain.conversion)
-    q = float(CANDIDATES[0])
-    for candidate in CANDIDATES.tolist():
-        scores, _ = race.at(candidate).rank(source, validation.groups, asked.n_threads)
-        if missing_shares(validation.scores, scores, validation.groups, asked.k).mean() > PLANNED_SHARE * asked.risk:
-            break
-        q = candidate
-    return race.at(q), (estimates.astype(np.float64), spread * usual)
+class _Trial:
+    """Races on the validation rows, each at the boldest q that is likely to be certified."""
+
+    def __init__(
+        self, terms: Terms, core: _core.Model, fitted: Fitted, rows: Ranked, asked: Asked, n_certificate: int
+    ) -> None:
+        self._terms, self._core, self._fitted, self._rows, self._asked = terms, core, fitted, rows, asked
+        self._weights = row_weights(rows.scores, rows.groups, asked.k)
+        self._n_certificate = n_certificate
+        self.source = source_of(rows.X)
+
+    def race(self, stages: Stages, usual: Floats | None = None) -> Race:
+        """A race with these stages; without usual errors, these are measured."""
+        terms, rows, conversion = self._terms, self._rows, self._terms.accepts.conversion
+        plan = RankingPlan(self._asked.k, np.inf, self._fitted.terms, stages, np.ones(len(stages)), terms.n_terms)
+        if usual is None:
+            traced = Race(self._core, plan, conversion).trace(self.source, self._asked.n_threads)
+            usual = usual_errors(*traced, rows.scores, self._weights, rows.groups)
+        race = Race(self._core, replace(plan, usual=usual), conversion)
+        low, high = 0, len(CANDIDATES)  # the last candidate that is careful enough, at least the first one
+        while high - low > 1:
+            middle = (low + high) // 2
+            scores, _ = race.at(float(CANDIDATES[middle])).rank(self.source, rows.groups, self._asked.n_threads)
+            missing = missing_shares(rows.scores, scores, rows.groups, self._asked.k)
+            careful = proves(np.resize(missing, self._n_certificate), self._asked.risk, 1.0 - PLANNED_LEVEL)
+            low, high = (middle, high) if careful else (low, middle)
+        return race.at(float(CANDIDATES[low]))
+
+    def work(self, race: Race) -> Work:
+        """The work of the stages of a race, and of full evaluation."""
+        summed = Summed.of(self._terms)
+        assert summed is not None
+        ends = sums_of(race.plan.stages.terms)
+        return Work.of(summed, self._fitted.terms, ends, not _in_rows(self._rows.X))
+
+    def expected(self, race: Race) -> tuple[float, float]:
+        """The work of a row in a race, and its trees."""
+        left = race.rank(self.source, self._rows.groups, self._asked.n_threads)[1]
+        reached = np.array([np.mean(left >= t) for t in range(len(race.plan.usual) + 1)])
+        return self.work(race).expected(race.plan.stages.terms, reached), float(race.plan.stage_costs[left].mean())
 
 
 def _certified(terms: Terms, race: Race, rows: Ranked, asked: Asked) -> tuple[Race | None, RankingCertificate]:
