@@ -16,7 +16,7 @@ from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.utils import Bunch
 
-_QUERIES, _POSTS, _LEAST_POSTS, _LEAST_WORDS = 2_600, 200, 50, 2
+_DRAWN, _QUERIES, _POSTS, _LEAST_POSTS, _LEAST_WORDS = 2_600, 2_200, 200, 50, 2
 _WORDS, _CHARACTERS = 60_000, 80_000
 #: Saturation of counts and normalization by length of the three BM25 scores; the first one chooses the posts.
 _BM25 = ((1.2, 0.75), (0.6, 0.3), (2.0, 0.9))
@@ -83,19 +83,22 @@ def fetch_newsgroup_ranking(
     return (bunch.data, bunch.target, bunch.groups) if return_X_y else bunch
 
 
-def ranking_of_posts(texts: Sequence[str], newsgroups: NDArray[Any], n_queries: int = _QUERIES) -> Bunch:
+def ranking_of_posts(texts: Sequence[str], newsgroups: NDArray[Any]) -> Bunch:
     """Make the task from posts with headers.
 
     Parameters
     ----------
     texts : sequence of str
     newsgroups : ndarray of int of shape (n_posts,)
-    n_queries : int
-        Posts whose subjects may become queries; those of fewer than two known words, or for which fewer than 50 posts
-        are found, are left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no query: a subject of two words that other posts have, and for which 50 posts are found.
     """
     posts = _Posts.of(texts)
-    chosen = np.random.default_rng(0).permutation(len(texts))[:n_queries]
+    drawn = np.random.default_rng(0).permutation(len(texts))[:_DRAWN]
+    chosen = drawn[np.diff(posts.subject_counts.indptr)[drawn] >= _LEAST_WORDS][:_QUERIES]
     features, relevance, sizes = [], [], []
     for query in chosen.tolist():
         found = posts.found_for(query)
@@ -162,8 +165,6 @@ class _Posts:
     def found_for(self, query: int) -> NDArray[np.intp]:
         """The posts that share most with the subject of a post, other than itself."""
         words = self.subject_counts[query].indices
-        if len(words) < _LEAST_WORDS:
-            return np.zeros(0, dtype=np.intp)
         scores = np.asarray(self.by_word[words].sum(axis=0)).ravel()
         scores[query] = -1.0
         best = np.argpartition(-scores, _POSTS)[:_POSTS] if len(scores) > _POSTS else np.arange(len(scores))
