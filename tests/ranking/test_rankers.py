@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -59,8 +62,7 @@ def test_a_group_is_answered_the_same_whatever_else_is_in_the_call():
     X, groups = X[:-20], groups[:-20]
     whole = fast().predict(X, groups=groups, details=True)
     for threads in (1, 2):
-        other = clone(fast()).set_params(n_jobs=threads)
-        other.__dict__.update({name: v for name, v in vars(fast()).items() if name != "n_jobs"})
+        other = copy.copy(fast()).set_params(n_jobs=threads)
         np.testing.assert_array_equal(other.predict(X, groups=groups), whole.labels)
     for g in (0, 17, 299):
         here = groups == g
@@ -154,6 +156,13 @@ def test_too_few_groups_are_evaluated_in_full():
     np.testing.assert_array_equal(careful.predict(X, groups=groups), ranker().predict(X))
     assert careful.ranking_plan_ is None
     assert str(careful.certificate_).startswith("Every row is evaluated in full, so that nothing is missing: 20 groups")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, lambda early: pickle.loads(pickle.dumps(early))])
+def test_copies_rank_alike(copied):
+    X, _, groups = lists(30, seed=15)
+    np.testing.assert_array_equal(copied(fast()).predict(X, groups=groups), fast().predict(X, groups=groups))
+    assert not hasattr(clone(fast()), "ranking_plan_")
 
 
 def test_lists_shorter_than_k_take_no_race():

@@ -155,7 +155,7 @@ class EarlyExitRanker(ExactEstimator):
         full = np.asarray(compiled.predict(source, n_threads=n_threads).labels, dtype=np.float64)
         rows = Ranked(compiled.read(X).preprocessed, full, side_by_side, relevance)
         core = compiled._predictor.core
-        assert core is not None
+        assert core is not None  # rankers are trees
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         asked = Asked(int(self.k), float(self.risk), float(self.confidence), n_threads)
         self._race, self.certificate_ = planned(compiled.model.terms, core, rows, asked, rng)
@@ -170,6 +170,15 @@ class EarlyExitRanker(ExactEstimator):
             raise ValueError(f"risk must be None, or a number of at least 0 and below 1. Got {risk!r} instead.")
         if not (isinstance(self.confidence, Real) and 0 < self.confidence < 1):
             raise ValueError(f"confidence must be a number above 0 and below 1. Got {self.confidence!r} instead.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_race"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        plan, compiled = state.get("ranking_plan_"), state.get("compiled_plan_")
+        if plan is not None and compiled is not None:  # the engine is compiled here, not at the first prediction
+            self._race = Race(compiled._predictor.core, plan, compiled.model.terms.accepts.conversion)
 
     # ---- scores ----------------------------------------------------------------------------------------------------
 
