@@ -30,7 +30,7 @@ CANDIDATES, SEQUENCE = np.geomspace(12.0, 0.25, 64), np.geomspace(3.0, 0.35, 60)
 #: Stages are chosen for the q of all stages divided by each of these, and the best ladder is kept.
 BOLDNESS = (0.8, 1.0, 1.25, 1.6, 2.0)
 #: Of ladders that take about the same work, more by at most this share, the one with the fewest trees is kept.
-SAME_WORK = 0.08
+SAME_WORK = 0.05
 #: Fewer groups are not planned with.
 LEAST_GROUPS = 8
 
