@@ -217,9 +217,9 @@ class EarlyExitRanker(ExactEstimator):
         source = _source(compiled, X) if check_input else source_of(X)
         side_by_side = RowGroups.of(groups, source.n_rows)
         if race is not None:
-            answers = _raced(compiled, race, source, side_by_side, effective_threads(self.n_jobs, X))
-            if answers is not None:
-                return answers if details else answers.labels
+            found = _raced(compiled, race, source, side_by_side, effective_threads(self.n_jobs, X))
+            if found is not None:
+                return _answers(compiled, race, *found) if details else found[0]
         return super().predict(X, details=details, check_input=check_input)
 
     def rank(self, X: Any, k: int | None = None) -> NDArray[np.intp]:
@@ -251,8 +251,8 @@ class EarlyExitRanker(ExactEstimator):
         compiled = self._compiled()
         compiled.require_unchanged()
         source = _source(compiled, X)
-        answers = _raced(compiled, race, source, RowGroups.one(source.n_rows), effective_threads(self.n_jobs, X))
-        scores = self.predict(X) if answers is None else answers.labels
+        found = _raced(compiled, race, source, RowGroups.one(source.n_rows), effective_threads(self.n_jobs, X))
+        scores = self.predict(X) if found is None else found[0]
         return np.argsort(-scores, kind="stable")[:k]
 
 
@@ -262,18 +262,22 @@ def _source(compiled: CompiledPlan, X: Any) -> Source:
         return compiled.reader.source(X)
 
 
-def _raced(compiled: CompiledPlan, race: Race, source: Source, groups: RowGroups, n_threads: int) -> Answers | None:
-    """Answers by a race; None if a row that stays holds values that the engine refuses."""
+def _raced(
+    compiled: CompiledPlan, race: Race, source: Source, groups: RowGroups, n_threads: int
+) -> tuple[NDArray[Any], NDArray[np.int32]] | None:
+    """Scores and stages by a race; None if a row that stays holds values that the engine refuses."""
     model, link = compiled.model, compiled.model.links.predict
     assert link is not None
     with located(source, model):
         rows = source if model.preprocessing is None else preprocessed(model, source, n_threads)
         scores, stages = race.rank(rows, groups, n_threads)
-    if np.isnan(scores).any():
-        return None
+    return None if np.isnan(scores).any() else (np.asarray(link(scores[:, None])), stages)
+
+
+def _answers(compiled: CompiledPlan, race: Race, scores: NDArray[Any], stages: NDArray[np.int32]) -> Answers:
     status = np.where(stages < len(race.plan.usual), Status.EARLY, Status.FULL).astype(np.uint8)
     ledger = Ledger(stages, race.plan.stage_costs[stages], status)
-    return Answers(compiled._predictor, Decisions(np.asarray(link(scores[:, None])), ledger))
+    return Answers(compiled._predictor, Decisions(scores, ledger))
 
 
 def _relevance(y: Any, n_rows: int) -> NDArray[np.float64]:
