@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,9 +66,14 @@ class Promise:
         """The bound for all rows."""
         return largest(self.given_risk)
 
+    def risk_in_words(self, model: AdditiveModel) -> Risk:
+        """The risk with what people call the labels."""
+        given = self.given_risk
+        return {model.words.name(s): bound for s, bound in given.items()} if isinstance(given, Mapping) else given
+
     def about(self, model: AdditiveModel) -> Promised:
         """The strata of the promise, by the model's codes."""
-        found = promised(self.given_risk, model.classes)
+        found = promised(self.risk_in_words(model), model.words.names_of(model.classes))
         require_sides(self.rule, found.sides)
         return found
 
@@ -206,21 +212,21 @@ def _certificate(
         return measure(
             rows,
             plan.boundary,
-            risk=promise.given_risk,
+            risk=promise.risk_in_words(model),
             confidence=promise.confidence,
             groups=groups,
-            classes=model.classes,
+            classes=model.words.names_of(model.classes),
             random_state=promise.seed,
             event=model.decision.event,
         )
     return certify(
         rows,
         plan.boundary,
-        risk=promise.given_risk,
+        risk=promise.risk_in_words(model),
         confidence=promise.confidence,
         q_grid=q_grid(validation, plan.boundary),
         groups=groups,
-        classes=model.classes,
+        classes=model.words.names_of(model.classes),
         random_state=promise.seed,
         n_splits=promise.n_splits,
         event=model.decision.event,
@@ -248,7 +254,8 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())
-    n_classes = len(model.classes)
+    words, names = model.words, model.words.names_of(model.classes)
+    n_classes = len(names)
     n = np.bincount(rows.full, minlength=n_classes)
     lost = np.bincount(rows.full[codes != rows.full], minlength=n_classes)
     with_own_risk = {s.name for s in certificate.strata if s.risk is not None}
@@ -265,22 +272,21 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
                 and upper_bound(int(lost[code]), int(n[code]), each) > max(LARGE_PART, least)
             )
         )
-        and rows_of(model.classes[code]) not in with_own_risk
+        and rows_of(names[code]) not in with_own_risk
     ]
     if not named:
         return None
     listed = "; ".join(
-        f"class {model.classes[code]}, which the model gives to {thousands(n[code])} of {thousands(rows.n_rows)} "
-        f"certificate rows ({thousands(lost[code])} of them answered otherwise): the risk is "
+        f"{words.rows_of(model.classes[code])}, which the model gives to {thousands(n[code])} of "
+        f"{thousands(rows.n_rows)} certificate rows ({thousands(lost[code])} of them answered otherwise): the risk is "
         f"{_part(allowed, int(n[code]))} of it"
         for code in named[:MOST_NAMED]
     )
     more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    label = model.classes[named[0] : named[0] + 1].tolist()[0]
     return (
         f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
-        f"class: {listed}{more}. risk={{'all': {certificate.risk:g}, {label!r}: ...}} bounds that of a class as well, "
-        "and 'each' those of all classes."
+        f"{words.kind}: {listed}{more}. risk={{'all': {certificate.risk:g}, {names[named[0]]!r}: ...}} bounds that of "
+        f"a {words.kind} as well, and 'each' those of all {words.kinds}."
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..outputs import Output
+from ..outputs.words import LABELS, OUTLIERS, Words
 from ..sources import Schema
 from ..steps import Chain, Codes, Folded, RawColumns
 from .encoding import facts
@@ -95,6 +96,12 @@ class AdditiveModel:
     inside: Reading | None = None
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
     kind: Kind = "classifier"
+
+    @property
+    def words(self) -> Words:
+        """What the answers are called: labels, outliers and inliers, bands, or values."""
+        words = self.decision.words
+        return OUTLIERS if self.kind == "outlier detector" and words is LABELS else words
 
     def working_precision(self, dtype: DTypeLike) -> float:
         """Give the unit roundoff in which the wrapped model computes.

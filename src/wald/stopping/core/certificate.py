@@ -19,13 +19,9 @@ from .risks import Subject
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
 
-_EVENT: dict[Subject, str] = {
-    "all": "{}",
-    "positive": "exits as negative among positives",
-    "negative": "exits as positive among negatives",
-    "each": "{} within each class",
-    "classes": "{}",
-}
+#: The answer with which rows leave wrongly, by the name of their stratum or by the class that a promise is about.
+_WRONG = {"outliers": "inlier", "inliers": "outlier"}
+_SIDES = {"positive": "negative", "negative": "positive"}
 
 
 @dataclass(frozen=True)
@@ -309,8 +305,12 @@ class Certificate:
                 )
 
     def _event(self) -> str:
-        named = any(stratum.risk for stratum in self.strata)
-        event = _EVENT["all" if named else self.about].format(self.event)
+        event = self.event
+        if self.about in ("positive", "negative"):
+            rows = self.strata[0].name
+            event = f"exits as {_WRONG.get(rows, _SIDES[self.about])} among {rows}"
+        elif self.about == "each" and not any(stratum.risk for stratum in self.strata):
+            event += " within each class"
         return event + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:

@@ -18,6 +18,8 @@ Risk = float | None | Mapping[Any, float | None]
 Subject = Literal["all", "positive", "negative", "each", "classes"]
 #: Words that name strata where they are no class labels; "positive" is the second of two classes.
 WORDS = ("all", "each", "positive", "negative")
+#: Labels that are words for their rows, whose plural names these: "outliers", not "rows of class outlier".
+NOUNS = ("outlier", "inlier")
 
 
 class Line(NamedTuple):
@@ -64,7 +66,7 @@ class Promised:
 
 def rows_of(label: Any) -> str:
     """Name of the stratum of a class."""
-    return f"rows of class {label}"
+    return f"{label}s" if label in NOUNS else f"rows of class {label}"
 
 
 def require_risk(risk: Any, owner: str = "") -> None:
@@ -153,7 +155,8 @@ def promised(risk: Risk, classes: npt.ArrayLike) -> Promised:
     if closed:
         (code,) = counted
         about: Subject = "positive" if code == 1 else "negative"
-        return Promised(overall, about, (Line(f"{about}s", code),), sides)
+        named = rows_of(labels[code]) if labels[code] in NOUNS else f"{about}s"
+        return Promised(overall, about, (Line(named, code),), sides)
     alike = len(set(counted.values())) == 1
     lines = (Line(rows_of(labels[code]), code, None if alike else bound) for code, bound in sorted(counted.items()))
     return Promised(overall, "each", tuple(lines), sides)
