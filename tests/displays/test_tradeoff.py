@@ -155,7 +155,7 @@ def test_from_predictions_refuses_what_does_not_fit() -> None:
 
 def test_one_sided_needs_rows_of_its_side(one_sided: Any, binary_digits: Any) -> None:
     negative = binary_digits.X_test[one_sided.estimator_.predict(binary_digits.X_test) == 0]
-    with pytest.raises(ValueError, match=f"none of the {len(negative)} rows positive"):
+    with pytest.raises(ValueError, match=f"by the full model, none of the {len(negative)} rows are positives"):
         TradeoffDisplay.from_estimator(one_sided, negative)
 
 

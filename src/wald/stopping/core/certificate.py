@@ -286,7 +286,7 @@ class Certificate:
             case "lossless":
                 return "lossless: no row can differ"
             case "full" if self.risk == 0:
-                return f"the model's own labels, by proof: {self.reason}"
+                return f"the model's own answers, by proof: {self.reason}"
             case "full":
                 return f"no early exit: {self.reason}"
             case "certified":
