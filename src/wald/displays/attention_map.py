@@ -134,6 +134,7 @@ class AttentionMapDisplay(Display):
         """
         caller, fast, n_rows = cls._checked(estimator, X)
         model, plan = model_of(fast), fast.plan_
+        words = model.words
         require_option(caller, "colour_by", colour_by, _COLOUR_BY)
         terms = pixels_of(model, caller)
         shape = _shape(image_shape, terms.n_terms, caller)
@@ -165,7 +166,7 @@ class AttentionMapDisplay(Display):
             )
         before, after = ("", f" {unit or 'pixels'}") if unit or fast.feature_costs is None else ("cost ", "")
         titles = [
-            f"{which}answer {model.words.name(answer)}\n{before}{plan.stage_costs[stage]:g} of {plan.full_cost:g}{after}"
+            f"{which}answer {words.name(answer)}\n{before}{plan.stage_costs[stage]:g} of {plan.full_cost:g}{after}"
             for which, answer, stage in zip(names, answers.tolist(), where, strict=True)
         ]
         return cls(images=images, seen=seen, image_shape=shape, titles=titles, colour_by=colour_by, name=name).plot(
