@@ -54,6 +54,7 @@ def monitor_of(
         fingerprint=predictor.model.fingerprint(),
         strata=_strata(promise, predictor.model),
         grouped=grouped,
+        other=predictor.model.words.other,
     )
 
 
@@ -100,13 +101,12 @@ def audited(
         return decided
     counted = monitor.pick(groups, len(codes)) if groups is not None else np.arange(len(codes))
     chosen = counted[monitor.draw(len(counted))]
-    n_answers, output = len(predictor.model.classes), predictor.model.decision
-    audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
-    lost: NDArray[Any] = np.zeros(n_answers)
+    audits, lost = _no_audits(predictor.model)
     if len(chosen):
         own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
-        audits = np.bincount(own, minlength=n_answers)
-        lost = np.bincount(own, weights=output.losses(codes[chosen], own), minlength=n_answers)
+        by_answer, losses = _judged(predictor.model, codes[chosen], own)
+        audits = np.bincount(by_answer, minlength=len(audits))
+        lost = np.bincount(by_answer, weights=losses, minlength=len(audits))
     monitor.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
     return decided
 
@@ -148,9 +148,24 @@ def counted_one(
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
         own = in_full()[0]
-        loss = predictor.model.decision.losses(np.array([code]), np.array([own]))
-        monitor.record_audit(float(loss[0]), own)
+        by_answer, losses = _judged(predictor.model, np.array([code]), np.array([own]))
+        monitor.record_audit(float(losses[0]), int(by_answer[0]))
     return answer
+
+
+def _no_audits(model: AdditiveModel) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Counts of audits, and sums of their losses, by the full model's answer; values are all one."""
+    n_answers = 1 if model.decision.valued else len(model.classes)
+    return np.zeros(n_answers, dtype=np.int64), np.zeros(n_answers)
+
+
+def _judged(model: AdditiveModel, early: NDArray[Any], full: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Codes of the full answers of some rows, and what their early answers lose."""
+    output = model.decision
+    if output.valued:
+        values = np.asarray(early, dtype=np.float64), np.asarray(full, dtype=np.float64)
+        return np.zeros(len(full), dtype=np.int64), output.lost_values(*values)
+    return full.astype(np.int64), output.losses(early, full)
 
 
 def _require_groups(monitor: Monitor | None) -> None:
@@ -158,6 +173,6 @@ def _require_groups(monitor: Monitor | None) -> None:
     if monitor is None or not monitor.grouped:
         why = "is not watched" if monitor is None else "is watched, but its promise is not about groups"
         raise ValueError(
-            f"groups are for a watched promise about groups, and this classifier {why}: leave them out, or call "
+            f"groups are for a watched promise about groups, and this one {why}: leave them out, or call "
             "fit(X, groups=...).watched(...)."
         )

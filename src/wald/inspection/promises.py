@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ..utils.figures import thousands
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -17,7 +19,11 @@ DOUBT = 0.001
 
 
 def broken_promise(
-    certificate: Certificate, full: NDArray[Any], differs: NDArray[np.bool_], classes: NDArray[Any]
+    certificate: Certificate,
+    full: NDArray[Any],
+    differs: NDArray[np.bool_],
+    classes: NDArray[Any],
+    name: Callable[[Any], Any] = lambda label: label,
 ) -> str | None:
     """Describe the promise that these rows refute, if any.
 
@@ -25,10 +31,13 @@ def broken_promise(
     ----------
     certificate : Certificate
     full : ndarray of shape (n_rows,)
-        The wrapped model's labels.
+        The wrapped model's answers.
     differs : bool ndarray of shape (n_rows,)
-        Whether wald's labels differ from these.
+        Whether wald's answers differ from these; of values, by more than the tolerance.
     classes : ndarray
+        Labels; empty for values.
+    name : callable, default=None
+        What people call a label: "outlier" for -1.
 
     Returns
     -------
@@ -41,11 +50,11 @@ def broken_promise(
 
     if certificate.status == "measured":
         return None
-    for label, risk in _promised(certificate, classes):
+    for label, risk in _promised(certificate, classes.tolist(), name):
         member = np.ones(len(full), dtype=bool) if label is None else full == label
         n, k = int(member.sum()), int((member & differs).sum())
         if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
-            where = "" if label is None else f" that the model calls {label}"
+            where = "" if label is None else f" that the model calls {name(label)}"
             return (
                 f"{thousands(k)} of {thousands(n)} rows{where} differ, more than the promise allows ({certificate}). "
                 "Are these rows like those given to wald fit?"
@@ -53,15 +62,16 @@ def broken_promise(
     return None
 
 
-def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
+def _promised(certificate: Certificate, classes: list[Any], name: Callable[[Any], Any]) -> list[tuple[Any, float]]:
     """Class labels, or None for all rows, with the promised bound on the share of differences."""
     from ..stopping.core.risks import rows_of
 
     if certificate.status != "certified" or not certificate.risk:
         return [(None, 0.0)]
     own = {s.name: s.risk for s in certificate.strata if s.risk is not None}
-    named = [(label, own[rows_of(label)]) for label in classes if rows_of(label) in own]
+    rows = {label: rows_of(name(label)) for label in classes}
+    named = [(label, own[rows[label]]) for label in classes if rows[label] in own]
     if certificate.about == "classes":
         return [(None, certificate.risk), *named]
-    chosen = {"all": [None], "positive": [classes[-1]], "negative": [classes[0]], "each": list(classes)}
+    chosen = {"all": [None], "positive": classes[-1:], "negative": classes[:1], "each": classes}
     return named or [(label, certificate.risk) for label in chosen[certificate.about]]
