@@ -101,12 +101,14 @@ def audited(
         return decided
     counted = monitor.pick(groups, len(codes)) if groups is not None else np.arange(len(codes))
     chosen = counted[monitor.draw(len(counted))]
-    audits, lost = _no_audits(predictor.model)
+    n_answers = predictor.model.decision.n_answers
+    audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
+    lost: NDArray[Any] = np.zeros(n_answers)
     if len(chosen):
         own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
-        by_answer, losses = _judged(predictor.model, codes[chosen], own)
-        audits = np.bincount(by_answer, minlength=len(audits))
-        lost = np.bincount(by_answer, weights=losses, minlength=len(audits))
+        losses, own = _lost(predictor.model, codes[chosen], own)
+        audits = np.bincount(own, minlength=n_answers)
+        lost = np.bincount(own, weights=losses, minlength=n_answers)
     monitor.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
     return decided
 
@@ -147,25 +149,17 @@ def counted_one(
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
-        own = in_full()[0]
-        by_answer, losses = _judged(predictor.model, np.array([code]), np.array([own]))
-        monitor.record_audit(float(losses[0]), int(by_answer[0]))
+        losses, own = _lost(predictor.model, np.array([code]), np.array([in_full()[0]]))
+        monitor.record_audit(float(losses[0]), int(own[0]))
     return answer
 
 
-def _no_audits(model: AdditiveModel) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Counts of audits, and sums of their losses, by the full model's answer; values are all one."""
-    n_answers = 1 if model.decision.valued else len(model.classes)
-    return np.zeros(n_answers, dtype=np.int64), np.zeros(n_answers)
-
-
-def _judged(model: AdditiveModel, early: NDArray[Any], full: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Codes of the full answers of some rows, and what their early answers lose."""
-    output = model.decision
-    if output.valued:
-        values = np.asarray(early, dtype=np.float64), np.asarray(full, dtype=np.float64)
-        return np.zeros(len(full), dtype=np.int64), output.lost_values(*values)
-    return full.astype(np.int64), output.losses(early, full)
+def _lost(model: AdditiveModel, early: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Losses of early answers, and the full model's codes; of values these are all 0."""
+    if not model.decision.valued:
+        return model.decision.losses(early, own), own
+    losses = model.decision.lost_values(early.astype(np.float64), own.astype(np.float64))
+    return losses, np.zeros(len(own), dtype=np.int32)
 
 
 def _require_groups(monitor: Monitor | None) -> None:

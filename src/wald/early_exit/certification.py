@@ -21,9 +21,8 @@ from ..stopping.core.risks import Promised, Risk, largest, promised, rows_of
 from ..utils.figures import percent, thousands
 from .parameters import Parameters, checked_rule
 from .planner import planner_of, require_sides
-from .planning import full_codes
-from .request import without_exits
 from .rows import Rows
+from .stage_tables import full_answers, stage_scores
 
 #: A plan is kept if it pays at thresholds that its certificate will allow with this probability. The validation rows
 #: give the estimate.
@@ -91,11 +90,8 @@ def require_proof(made: Promise, plan: Plan, wanted: Promise) -> None:
 def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
     """Scores of rows at every stage of the plan, with the full model's labels."""
     packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
-    cascade = without_exits(model, packed, plan.early)
     parts = [
-        StageScores.of(
-            cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads), model.decision
-        )
+        stage_scores(model, packed, plan.early, some, full_answers(model, packed, some, n_threads), n_threads)
         for some in rows.pieces(PIECE_ROWS)
     ]
     return parts[0] if len(parts) == 1 else StageScores.concatenated(parts)
@@ -250,7 +246,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     rows : StageScores or None
         Stage scores of the certificate rows.
     """
-    overall = certificate.about in ("all", "classes")
+    overall = certificate.about in ("all", "classes") and not model.decision.valued
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())
