@@ -342,7 +342,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         return self._compiled().trace(x, effective_threads(self.n_jobs))
 
     def explain(self, x: Any) -> Explanation:
-        """Explain the label of one row: what was read, what each part added to the score, and when that was clear.
+        """Explain the answer to one row: what was read, what each part added to the score, and when that was clear.
 
         Every part of the row is evaluated for it, also those that `predict` does not read.
 

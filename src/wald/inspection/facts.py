@@ -151,7 +151,7 @@ def model_facts(fast: Any) -> dict[str, Any]:
     model, agreement = compiled.model, compiled.agreement  # files do not hold the agreement
     valued, checked = model.decision.valued, None
     if agreement is not None and agreement.n_rows:
-        checked = agreement.told(model.words.answers) if valued else str(agreement)
+        checked = agreement.told(model.words.answers + " and scores" * (agreement.scores and not valued))
     return {
         **model.facts(),
         "n_features": getattr(fast, "n_features_in_", None),  # texts have no number of features

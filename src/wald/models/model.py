@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..outputs import Output
-from ..outputs.words import LABELS, OUTLIERS, Words
+from ..outputs.words import BANDS, LABELS, OUTLIERS, Words
 from ..sources import Schema
 from ..steps import Chain, Codes, Folded, RawColumns
+from .banded import Banded
 from .encoding import facts
 from .links import NO_LINKS, Links
 from .reading import Kind, Reading
@@ -100,6 +101,8 @@ class AdditiveModel:
     @property
     def words(self) -> Words:
         """What the answers are called: labels, outliers and inliers, bands, or values."""
+        if isinstance(self.estimator, Banded):  # of one threshold, bands are decided like two labels
+            return BANDS
         words = self.decision.words
         return OUTLIERS if self.kind == "outlier detector" and words is LABELS else words
 

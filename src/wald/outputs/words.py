@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 __all__ = ["BANDS", "LABELS", "OUTLIERS", "Words", "words_of_values"]
 
 _NO_NAMES: Mapping[Any, str] = MappingProxyType({})
@@ -26,6 +28,10 @@ class Words(NamedTuple):
         What such answers do, behind "2 of 900 labels".
     event : str
         The share of such rows, as the name of an axis.
+    than : str
+        What follows `other` in a sentence that compares with the full model.
+    clear, confidence : str
+        When a row leaves by its margin, and what the margin is.
     names : mapping from label to str
         What people call the labels, where numbers stand for words.
     """
@@ -38,6 +44,9 @@ class Words(NamedTuple):
     others: str
     differ: str = "differ"
     event: str = "disagreement with full model"
+    than: str = " than the full model's"
+    clear: str = "its best class is far enough ahead"
+    confidence: str = "the lead of the best class"
     names: Mapping[Any, str] = _NO_NAMES
 
     def name(self, label: Any) -> Any:
@@ -67,12 +76,29 @@ class Words(NamedTuple):
         ('Label 3', 'Outlier', 'Band 0')
         """
         name = self.name(answer)
-        return name.capitalize() if self.names and name is not answer else f"{self.answer.capitalize()} {answer}"
+        if self.names and name is not answer:
+            return str(name).capitalize()
+        return f"{self.answer.capitalize()} {answer if self.kind else shown(answer)}"
+
+
+def shown(value: Any) -> str:
+    """A value with six digits, or several."""
+    return ", ".join(f"{float(one):.6g}" for one in np.ravel(value))
 
 
 LABELS = Words("label", "labels", "class", "classes", "another label", "other labels")
 OUTLIERS = LABELS._replace(kind="label", kinds="labels", names=MappingProxyType({-1: "outlier", 1: "inlier"}))
-BANDS = Words("band", "bands", "band", "bands", "another band", "other bands")
+BANDS = Words(
+    answer="band",
+    answers="bands",
+    kind="band",
+    kinds="bands",
+    other="another band",
+    others="other bands",
+    event="rows with another band",
+    clear="its estimate is far enough from the nearest threshold",
+    confidence="the distance of the estimate to the nearest threshold",
+)
 
 
 def words_of_values(tolerance: str = "") -> Words:
@@ -89,4 +115,7 @@ def words_of_values(tolerance: str = "") -> Words:
         others=f"values {beyond}",
         differ=f"are {beyond}",
         event=f"values {beyond}",
+        than="",
+        clear="its estimate is close enough",
+        confidence="how far the estimate may be off, by the size of its usual error",
     )
