@@ -72,7 +72,7 @@ class Promise:
 
     def about(self, model: AdditiveModel) -> Promised:
         """The strata of the promise, by the model's codes."""
-        found = promised(self.risk_in_words(model), model.words.names_of(model.classes))
+        found = promised(self.risk_in_words(model), model.words.names_of(model.classes), model.words.kind)
         require_sides(self.rule, found.sides)
         return found
 
@@ -214,6 +214,7 @@ def _certificate(
             classes=model.words.names_of(model.classes),
             random_state=promise.seed,
             event=model.decision.event,
+            kind=model.words.kind,
         )
     return certify(
         rows,
@@ -226,6 +227,7 @@ def _certificate(
         random_state=promise.seed,
         n_splits=promise.n_splits,
         event=model.decision.event,
+        kind=model.words.kind,
     )
 
 
@@ -268,7 +270,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
                 and upper_bound(int(lost[code]), int(n[code]), each) > max(LARGE_PART, least)
             )
         )
-        and rows_of(names[code]) not in with_own_risk
+        and rows_of(names[code], words.kind) not in with_own_risk
     ]
     if not named:
         return None

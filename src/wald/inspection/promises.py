@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from ..utils.figures import thousands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
+    from ..outputs.words import Words
     from ..stopping import Certificate
 
 #: A promise counts as broken if the number of differences has a smaller probability under it.
@@ -23,7 +22,7 @@ def broken_promise(
     full: NDArray[Any],
     differs: NDArray[np.bool_],
     classes: NDArray[Any],
-    name: Callable[[Any], Any] = lambda label: label,
+    words: Words | None = None,
 ) -> str | None:
     """Describe the promise that these rows refute, if any.
 
@@ -36,8 +35,8 @@ def broken_promise(
         Whether wald's answers differ from these; of values, by more than the tolerance.
     classes : ndarray
         Labels; empty for values.
-    name : callable, default=None
-        What people call a label: "outlier" for -1.
+    words : Words or None, default=None
+        What the answers are called; None: classes, by their labels.
 
     Returns
     -------
@@ -50,11 +49,11 @@ def broken_promise(
 
     if certificate.status == "measured":
         return None
-    for label, risk in _promised(certificate, classes.tolist(), name):
+    for label, risk in _promised(certificate, classes.tolist(), words):
         member = np.ones(len(full), dtype=bool) if label is None else full == label
         n, k = int(member.sum()), int((member & differs).sum())
         if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
-            where = "" if label is None else f" that the model calls {name(label)}"
+            where = "" if label is None else f" that the model calls {label if words is None else words.name(label)}"
             return (
                 f"{thousands(k)} of {thousands(n)} rows{where} differ, more than the promise allows ({certificate}). "
                 "Are these rows like those given to wald fit?"
@@ -62,14 +61,14 @@ def broken_promise(
     return None
 
 
-def _promised(certificate: Certificate, classes: list[Any], name: Callable[[Any], Any]) -> list[tuple[Any, float]]:
+def _promised(certificate: Certificate, classes: list[Any], words: Words | None) -> list[tuple[Any, float]]:
     """Class labels, or None for all rows, with the promised bound on the share of differences."""
     from ..stopping.core.risks import rows_of
 
     if certificate.status != "certified" or not certificate.risk:
         return [(None, 0.0)]
     own = {s.name: s.risk for s in certificate.strata if s.risk is not None}
-    rows = {label: rows_of(name(label)) for label in classes}
+    rows = {c: rows_of(c) if words is None else rows_of(words.name(c), words.kind) for c in classes}
     named = [(label, own[rows[label]]) for label in classes if rows[label] in own]
     if certificate.about == "classes":
         return [(None, certificate.risk), *named]

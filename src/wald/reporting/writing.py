@@ -23,9 +23,9 @@ def report(
 ) -> str:
     """Describe an early-exit estimator and what it does on rows, as one page of HTML.
 
-    The page says what the model is, what the certificate promises, what rows cost, where answers differ from the wrapped
-    model's, how long a prediction takes, and what to do if something is to be different. It needs no network, runs no
-    script, and holds the values of up to 23 rows.
+    The page says what the model is, what the certificate promises, what rows cost, where answers differ from the
+    wrapped model's, how long a prediction takes, and what to do if something is to be different. It needs no network,
+    runs no script, and holds the values of up to 23 rows.
 
     Parameters
     ----------
