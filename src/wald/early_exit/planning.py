@@ -116,6 +116,7 @@ def make_plan(
             rng=request.rng,
             threshold=model.decision.centre or 0.0,
             races=_races(model, units, request),
+            by_margin=model.decision.by_margin,
             also_ordered_by=_priced_by_columns(model, units, request) or _priced_by_branches(costs, request),
         )
     )

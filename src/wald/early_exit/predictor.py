@@ -114,7 +114,9 @@ class Predictor:
                 self.label_one = self._texts.label_one
                 self.decided_one = partial(self._texts.decided_one, self._reach(None)[0])
         one = self._one_row() if model.preprocessing is None else None
-        if one is not None:
+        if one is not None and model.decision.valued:
+            self.label_one = partial(_value_of_one, one.label, model.links.predict)
+        elif one is not None:
             self.label_one, self._decided_row = one.label, one.decided
 
     def _late_steps(self) -> LateSteps | None:
@@ -135,12 +137,15 @@ class Predictor:
 
     def _one_row(self) -> _core.OneRow | None:
         """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
-        if self._ranges is not None or self.model.decision.valued:
+        decision = self.model.decision
+        if self._ranges is not None or (decision.valued and not decision.early_values):
             return None
         working = list(self._precision.values())
         if isinstance(self.model.preprocessing, RawColumns) and self.model.preprocessing.is_single:
             working = [max(working)] * len(working)
-        return self._cascade.one_row(*self._reach(None), working, tuple(self.model.classes))
+        return self._cascade.one_row(
+            *self._reach(None), working, (0,) if decision.valued else tuple(self.model.classes)
+        )
 
     @property
     def core(self) -> _core.Model | None:
@@ -150,6 +155,8 @@ class Predictor:
     def record(self, library: str) -> _core.Record | TextRecord | None:
         """What answers single dicts whose values transformers read column by column; None if dicts become frames."""
         step, schema = self.model.preprocessing, self.model.schema
+        if self.model.decision.valued:
+            return None
         described = step.of_records(library) if isinstance(step, ByColumn) else None
         one = None if described is None or schema.names is None else self._one_row()
         if one is None:
@@ -451,6 +458,16 @@ class Predictor:
             return without_exits(self.model, self._packed, stages).trace(Z, n_threads)
 
         return judged(output, *estimates_of(early, trace))
+
+
+def _value_of_one(score_one: Callable[[Any, bool], Any], link: Any, x: Any, with_cost: bool) -> Any:
+    """The value of one row, or value and cost; None if the engine gives no score."""
+    found = score_one(x, with_cost)
+    if found is None:
+        return None
+    score = found[0] if with_cost else found
+    value = link(np.array([[score]]))[0]
+    return (value, found[1]) if with_cost else value
 
 
 def _nothing(*_: Any) -> None:

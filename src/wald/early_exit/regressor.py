@@ -164,6 +164,35 @@ class EarlyExitRegressor(RegressorMixin, PlannedEstimator):
             return fitted
         return super().fit(X, y, groups=groups, **params)
 
+    def predict_one(
+        self,
+        x: Any,
+        *,
+        budget: float | None = None,
+        return_cost: bool = False,
+        details: bool = False,
+        group: Any = None,
+    ) -> Any:
+        """Value of one row, in microseconds, or the number of its band.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or dict from feature name to value
+            As for `EarlyExitClassifier.predict_one`.
+        budget, return_cost, details, group
+            As for `EarlyExitClassifier.predict_one`.
+
+        Returns
+        -------
+        value, or (value, cost), or with ``details`` the `Answers` of one row
+            For models of several values in full, an ndarray of shape (n_values,).
+        """
+        compiled = self._compiled()
+        in_full = compiled.plan.evaluate_all and compiled.model.decision.valued and compiled.monitor is None
+        if in_full and budget is None and not (return_cost or details) and group is None:
+            return compiled.value_one(x)
+        return super().predict_one(x, budget=budget, return_cost=return_cost, details=details, group=group)
+
     def _check_question(self) -> None:
         """Refuse parameters that do not go together."""
         require_risk(self.risk)

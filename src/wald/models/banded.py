@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from .boosters import BoosterClassifier
 from .reading import Kind
 
 #: The method that gives the number which is compared, by kind of model; of probabilities, that of ``classes_[1]``.
@@ -52,11 +53,8 @@ class Banded(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Numbers of the bands of rows."""
-        model, method = self.estimator, self.method
-        if method == "predict_proba" and not hasattr(model, method):  # a booster
-            method = "numbers"
-        numbers = np.asarray(getattr(model, method)(X))
-        return in_band(numbers[:, -1] if numbers.ndim == 2 else numbers, self.bands)
+        numbers = np.asarray(getattr(self.estimator, self.method)(X))
+        return in_band(numbers[:, 1] if self.method == "predict_proba" else numbers, self.bands)
 
 
 def in_band(numbers: NDArray[Any], bands: Sequence[float]) -> NDArray[np.int64]:
@@ -105,7 +103,12 @@ def require_two_classes(model: Any) -> None:
             f"bands compare the probability of classes_[1] of two, and this {name} knows {n_classes} classes: leave "
             "bands out, or wrap a model of two classes."
         )
-    if not (hasattr(model, "predict_proba") or hasattr(model, "numbers")):
+    if isinstance(model, BoosterClassifier):
+        raise ValueError(
+            "bands compare probabilities, as predict_proba gives them, and a booster has no such method: wrap its "
+            "LGBMClassifier, XGBClassifier or CatBoostClassifier, or wald.read_model of its file."
+        )
+    if not hasattr(model, "predict_proba"):
         raise ValueError(
             f"bands compare probabilities, and this {name} has none: wrap a CalibratedClassifierCV(ensemble=False) "
             "around it."
