@@ -20,6 +20,8 @@ X = np.random.default_rng(0).normal(size=(6000, 4))
 X[::40] *= 3.0
 Y = X[:, 0] + X[:, 1] * X[:, 2]
 HELD = X[5400:]
+#: What is said of rows whose true labels nobody needs.
+TRUTH = re.compile("(no|without) labels")
 SHARED: dict[str, Any] = {"planner": Planner(cost="units"), "random_state": 0}
 
 
@@ -59,7 +61,7 @@ def test_words_of_bands(fitted: dict[str, Any]) -> None:
     assert "Cost by band" in words
     assert "bands differ" in words
     assert "EarlyExitClassifier(model, bands=[0.2, 0.8], risk=" in words
-    assert not re.search(r"\b(labels?|class(es)?)\b", words.replace("They need no labels", "").replace("no labels", ""))
+    assert not re.search(r"\b(labels?|class(es)?)\b", TRUTH.sub("", words))
 
 
 def test_words_of_values_and_their_losses(fitted: dict[str, Any]) -> None:
@@ -69,7 +71,7 @@ def test_words_of_values_and_their_losses(fitted: dict[str, Any]) -> None:
     assert f"{off.sum()} of 600 values are off by more than 0.5" in words
     assert "off by more than 0.5 <= 5 %" in words
     assert "EarlyExitRegressor(model, tolerance=0.5, risk=" in words
-    assert not re.search(r"\b(labels?|class(es)?)\b", words.replace("no labels", ""))
+    assert not re.search(r"\b(labels?|class(es)?)\b", TRUTH.sub("", words))
 
 
 def test_values_in_full_have_no_page() -> None:
