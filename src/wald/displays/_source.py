@@ -32,11 +32,8 @@ def require_matplotlib(caller: str) -> None:
 def require_fitted(estimator: Any, caller: str) -> EarlyExitEstimator:
     """Return the estimator if a display can read it."""
     compiled = getattr(estimator, "compiled_plan_", None)
-    if compiled is not None and compiled.model.decision.valued and not compiled.model.decision.by_margin:
-        raise ValueError(
-            f"{caller}: {type(estimator).__name__} evaluates every row in full, and each value is the model's own, so "
-            "that there are no early answers to show."
-        )
+    if compiled is not None and compiled.model.words.nothing:
+        raise ValueError(f"{caller}: {type(estimator).__name__} {compiled.model.words.nothing}.")
     if not isinstance(estimator, EarlyExitEstimator):
         raise TypeError(f"{caller} needs a fitted early-exit estimator. Got {type(estimator).__name__} instead.")
     check_is_fitted(estimator, "plan_")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["BANDS", "LABELS", "OUTLIERS", "Words", "words_of_values"]
+__all__ = ["BANDS", "LABELS", "OUTLIERS", "Words", "words_of_scores", "words_of_values"]
 
 _NO_NAMES: Mapping[Any, str] = MappingProxyType({})
 
@@ -32,6 +32,8 @@ class Words(NamedTuple):
         What follows `other` in a sentence that compares with the full model.
     clear, confidence : str
         When a row leaves by its margin, and what the margin is.
+    nothing : str
+        Why there are no early answers to show, where rows never leave early or leave as parts of a group.
     names : mapping from label to str
         What people call the labels, where numbers stand for words.
     """
@@ -47,6 +49,7 @@ class Words(NamedTuple):
     than: str = " than the full model's"
     clear: str = "its best class is far enough ahead"
     confidence: str = "the lead of the best class"
+    nothing: str = ""
     names: Mapping[Any, str] = _NO_NAMES
 
     def name(self, label: Any) -> Any:
@@ -101,10 +104,29 @@ BANDS = Words(
 )
 
 
+def words_of_scores() -> Words:
+    """What the scores of a ranker are called."""
+    return words_of_values()._replace(
+        answer="score",
+        answers="scores",
+        other="another score",
+        others="other scores",
+        nothing="ranks the rows of groups, and a row alone has no early answer to show: its certificate_ speaks of lists",
+    )
+
+
 def words_of_values(tolerance: str = "") -> Words:
     """What values are called, which may be off by a tolerance, such as "0.1" or "5 % of the value"."""
     if not tolerance:
-        return Words("value", "values", "", "", "another value", "other values")
+        return Words(
+            answer="value",
+            answers="values",
+            kind="",
+            kinds="",
+            other="another value",
+            others="other values",
+            nothing="evaluates every row in full, and each value is the model's own: there are no early answers to show",
+        )
     beyond = f"off by more than {tolerance}"
     return Words(
         answer="value",
