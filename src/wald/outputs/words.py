@@ -111,7 +111,7 @@ def words_of_scores() -> Words:
         answers="scores",
         other="another score",
         others="other scores",
-        nothing="ranks the rows of groups, and a row alone has no early answer to show: its certificate_ speaks of lists",
+        nothing="ranks the rows of groups: a row alone has no early answer to show",
     )
 
 
@@ -125,7 +125,7 @@ def words_of_values(tolerance: str = "") -> Words:
             kinds="",
             other="another value",
             others="other values",
-            nothing="evaluates every row in full, and each value is the model's own: there are no early answers to show",
+            nothing="evaluates every row in full, each to the model's own value: there are no early answers to show",
         )
     beyond = f"off by more than {tolerance}"
     return Words(
