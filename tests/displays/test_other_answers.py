@@ -70,7 +70,5 @@ def test_curves_without_rows_of_the_promise_say_so(detector: EarlyExitOutlierDet
 def test_values_in_full_have_nothing_to_show(display: Any) -> None:
     X, y = make_regression(200, 3, random_state=0)
     fast = EarlyExitRegressor(HistGradientBoostingRegressor(max_iter=5).fit(X, y)).fit()
-    with pytest.raises(
-        ValueError, match=r"EarlyExitRegressor evaluates every row in full, .* no early answers"
-    ):
+    with pytest.raises(ValueError, match=r"EarlyExitRegressor evaluates every row in full, .* no early answers"):
         display.from_estimator(fast, X)

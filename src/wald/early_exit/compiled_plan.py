@@ -1,4 +1,4 @@
-"""A fitted model with its plan, compiled: it takes rows in any form, and gives labels, costs and stages."""
+"""A fitted model with its plan, compiled: it takes rows in any form, and gives answers, costs and stages."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class CompiledPlan:
         """Measure on some rows which share of the time of `predict` the transformers in front of the engine take."""
         self.in_front = measured(self._predictor, source)
 
-    # ---- labels ----------------------------------------------------------------------------------------------------
+    # ---- answers ---------------------------------------------------------------------------------------------------
 
     def predict(
         self,
