@@ -108,7 +108,7 @@ def test_monitors_name_what_rows_got_instead(detector: EarlyExitOutlierDetector,
     with pytest.warns(DriftWarning, match=r"500 of 500 audited rows \(outliers\) got another label"):
         watched.monitor_.record(stages, audits=[500, 0], disagreements=[500, 0])
     with pytest.warns(DriftWarning, match=r"got a value off by more than 0\.5, and at most 0\.05 was promised"):
-        near.watched(0.5).monitor_.record(stages[-near.plan_.n_stages - 1 :], audits=500, disagreements=500)
+        near.watched(0.5).monitor_.record([*[0] * near.plan_.n_stages, 1000], audits=500, disagreements=500)
 
 
 def test_audits_of_values_count_by_the_tolerance(near: EarlyExitRegressor) -> None:
