@@ -69,6 +69,20 @@ inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::
 #endif
 }
 
+// Stores those of eight estimates whose bits are set in `leaves`.
+inline void keep_eight(unsigned leaves, const double* estimates, double* last) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_pd(last, static_cast<__mmask8>(leaves), _mm512_loadu_pd(estimates));
+#else
+    const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
+    for (int half = 0; half < 2; ++half) {
+        const __m256i some = _mm256_set1_epi64x(leaves >> (4 * half));
+        _mm256_maskstore_pd(last + 4 * half, _mm256_cmpeq_epi64(_mm256_and_si256(some, bit), bit),
+                            _mm256_loadu_pd(estimates + 4 * half));
+    }
+#endif
+}
+
 inline unsigned pending_eight(const wald::Status* status) {
     const __m128i same = _mm_cmpeq_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(status)),
                                         _mm_set1_epi8(static_cast<char>(wald::Status::pending)));
@@ -77,7 +91,8 @@ inline unsigned pending_eight(const wald::Status* status) {
 #endif
 
 template <class T>
-int decide(const T* z, int n, T low, T high, std::int32_t stage, const wald::Ledger& ledger, std::int32_t* left) {
+int decide(const T* z, int n, T low, T high, std::int32_t stage, const wald::Ledger& ledger, std::int32_t* left,
+           const T* estimates, T* last) {
     std::int32_t *const codes = ledger.codes, *const stages = ledger.stages;
     wald::Status* const status = ledger.status;
     int kept = 0, i = 0;
@@ -88,6 +103,7 @@ int decide(const T* z, int n, T low, T high, std::int32_t stage, const wald::Led
             const Sides s = sides(z + i, low, high);
             const unsigned leaves = pending & (s.above | s.below | (s.finite ^ 255u));
             answer_eight(leaves, s.above, s.finite, stage, codes + i, stages + i, status + i);
+            if (last != nullptr) keep_eight(leaves, estimates + i, last + i);
             kept += append_kept(pending & ~leaves, i, left + kept);
         }
     }
@@ -110,6 +126,7 @@ int decide(const T* z, int n, T low, T high, std::int32_t stage, const wald::Led
             _mm512_mask_storeu_epi32(codes + i, leaves, _mm512_maskz_set1_epi32(positive, 1));
             _mm512_mask_storeu_epi32(stages + i, leaves, _mm512_set1_epi32(stage));
             _mm_mask_storeu_epi8(status + i, leaves, _mm_maskz_set1_epi8(static_cast<__mmask16>(~finite), not_finite));
+            if (last != nullptr) _mm512_mask_storeu_ps(last + i, leaves, _mm512_loadu_ps(estimates + i));
             _mm512_storeu_si512(left + kept,
                                 _mm512_maskz_compress_epi32(keeps, _mm512_add_epi32(lanes, _mm512_set1_epi32(i))));
             kept += __builtin_popcount(keeps);
@@ -123,6 +140,7 @@ int decide(const T* z, int n, T low, T high, std::int32_t stage, const wald::Led
         codes[i] = leaves ? above & finite : codes[i];
         stages[i] = leaves ? stage : stages[i];
         status[i] = leaves ? (finite ? wald::Status::early : wald::Status::not_finite) : status[i];
+        if (last != nullptr) last[i] = leaves ? estimates[i] : last[i];
         left[kept] = i;
         kept += pending & !leaves;
     }

@@ -2,8 +2,8 @@
 
 namespace WALD_ISA {
 
-// log(1 + x) for finite x >= 0, within 2 units in the last place: 1 + x = 2^k m, with the odd powers of
-// (m - 1) / (m + 1) for m in [sqrt(1/2), sqrt(2)).
+// log(1 + x) for finite x >= 0, within 4 units in the last place: 1 + x = 2^k m, with the odd powers of
+// (m - 1) / (m + 1) for m in [sqrt(1/2), sqrt(2)). Where k = 0, m - 1 is x itself, which 1 + x has rounded.
 template <class T>
 inline typename Register<T>::type log_of_one_plus(typename Register<T>::type x) {
     using R = typename Register<T>::type;
@@ -14,13 +14,13 @@ inline typename Register<T>::type log_of_one_plus(typename Register<T>::type x) 
     constexpr T ln2_high = is_f32 ? T(0.693359375) : T(6.93147180369123816490e-01);
     constexpr T ln2_low = is_f32 ? T(-2.12194440054690582e-4) : T(1.90821492927058770002e-10);
     const R zero{}, one = T(1) - zero, root_half = T(0.70710678118654752440) - zero, origin = magic - zero;
-    const R u = one + x, lost = x > one ? one - (u - x) : x - (u - one);  // what rounding took from u
+    const R u = one + x;
     const I exponent = ((I)u - (I)root_half) >> mantissa;
     const R k = (R)((I)origin + exponent) - origin, m = (R)((I)u - (exponent << mantissa));
-    const R f = m - one, s = f / (m + one), z = s * s;
+    const R f = k > zero ? m - one : x, s = f / (f + (T(2) - zero)), z = s * s;
     R series = T(1.0 / (2 * terms - 1)) - zero;
-    for (int j = terms - 2; j >= 0; --j) series = series * z + (T(1.0 / (2 * j + 1)) - zero);
-    return k * ln2_high + ((s + s) * series + (k * ln2_low + lost / u));
+    for (int j = terms - 2; j >= 0; --j) series = fused(series, z, T(1.0 / (2 * j + 1)) - zero);
+    return fused(k, ln2_high - zero, fused(s + s, series, k * ln2_low));
 }
 
 template <class T>
@@ -29,20 +29,15 @@ inline typename Register<T>::type root(typename Register<T>::type x) {
     else return x;  // only trees, whose estimates are single, know variances
 }
 
-// Codes of the bands in which estimates lie, as numbers, and their distances to the nearest threshold.
+// Distances to the nearest threshold.
 template <class T>
-inline Pack<T> band_margins(const wald::MarginView<T>& rule, const Pack<T>& z, Pack<T>& codes) {
+inline Pack<T> distances(const wald::MarginView<T>& rule, const Pack<T>& z) {
     using P = Pack<T>;
-    using R = typename P::R;
-    const R zero{}, one = T(1) - zero;
     P nearest = P::set(std::numeric_limits<T>::infinity());
     for (int j = 0; j < rule.n_thresholds; ++j) {
-        const R threshold = rule.thresholds[j] - zero, edge = rule.edges[j] - zero;
-        for (int i = 0; i < P::kRegisters; ++i) {
-            const R d = z.r[i] - threshold, distance = d < zero ? -d : d;
-            nearest.r[i] = distance < nearest.r[i] ? distance : nearest.r[i];
-            codes.r[i] += z.r[i] > edge ? one : zero;
-        }
+        const P distance = (z - P::set(rule.thresholds[j])).abs();
+        for (int i = 0; i < P::kRegisters; ++i)
+            nearest.r[i] = distance.r[i] < nearest.r[i] ? distance.r[i] : nearest.r[i];
     }
     return nearest;
 }
@@ -78,48 +73,48 @@ inline Pack<T> value_margins(const wald::MarginView<T>& rule, const Pack<T>& z) 
 }
 
 template <class T>
-inline void margins_of_panel(const wald::MarginView<T>& rule, const T* z, const T* variances, T least, T* codes,
-                             T* margins) {
+inline Pack<T> margins_of_panel(const wald::MarginView<T>& rule, const Pack<T>& z, const T* variances, T least) {
     using P = Pack<T>;
     using R = typename P::R;
     const R zero{}, largest = std::numeric_limits<T>::max() - zero, nan = std::numeric_limits<T>::quiet_NaN() - zero;
-    const P estimates = P::load(z);
-    P code = P::zero();
-    P margin =
-        rule.kind == wald::MarginKind::bands ? band_margins(rule, estimates, code) : value_margins(rule, estimates);
-    const P variance = variances == nullptr ? P::set(T(1)) : P::load(variances);
-    for (int i = 0; i < P::kRegisters; ++i) {
-        const R floor = least - zero, v = variance.r[i] > floor ? variance.r[i] : floor;
-        R m = variances == nullptr ? margin.r[i] : margin.r[i] / root<T>(v);
-        m = m < largest ? m : largest;
-        const R finite = estimates.r[i] - estimates.r[i];
-        margin.r[i] = finite == zero ? m : nan;
-        code.r[i] = finite == zero ? code.r[i] : zero;
+    P found = rule.kind == wald::MarginKind::bands ? distances(rule, z) : value_margins(rule, z);
+    if (variances != nullptr) {
+        const P variance = P::load(variances);
+        for (int i = 0; i < P::kRegisters; ++i) {
+            const R floor = least - zero;
+            found.r[i] = found.r[i] / root<T>(variance.r[i] > floor ? variance.r[i] : floor);
+        }
     }
-    code.store(codes);
-    margin.store(margins);
+    for (int i = 0; i < P::kRegisters; ++i) {
+        const R margin = found.r[i] < largest ? found.r[i] : largest;
+        found.r[i] = z.r[i] - z.r[i] == zero ? margin : nan;
+    }
+    return found;
 }
 
 template <class T>
-void margins(const wald::MarginView<T>& rule, const T* z, const T* variances, T least, int n, std::int32_t* codes,
-             T* found) {
-    constexpr int L = Pack<T>::kSize;
-    T code[L];
+void margins(const wald::MarginView<T>& rule, const T* z, const T* variances, T least, int n, T* found) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize;
     int i = 0;
-    for (; i + L <= n; i += L) {
-        margins_of_panel(rule, z + i, variances == nullptr ? nullptr : variances + i, least, code, found + i);
-        for (int j = 0; j < L; ++j) codes[i + j] = static_cast<std::int32_t>(code[j]);
-    }
+    for (; i + L <= n; i += L)
+        margins_of_panel(rule, P::load(z + i), variances == nullptr ? nullptr : variances + i, least).store(found + i);
     if (i == n) return;
     T some[L] = {}, spread[L] = {}, last[L];
     for (int j = 0; i + j < n; ++j) {
         some[j] = z[i + j];
-        spread[j] = variances == nullptr ? T(1) : variances[i + j];
+        spread[j] = variances == nullptr ? T(0) : variances[i + j];
     }
-    margins_of_panel(rule, some, variances == nullptr ? nullptr : spread, least, code, last);
-    for (int j = 0; i + j < n; ++j) {
-        codes[i + j] = static_cast<std::int32_t>(code[j]);
-        found[i + j] = last[j];
+    margins_of_panel(rule, P::load(some), variances == nullptr ? nullptr : spread, least).store(last);
+    for (int j = 0; i + j < n; ++j) found[i + j] = last[j];
+}
+
+template <class T>
+void bands(const wald::MarginView<T>& rule, const T* z, int n, std::int32_t* codes) {
+    for (int i = 0; i < n; ++i) codes[i] = 0;
+    for (int j = 0; j < rule.n_thresholds; ++j) {
+        const T edge = rule.edges[j];
+        for (int i = 0; i < n; ++i) codes[i] += z[i] > edge;
     }
 }
 

@@ -58,6 +58,7 @@ inline constexpr wald::Kernels<T> cascade_table{
     .add_columns = &add_columns<T>,
     .decide = &decide<T>,
     .margins = &margins<T>,
+    .bands = &bands<T>,
     .decide_signs = &decide_signs<T>,
     .readouts = &readouts<T>,
     .accumulate_rows = &accumulate_rows<T>,

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import wald
 from wald import EarlyExitClassifier
 
-BY_PROOF = "the model's own answers, by proof: every row is evaluated in full by wald's engine"
+BY_PROOF = "the model's own labels, by proof: every row is evaluated in full by wald's engine"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_rows_change_nothing_where_no_lossless_exit_pays():
 def test_a_model_whose_rest_is_its_own_does_not_name_the_engine():
     linear = wrap(LogisticRegression().fit(X2[:800], y2[:800]), X2[800:1600], risk=0)
     assert linear.plan_.evaluate_all
-    assert str(linear.certificate_) == "the model's own answers, by proof: every row is evaluated in full"
+    assert str(linear.certificate_) == "the model's own labels, by proof: every row is evaluated in full"
 
 
 @pytest.mark.filterwarnings("ignore:The file holds")

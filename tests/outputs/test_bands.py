@@ -16,6 +16,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge, SGDOneClassSVM
 from sklearn.model_selection import FixedThresholdClassifier
@@ -81,6 +82,7 @@ def test_trees_in_full(name):
         fast = EarlyExitClassifier(model, bands=cuts, risk=0).fit()
         np.testing.assert_array_equal(fast.predict(X), band(numbers, cuts))
         assert fast.classes_.tolist() == list(range(len(cuts) + 1))
+    assert str(fast.certificate_).startswith("the model's own answers, by proof") == (len(cuts) > 1)
     np.testing.assert_array_equal(fast.predict_proba(X), model.predict_proba(X))
     assert fast.predict(X).dtype == np.int64
 
@@ -286,3 +288,17 @@ def test_certificates_hold(name):
     cuts = attained(model.predict_proba(X)[:, 1]) if name.startswith("few") else CUTS
     fast = EarlyExitClassifier(model, bands=cuts, risk=0.05, planner=UNITS, random_state=0).fit(X[2000:6000])
     require_kept(fast, X[6000:], 0.05, 1500)
+
+
+def test_texts():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(["one", "two", "three", "four"], 5)) for _ in range(400)]
+    y = np.array([text.count("one") for text in texts])
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts[:200], y[:200] > 1)
+    fast = EarlyExitClassifier(model, bands=CUTS, risk=0).fit()
+    own = band(model.predict_proba(texts)[:, 1], CUTS)
+    np.testing.assert_array_equal(fast.predict(texts), own)
+    assert fast.predict_one(texts[3]) == own[3]
+    model = make_pipeline(TfidfVectorizer(), Ridge()).fit(texts[:200], y[:200])
+    fast = EarlyExitRegressor(model, bands=[0.5, 1.5]).fit()
+    np.testing.assert_array_equal(fast.predict(texts), band(model.predict(texts), [0.5, 1.5]))

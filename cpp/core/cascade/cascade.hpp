@@ -193,7 +193,8 @@ protected:
         for (int first = 0; first < batch.size(); first += kJudged) {
             const int n = std::min(kJudged, batch.size() - first);
             for (int i = 0; i < n; ++i) z[i] = estimate(batch.slots()[first + i]);
-            exits_.judge(z, nullptr, T(1), n, codes, confidence);
+            exits_.margins(z, nullptr, T(1), n, confidence);
+            exits_.codes(z, n, codes);
             for (int i = 0; i < n; ++i)
                 if (sink.stays(batch.position(first + i), t, Judgement<T>{codes[i], confidence[i], z[i]}))
                     batch.move(first + i, left++);

@@ -50,20 +50,17 @@ private:
         std::int32_t active[kMaxRows], from[kMaxRows];
         for (int r = 0; r < n; ++r) active[r] = r;
         int left = n, stage = 0;
+        T last[kMaxRows];  // the estimates with which rows have left, if they leave by a margin
         {
-            Ledger tile{ledger.codes + first, ledger.stages + first, ledger.status + first};
+            const Ledger tile{ledger.codes + first, ledger.stages + first, ledger.status + first};
             std::fill_n(tile.status, n, Status::pending);
-            if (ledger.scores != nullptr) {
-                tile.scores = ledger.scores + first;
-                std::fill_n(tile.scores, n, kPending.score);
-            }
             T scores[kMaxRows];
             for (; stage < most && left * State::kSparseShare > n; ++stage) {
                 accumulator_->column_scores(columns, first, n, stage, scores);
-                left = decide(stage, scores, n, tile, active);
+                left = decide(stage, scores, n, tile, active, last);
             }
         }
-        if (left == 0) return;
+        if (left == 0) return settle(ledger, first, n, last);
         static thread_local Arena arena;
         const std::int64_t stride = round_up(left, L);
         arena.reset(Arena::bytes<T>(stride * call.n_stages) + Arena::bytes<T>(stride * State::kGathered));
@@ -76,10 +73,11 @@ private:
             accumulator_->add_columns(columns, first, active, left, stage, call.n_stages, begin, end, sums, stride,
                                       values);
             begin = end;
-            const int kept = decide_active(stage, sums + stage * stride, ledger, first, active, left, from);
+            const int kept = decide_active(stage, sums + stage * stride, ledger, first, active, left, from, last);
             for (int t = stage + 1; t < call.n_stages && kept < left; ++t) take_in_place(sums + t * stride, from, kept);
             left = kept;
         }
+        settle(ledger, first, n, last);
         if (left == 0) return;
         if constexpr (TileSource<typename State::Source>) {
             if (stage == call.n_stages && call.at_end == AtEnd::full)
@@ -114,36 +112,44 @@ private:
                                        this->n_stages());
                   });
     }
-    int decide(int stage, const T* z, int n, const Ledger& ledger, std::int32_t* kept) const {
+    int decide(int stage, const T* z, int n, const Ledger& ledger, std::int32_t* kept, T* last) const {
+        const T high = exits_.high[stage];
         if (exits_.decision.two_sided())
-            return kernels<T>().decide(z, n, exits_.low[stage], exits_.high[stage], stage, ledger, kept);
-        T confidence[kMaxRows];
-        std::int32_t codes[kMaxRows];
-        exits_.judge(z, nullptr, T(1), n, codes, confidence);
-        const int left = kernels<T>().decide(confidence, n, -std::numeric_limits<T>::infinity(), exits_.high[stage],
-                                             stage, ledger, kept);
-        exits_.settle(stage, codes, z, n, ledger);
-        return left;
+            return kernels<T>().decide(z, n, exits_.low[stage], high, stage, ledger, kept, nullptr, nullptr);
+        T margins[kMaxRows];
+        exits_.margins(z, nullptr, T(1), n, margins);
+        constexpr T lowest = -std::numeric_limits<T>::infinity();
+        return kernels<T>().decide(margins, n, lowest, high, stage, ledger, kept, z, last);
     }
     // Answers the active rows that the stage decides and compacts the rest; from[i] is the previous index of the row
     // now at i. Branch-free: rows that stay are written, too, as pending.
     int decide_active(int stage, const T* z, const Ledger& ledger, std::int64_t first, std::int32_t* active, int n,
-                      std::int32_t* from) const {
+                      std::int32_t* from, T* last) const {
         std::int32_t codes[kMaxRows], stages[kMaxRows];
         Status status[kMaxRows];
-        double scores[kMaxRows];
+        T found[kMaxRows];
         std::fill_n(status, n, Status::pending);
-        if (ledger.scores != nullptr) std::fill_n(scores, n, kPending.score);
-        const int kept = decide(
-            stage, z, n, {codes, stages, status, nullptr, nullptr, ledger.scores != nullptr ? scores : nullptr}, from);
+        const int kept = decide(stage, z, n, {codes, stages, status}, from, found);
         for (int i = 0; i < n; ++i) {
             ledger.codes[first + active[i]] = codes[i];
             ledger.stages[first + active[i]] = stage;
             ledger.status[first + active[i]] = status[i];
         }
-        for (int i = 0; i < n && ledger.scores != nullptr; ++i) ledger.scores[first + active[i]] = scores[i];
+        if (!exits_.decision.two_sided())
+            for (int i = 0; i < n; ++i) last[active[i]] = found[i];
         take_in_place(active, from, kept);
         return kept;
+    }
+    // Gives the rows of a tile that have left by a margin the answers of their last estimates.
+    void settle(const Ledger& ledger, std::int64_t first, int n, const T* last) const {
+        if (exits_.decision.two_sided()) return;
+        std::int32_t codes[kMaxRows];
+        exits_.codes(last, n, codes);
+        for (int i = 0; i < n; ++i) {
+            const bool early = ledger.status[first + i] == Status::early;
+            ledger.codes[first + i] = early ? codes[i] : 0;
+            if (ledger.scores != nullptr) ledger.scores[first + i] = early ? last[i] : kPending.score;
+        }
     }
     // x[i] = x[from[i]] for ascending from[i] >= i. Unrolled, because the loop is bound by its instructions.
     template <class V>

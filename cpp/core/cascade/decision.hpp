@@ -82,10 +82,12 @@ struct Decision {
     }
 
 private:
-    // Values are the scores themselves, whose code says nothing; the wrapped model answers for NaN.
+    // Values are the scores themselves, whose code says nothing; the wrapped model answers for NaN, and for infinity
+    // where the values of other rows are estimates.
     Answer decide_values(const double* f) const {
-        const bool finite = std::none_of(f, f + n_classes, [](double value) { return std::isnan(value); });
-        return finite ? Answer{0, Status::full, f[0]} : kHandedOver;
+        const bool known = scored() ? std::isfinite(f[0])
+                                    : std::none_of(f, f + n_classes, [](double value) { return std::isnan(value); });
+        return known ? Answer{0, Status::full, f[0]} : kHandedOver;
     }
     // Several values are never clear: every row is evaluated in full.
     template <class T>

@@ -65,7 +65,7 @@ private:
             const bool by_margin = worthwhile && !this->decision().two_sided();
             std::int32_t codes[kBlockRows];
             T confidence[kBlockRows];
-            if (by_margin) this->exits_.judge(z, nullptr, T(1), n, codes, confidence);
+            if (by_margin) this->exits_.margins(z, nullptr, T(1), n, confidence), this->exits_.codes(z, n, codes);
             int decided = 0;
             for (int i = 0; i < n; ++i) {
                 Answer answer = kPending;

@@ -130,13 +130,15 @@ struct Kernels {
                         int n_stages, T* sums);
     // Decides the pending ones of n rows: an estimate above `high` gives the code 1, below `low` the code 0, and one
     // that is not finite gives none. Writes the indices of the rows that stay pending to `left`, ascending, and returns
-    // their number.
-    int (*decide)(const T* z, int n, T low, T high, std::int32_t stage, const Ledger& ledger, std::int32_t* left);
-    // Bands, or 0, and margins of n estimates of one score. Margins are finite, and NaN where an estimate is not
-    // finite. `variances` is null, or each margin is divided by the square root of the row's variance, which is at
-    // least `least`: single precision only.
-    void (*margins)(const MarginView<T>& rule, const T* z, const T* variances, T least, int n, std::int32_t* codes,
-                    T* margins);
+    // their number. Where z is the margin of an estimate, `last` receives the estimates with which rows leave; else
+    // both are null.
+    int (*decide)(const T* z, int n, T low, T high, std::int32_t stage, const Ledger& ledger, std::int32_t* left,
+                  const T* estimates, T* last);
+    // Margins of n estimates of one score: finite, or NaN where an estimate is not finite. `variances` is null, or each
+    // margin is divided by the square root of the row's variance, which is at least `least`: single precision only.
+    void (*margins)(const MarginView<T>& rule, const T* z, const T* variances, T least, int n, T* margins);
+    // The bands in which n estimates lie; 0 for values.
+    void (*bands)(const MarginView<T>& rule, const T* z, int n, std::int32_t* codes);
     // What `Decision::decide_sign` says of n full scores, each within errors[i] + margin of the wrapped model's own:
     // codes and statuses. Whole panels of scores and errors are read.
     void (*decide_signs)(const T* scores, const T* errors, int n, T margin, T threshold, bool tie_positive,

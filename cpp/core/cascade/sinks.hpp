@@ -35,30 +35,22 @@ struct Exits {
     Answer last_answer(T z) const { return {decision.positive(z), Status::out_of_budget}; }
     Answer last_answer(const Judgement<T>& z) const { return {z.code, Status::out_of_budget, z.estimate}; }
 
-    // One score that leaves by a margin: codes and confidence of n estimates; see `Kernels::margins`.
-    void judge(const T* z, const T* variances, T least, int n, std::int32_t* codes, T* confidence) const {
-        const bool bands = decision.kind == DecisionKind::bands;
-        const MarginView<T> rule{bands ? MarginKind::bands : decision.margin, static_cast<T>(decision.tolerance),
-                                 thresholds_.data(), edges_.data(), static_cast<int>(thresholds_.size())};
-        kernels<T>().margins(rule, z, variances, least, n, codes, confidence);
+    // One score that leaves by a margin: the margins of n estimates; see `Kernels::margins`.
+    void margins(const T* z, const T* variances, T least, int n, T* found) const {
+        kernels<T>().margins(view(), z, variances, least, n, found);
     }
-    // Gives those of n rows that stage t has just answered, by their confidence, their codes and scores.
-    void settle(int t, const std::int32_t* codes, const T* z, int n, const Ledger& ledger) const {
-        std::int32_t* const to = ledger.codes;
-        for (int i = 0; i < n; ++i) {
-            const bool now = (ledger.status[i] == Status::early) & (ledger.stages[i] == t);
-            to[i] = now ? codes[i] : to[i];
-        }
-        for (int i = 0; i < n && ledger.scores != nullptr; ++i) {
-            const bool now = (ledger.status[i] == Status::early) & (ledger.stages[i] == t);
-            ledger.scores[i] = now ? static_cast<double>(z[i]) : ledger.scores[i];
-        }
-    }
+    // The codes of n estimates.
+    void codes(const T* z, int n, std::int32_t* found) const { kernels<T>().bands(view(), z, n, found); }
 
     Decision decision;
     std::vector<T> low, high;
 
 private:
+    MarginView<T> view() const {
+        const bool bands = decision.kind == DecisionKind::bands;
+        return {bands ? MarginKind::bands : decision.margin, static_cast<T>(decision.tolerance), thresholds_.data(),
+                edges_.data(), static_cast<int>(thresholds_.size())};
+    }
     // The largest number that is not beyond a threshold.
     static T edge(double threshold, bool inclusive) {
         constexpr T lowest = -std::numeric_limits<T>::infinity();

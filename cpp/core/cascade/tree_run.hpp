@@ -18,7 +18,7 @@ public:
     // Takes the memory for `capacity` rows.
     Run(const TreeCascade& cascade, const Call& call, std::int64_t capacity)
         : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), capacity_(round_up(capacity, kPanelRows)),
-          two_sided_(cascade.decision().two_sided()), scored_(cascade.decision().scored()),
+          two_sided_(cascade.decision().two_sided()), by_margin_(outputs_ == 1 && !two_sided_),
           f64_(cascade.trees_->reader().compares_f64(call.rows)), tiles_(pass_tiles(cascade, call)),
           full_(*cascade.trees_, call.rows), race_(outputs_, capacity_) {
         const std::int64_t n_sums = std::int64_t{outputs_} * c_.n_sums_, n_scores = std::int64_t{outputs_} * kTileRows;
@@ -213,25 +213,31 @@ private:
     // the others, whose places are in kept_.
     int decide(int t, int n) {
         const float low = two_sided_ ? c_.exits_.low[t] : -HUGE_VALF;
-        const Ledger tile{codes_, stages_, status_, nullptr, nullptr, scored_ ? scores_ : nullptr};
-        const int kept =
-            kernels<float>().decide(two_sided_ ? estimates_ : gaps_, n, low, c_.exits_.high[t], t, tile, kept_);
-        if (!two_sided_) c_.exits_.settle(t, best_, estimates_, n, tile);
+        const int kept = kernels<float>().decide(two_sided_ ? estimates_ : gaps_, n, low, c_.exits_.high[t], t,
+                                                 {codes_, stages_, status_}, kept_, by_margin_ ? estimates_ : nullptr,
+                                                 by_margin_ ? last_ : nullptr);
+        for (int i = 0; i < n && outputs_ > 1; ++i)
+            if (status_[i] == Status::early && stages_[i] == t) codes_[i] = best_[i];
         if (t + 1 < call_.n_stages || call_.at_end != AtEnd::answer) return kept;
         for (int j = 0; j < kept; ++j) {
             const int i = kept_[j];
             codes_[i] = two_sided_ ? c_.decision().positive(estimates_[i]) : best_[i];
             stages_[i] = t;
             status_[i] = Status::out_of_budget;
-            scores_[i] = estimates_[i];
+            last_[i] = estimates_[i];
         }
         return 0;
     }
     // Writes the answers of a tile to the ledger, and moves its undecided rows to the places from `left` on. Returns
     // the place after them.
     int pack(int first, int n, int kept, int left, const Ledger& ledger) {
-        for (int i = 0; i < n; ++i)
-            if (status_[i] != Status::pending) write(first + i, {codes_[i], status_[i], score(i)}, stages_[i], ledger);
+        if (by_margin_ && kept < n) c_.exits_.codes(last_, n, best_);
+        for (int i = 0; i < n; ++i) {
+            if (status_[i] == Status::pending) continue;
+            const bool own = by_margin_ && status_[i] < Status::handed_over;
+            const Answer answer{codes_[i], status_[i]}, estimated{best_[i], status_[i], last_[i]};
+            write(first + i, own ? estimated : answer, stages_[i], ledger);
+        }
         for (int i = 0; i < kept; ++i) {
             ids_[left + i] = ids_[first + kept_[i]];
             positions_[left + i] = positions_[first + kept_[i]];
@@ -245,16 +251,12 @@ private:
         return left + kept;
     }
 
-    // The score of a row of a tile that leaves, as an answer.
-    double score(int i) const { return scored_ && status_[i] < Status::handed_over ? scores_[i] : kPending.score; }
-
-    // Stores the labels of n rows in best_, and their confidence in gaps_. Estimate k of row i is
-    // estimates[k * stride + i].
+    // Stores the labels of n rows in best_, and their confidence in gaps_; of one score only this. Estimate k of row i
+    // is estimates[k * stride + i].
     void judge(const float* estimates, std::int64_t stride, int n) {
-        if (outputs_ == 1) {
-            c_.exits_.judge(estimates, c_.variances_.empty() ? nullptr : variances_, c_.least_variance_, n, best_,
-                            gaps_);
-            return;
+        if (by_margin_) {
+            const float* const variances = c_.variances_.empty() ? nullptr : variances_;
+            return c_.exits_.margins(estimates, variances, c_.least_variance_, n, gaps_);
         }
         if (c_.decision().kind == DecisionKind::argmax) {
             estimate_kernels().best_of(estimates, stride, outputs_, n, best_, gaps_);
@@ -313,9 +315,11 @@ private:
             if (c_.racing()) race_.estimates(k)[i] = z_[k];
         }
         if (two_sided_) return sink.answer(z_[0], t);
-        if (outputs_ == 1) {
+        if (by_margin_) {
             judge(estimates_, kTileRows, 1);
-            return sink.answer(Judgement<float>{best_[0], gaps_[0], estimates_[0]}, t);
+            Answer answer = sink.answer(Judgement<float>{0, gaps_[0], estimates_[0]}, t);
+            if (answer.status < Status::handed_over) c_.exits_.codes(estimates_, 1, &answer.code);
+            return answer;
         }
         for (int k = 0; k < outputs_ && c_.racing(); ++k) z_[k] = race_.estimates(k)[i];
         const Judgement<float> judged = c_.decision().judge(z_, float_work_);
@@ -343,8 +347,8 @@ private:
     const Call& call_;
     int outputs_;
     std::int64_t capacity_;
-    bool two_sided_;  // whether estimates have no labels and confidence of their own
-    bool scored_;     // whether scores are answers
+    bool two_sided_;  // whether estimates are compared with two thresholds, not their confidence with one
+    bool by_margin_;  // whether this confidence is the margin of one score
     bool f64_;        // whether single rows are compared in float64
     TileReader tiles_;
     TreeEnsemble::FullScores full_;
@@ -359,10 +363,10 @@ private:
     double* work_;
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
     Status status_[kTileRows];
-    double scores_[kTileRows];                  // answers, where scores are answers
-    alignas(64) std::int32_t best_[kTileRows];  // of a tile's rows, unless they leave on two sides: the labels
-    alignas(64) float gaps_[kTileRows];         // and their confidence
-    alignas(64) float variances_[kTileRows];    // and the variances of their errors, where these are known
+    alignas(64) std::int32_t best_[kTileRows];  // of a tile's rows, with several outputs: the labels
+    alignas(64) float gaps_[kTileRows];         // and their confidence, also by margin
+    alignas(64) float last_[kTileRows];       // by margin: the estimates with which they leave, of which best_ is made
+    alignas(64) float variances_[kTileRows];  // of the errors of the estimates, where they are known
 };
 
 template <class Use>

@@ -176,7 +176,7 @@ def evaluating_everything(
     """Replace a plan by one that evaluates everything, with a certificate that gives the reason."""
     reached = shares_reached(validation, plan.boundary, np.inf, plan.precision)
     unused = Certificate.full_evaluation(
-        in_full(model) if promise.risk == 0 else reason, promise.risk, promise.confidence
+        in_full(model) if promise.risk == 0 else reason, promise.risk, promise.confidence, model.decision.event
     )
     return unused, plan.at(np.inf, reached, evaluate_all=True)
 
@@ -248,7 +248,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     rows : StageScores or None
         Stage scores of the certificate rows.
     """
-    overall = certificate.about in ("all", "classes") and not model.decision.valued
+    overall = certificate.about in ("all", "classes") and len(model.classes) > 0
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())

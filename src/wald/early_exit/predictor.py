@@ -196,7 +196,7 @@ class Predictor:
         in_rows = source.is_sparse and self.model.centres  # its steps do not centre sparse rows
         if self.model.decision.valued and (n_stages == 0 or in_rows):
             return self._valued(source, n_threads)
-        if self._texts is not None and self._texts.reads(n_stages):
+        if self._texts is not None and not self.model.decision.valued and self._texts.reads(n_stages):
             found = self._texts.decided(source, n_stages, at_end == "answer", n_threads)
             if found is not None:
                 return found

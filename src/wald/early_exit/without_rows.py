@@ -64,7 +64,7 @@ def compiled_without_rows(
             "without."
         )
     plan = plan_without_stages(model)
-    certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence)
+    certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence, model.decision.event)
     reader = RowReader(model, None, model.schema.n_columns)
     validation = ValidationRows(_no_scores(model, plan))
     return CompiledPlan(model, plan, certificate, promise, validation, reader), inner

@@ -42,10 +42,13 @@ class Cascade(Protocol):
     """Stages on packed terms; immutable, so threads may share it."""
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
-        """Decide preprocessed rows; their status says which of them have no label."""
+        """Decide preprocessed rows; their status says which of them have no label.
 
-    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, float, int]:
-        """Code, stage, cost and status of one row, a float32, float64 or uint8 array."""
+        Outputs with `early_values` have scores in place of codes, and NaN where there is none.
+        """
+
+    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[Any, int, float, int]:
+        """Code or score, stage, cost and status of one row, a float32, float64 or uint8 array."""
 
     def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> OneRow | None:
         """The same call for single rows, which gives their labels; None for engines that have none.

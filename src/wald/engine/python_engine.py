@@ -138,7 +138,7 @@ class PythonCascade:
         """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
         X = source_of(X).array(self._packed.conversion)
         n = X.shape[0]
-        codes = np.zeros(n, dtype=np.float64 if self._model.decision.early_values else np.int32)
+        codes = np.full(n, np.nan) if self._model.decision.early_values else np.zeros(n, dtype=np.int32)
         stages = np.full(n, len(self._stage_terms), dtype=np.int32)
         status = np.full(n, Status.PENDING, dtype=np.uint8)
         for start in range(0, n, ROWS):
@@ -146,8 +146,8 @@ class PythonCascade:
             self._answer(X[some], n_stages, at_end, codes[some], stages[some], status[some])
         return Decisions(codes, Ledger(stages, self._costs.take(stages), status))
 
-    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, float, int]:
-        """Code, stage, cost and status of one row."""
+    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[Any, int, float, int]:
+        """Code or score, stage, cost and status of one row."""
         if not isinstance(x, np.ndarray):  # a Series has names, which are not for the engine
             raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
         return self.predict(x[None], n_stages, at_end, 1).first
@@ -205,17 +205,18 @@ class PythonCascade:
             if at_end == "answer" and t == n_stages - 1:
                 found[~leaves] = Status.OUT_OF_BUDGET
                 label = output.answers(z) if output.two_sided else label
-            found[~finite], label = Status.NOT_FINITE, np.where(finite, z[:, 0] if output.early_values else label, 0)
+            found[~finite] = Status.NOT_FINITE
+            answers = np.where(finite, z[:, 0], np.nan) if output.early_values else np.where(finite, label, 0)
             decided = found != Status.PENDING
             rows = active[decided]
-            codes[rows], stages[rows], status[rows] = label[decided], t, found[decided]
+            codes[rows], stages[rows], status[rows] = answers[decided], t, found[decided]
             active = active[~decided]
         if at_end == "full" and len(active):
             complete = self._packed.completed(X[active], values[active, :evaluated])
             scores, errors = self._packed.totals(complete, self._model.working_precision(X.dtype))
             finite = np.isfinite(scores).all(axis=1)
             answers, found = self._settled(scores, errors)
-            codes[active] = scores[:, 0] if output.early_values else answers
+            codes[active] = np.where(finite, scores[:, 0], np.nan) if output.early_values else answers
             status[active] = np.where(finite, found, Status.NOT_FINITE)
 
     def _estimate(self, values: Floats, stage: int) -> Floats:

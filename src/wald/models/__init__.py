@@ -171,7 +171,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     if preprocessing is not None and _matches_names(preprocessing.first):
         schema = replace(schema, library="pipeline")
     kept = [step for _, step in steps[:n_kept]]
-    texts = None if decision.by_margin else TextScores.of(kept, terms, leaf, folded=folded is not None)
+    texts = TextScores.of(kept, terms, leaf, folded=folded is not None) if decision.compiled else None
     if isinstance(preprocessing, RawColumns):
         kept = [*kept, *(step for part in preprocessing.text_columns for step in flat(part.transformer))]
     further = (attribute for step in kept for attribute in rows_attributes(step))

@@ -75,7 +75,6 @@ def banded(asked: Banded, inner: AdditiveModel) -> AdditiveModel:
         classes=asked.classes_,
         tie_margin=tie_margin,
         ruled=True,
-        texts=None,
         links=links,
         watch=Watch([(asked, "estimator"), (asked, "bands")], inside=(inner.watch,)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
@@ -47,7 +48,8 @@ class Form:
 
 def form_of(values: Method) -> Form:
     """Try a function from scores (n, 1) to values (n,)."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         found = np.asarray(values(TRIED.reshape(-1, 1)))
         at_zero = float(np.asarray(values(np.zeros((1, 1))))[0])
     near = 1e-9 if found.dtype == np.float64 else 1e-5
@@ -144,7 +146,7 @@ def within_tolerance(model: AdditiveModel, tolerance: float, relative: bool) -> 
         )
     output = Values(1, tolerance, margin, relative)
     terms = model.terms.inner if isinstance(model.terms, PlainTerms) else model.terms
-    return replace(model, terms=terms_for(output, terms), decision=output, texts=None)
+    return replace(model, terms=terms_for(output, terms), decision=output)
 
 
 def _margin(form: Form, relative: bool) -> Margin | None:

@@ -86,7 +86,8 @@ class Bands(Output):
     def judged(self, estimates: ArrayLike) -> tuple[Answers, NDArray[np.floating]]:
         """Bands of estimates, and their distances to the nearest threshold; see `Output.judged`."""
         z = self.table(estimates)
-        distances: NDArray[np.floating] = np.abs(z - np.array(self.thresholds, dtype=z.dtype)).min(axis=1)
+        with np.errstate(invalid="ignore"):  # infinity less infinity
+            distances: NDArray[np.floating] = np.abs(z - np.array(self.thresholds, dtype=z.dtype)).min(axis=1)
         return self.answers(z), distances
 
     def settled(self, scores: Floats, errors: Floats) -> tuple[Answers, NDArray[np.bool_]]:

@@ -165,12 +165,14 @@ class Certificate:
         return cls("lossless", risk=0.0, confidence=1.0, q=1.0)
 
     @classmethod
-    def full_evaluation(cls, reason: str, risk: float | None = None, confidence: float = 1.0) -> Certificate:
+    def full_evaluation(
+        cls, reason: str, risk: float | None = None, confidence: float = 1.0, event: str = "disagreement"
+    ) -> Certificate:
         """Build the certificate of a plan that evaluates every row in full, for `reason`.
 
         At the risk 0, `reason` says who evaluates: the labels are the model's own, by proof.
         """
-        return cls("full", risk=risk, confidence=confidence, reason=reason)
+        return cls("full", risk=risk, confidence=confidence, reason=reason, event=event)
 
     @property
     def n_rows(self) -> int:
@@ -286,7 +288,8 @@ class Certificate:
             case "lossless":
                 return "lossless: no row can differ"
             case "full" if self.risk == 0:
-                return f"the model's own answers, by proof: {self.reason}"
+                answers = "labels" if self.event == Certificate.event else "answers"
+                return f"the model's own {answers}, by proof: {self.reason}"
             case "full":
                 return f"no early exit: {self.reason}"
             case "certified":
