@@ -57,7 +57,7 @@ def test_inspect_names_what_is_answered(
     pair = EarlyExitRegressor(DecisionTreeRegressor(max_depth=3).fit(X[:500], X[:500, :2])).fit()
     facts = facts_of(pair)
     assert facts["model"]["answers"] == "2 values a row"
-    assert facts["model"]["classes"] is None
+    assert facts["model"]["n_values"] == 2
     assert facts["model"]["checked"].endswith("values agree")
     assert facts["certificate"]["sentence"].startswith("the model's own answers, by proof")
 

@@ -64,7 +64,7 @@ def inspect(
             checked = [facts["checked"].capitalize() + "."] if facts["checked"] else []
             ahead = [facts["in_front"][0].upper() + facts["in_front"][1:] + "."] if facts["in_front"] else []
             show(certificate["sentence"], _described(facts, plan), *ahead, *checked, *stages)
-            if (monitor := getattr(fast, "monitor_", None)) is not None:
+            if (monitor := fast.compiled_plan_.monitor) is not None:
                 show(repr(monitor))
         if not certificate["holds"]:
             note("wald inspect: the certificate does not hold.")

@@ -157,7 +157,8 @@ def model_facts(fast: Any) -> dict[str, Any]:
         "n_features": getattr(fast, "n_features_in_", None),  # texts have no number of features
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "kind": model.kind,
-        "classes": None if valued else model.classes,
+        "classes": model.classes,
+        "n_values": model.decision.n_outputs if valued else None,
         "answers": _answers(model),
         "seconds_of_one": time_of_one(compiled) if valued else None,
         "binary": model.decision.two_sided,

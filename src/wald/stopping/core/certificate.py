@@ -313,7 +313,7 @@ class Certificate:
             rows = self.strata[0].name
             event = f"exits as {_WRONG.get(rows, _SIDES[self.about])} among {rows}"
         elif self.about == "each" and not any(stratum.risk for stratum in self.strata):
-            event += " within each class"
+            event += f" within each {_kind(self.strata)}"
         return event + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:
@@ -360,6 +360,14 @@ class Certificate:
         which = {"too few rows": "in each of", "too many disagreements": "one of"}.get(self.status, "cheapest of")
         notes = ["one per group"] * self.grouped + [f"{which} {self.n_splits} splits"] * (self.n_splits > 1)
         return f" ({', '.join(notes)})" if notes else ""
+
+
+def _kind(strata: tuple[Stratum, ...]) -> str:
+    """What the rows of one answer are called: "band", of strata called "rows of band 0" and so on."""
+    words = strata[0].name.split(" ") if strata else []
+    if words[:2] == ["rows", "of"] and len(words) > 2:
+        return words[2]
+    return "label" if strata and strata[0].name in _WRONG else "class"
 
 
 def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:
