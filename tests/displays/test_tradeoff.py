@@ -176,3 +176,14 @@ def test_names_units_and_kinds_of_rows(digits: Any, binary_digits: Any) -> None:
     assert display.full_cost == pytest.approx(costs.sum())
     _, ax = plt.subplots()
     assert display.plot(ax).ax_ is ax
+
+
+def test_a_long_name_leaves_the_axes_their_width(linear: Any, binary_digits: Any) -> None:
+    rows = binary_digits.X_test[:50]
+    short, long = (TradeoffDisplay.from_estimator(linear, rows, name=name) for name in ("short", 30 * "x"))
+    assert long.ax_.get_legend().get_texts()[0].get_text().count("\n") == 1
+    widths = []
+    for display in (short, long):
+        display.figure_.canvas.draw()
+        widths.append(display.ax_.get_position().width)
+    assert widths[1] > 0.8 * widths[0]
