@@ -43,10 +43,10 @@ KNOWS = {
     "displays": {"early_exit", "models", "persistence", "plan", "sources", "stopping", "structured", "utils"},
     "clusters": {"codec", "early_exit", "engine", "persistence", "stopping", "utils"},
     "jobs": {"early_exit", "engine", "models", "sources", "utils"},
-    "inspection": {"early_exit", "plan", "stopping", "utils"},
+    "inspection": {"early_exit", "outputs", "plan", "stopping", "utils"},
     "reporting": {
-        *("displays", "early_exit", "engine", "inspection", "models", "persistence", "plan", "sources", "stopping"),
-        "utils",
+        *("displays", "early_exit", "engine", "inspection", "models", "outputs", "persistence", "plan", "sources"),
+        *("stopping", "utils"),
     },
     "commands": {
         *("datasets", "displays", "early_exit", "engine", "inspection", "jobs", "models", "persistence"),

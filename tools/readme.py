@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the benchmarks' results
 
 from bench.report import Figure  # noqa: E402
-from bench.results import Results  # noqa: E402
+from bench.results import FOLDER, Results  # noqa: E402
 
 PAGE = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- figures (?P<name>[\w-]+) -->)(?P<text>.*?)(<!-- end -->)", re.DOTALL)
@@ -84,7 +84,36 @@ def trees() -> str:
         name = f"risk {risk}: predict_one"
         ones.append(cell("trees-calls", f"{name}, median", digits=2))
         ones.append(cell("trees-calls", f"{name}, speed", "Booster.predict", digits=2))
-    return "\n".join([*lines, row(*ones, "")])
+    return "\n".join([*lines, row(*ones, ""), regressor(), *ranker()])
+
+
+def regressor() -> str:
+    """Return the line of a regressor, whose values are evaluated in full."""
+    speed = "LightGBM: speed, exact"
+    its, own, n_rows = of_rows("values", speed)
+    return row(f"`LGBMRegressor`, {n_rows} flights", its, own, cell("values", speed), "", "", "")
+
+
+def ranker() -> list[str]:
+    """Return the line of a ranker, if it was measured: in full, and with 2 % of the first ten missing at most."""
+    if not (FOLDER / "ranking.json").exists():
+        return []
+    full, early = "exact: speed", "2% missing: speed"
+    its, own, n_rows = of_rows("ranking", full)
+    name = f"`LGBMRanker`, {n_rows} posts, `risk=0.02`"
+    cells = [its, own, cell("ranking", full), of_rows("ranking", early)[1], cell("ranking", early)]
+    return [row(name, *cells, f"{cell('ranking', '2% missing: of the first 10', digits=2)} of the first ten")]
+
+
+def of_rows(setting: str, name: str) -> tuple[str, str, str]:
+    """Return the times of the peer and of wald for all rows, and their number, from a note of "305 ns a row; ..."."""
+    note = figure(setting, name).note
+    found = re.match(r"([\d.e+]+) ns a row; peer ([\d.e+]+) ns; (\d+) rows", note)
+    if found is None:
+        raise ValueError(f"bench/results/{setting}.json: the note of {name!r} has no times of rows: {note!r}")
+    n_rows = int(found[3])
+    own, its = (quantity(float(each) * n_rows / 1e6, "ms") for each in found.groups()[:2])
+    return its, own, f"{n_rows:,}".replace(",", " ")
 
 
 def svms() -> str:
@@ -109,7 +138,7 @@ def frames() -> str:
 
 def row(*cells: str) -> str:
     """Return a line of a table."""
-    return f"| {' | '.join(cells)} |".replace("|  |", "| |")
+    return re.sub(r"\|  (?=\|)", "| ", f"| {' | '.join(cells)} |")
 
 
 BLOCKS: dict[str, tuple[Callable[[], str], str]] = {

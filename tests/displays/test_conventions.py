@@ -117,7 +117,7 @@ def test_all_can_be_read(display: Any, fast: Any, digits: Any) -> None:
 
 
 def test_other_estimators_are_refused(display: Any, digits: Any, chains: Any) -> None:
-    needed = "BudgetedPredictor" if display in UNDER_BUDGETS else "EarlyExitClassifier"
+    needed = "BudgetedPredictor" if display in UNDER_BUDGETS else "early-exit estimator"
     with pytest.raises(TypeError, match=rf"{display.__name__}.from_estimator needs .*{needed}.*Logistic"):
         display.from_estimator(LogisticRegression(), digits.X_test)
     unfitted: Any = EarlyExitClassifier(FrozenEstimator(LogisticRegression()))

@@ -155,7 +155,7 @@ def test_from_predictions_refuses_what_does_not_fit() -> None:
 
 def test_one_sided_needs_rows_of_its_side(one_sided: Any, binary_digits: Any) -> None:
     negative = binary_digits.X_test[one_sided.estimator_.predict(binary_digits.X_test) == 0]
-    with pytest.raises(ValueError, match=f"none of the {len(negative)} rows positive"):
+    with pytest.raises(ValueError, match=f"by the full model, none of the {len(negative)} rows are positives"):
         TradeoffDisplay.from_estimator(one_sided, negative)
 
 
@@ -176,3 +176,14 @@ def test_names_units_and_kinds_of_rows(digits: Any, binary_digits: Any) -> None:
     assert display.full_cost == pytest.approx(costs.sum())
     _, ax = plt.subplots()
     assert display.plot(ax).ax_ is ax
+
+
+def test_a_long_name_leaves_the_axes_their_width(linear: Any, binary_digits: Any) -> None:
+    rows = binary_digits.X_test[:50]
+    short, long = (TradeoffDisplay.from_estimator(linear, rows, name=name) for name in ("short", 30 * "x"))
+    assert long.ax_.get_legend().get_texts()[0].get_text().count("\n") == 1
+    widths = []
+    for display in (short, long):
+        display.figure_.canvas.draw()
+        widths.append(display.ax_.get_position().width)
+    assert widths[1] > 0.8 * widths[0]

@@ -327,7 +327,7 @@ def test_labels_for_a_frozen_model_must_fit_and_are_not_used():
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, random_state=0, planner=Planner(cost="units"))
     labels = fast.fit(X2[1000:5000], 1 - y2[1000:5000]).predict(X2)
     np.testing.assert_array_equal(labels, wrap(model, X2[1000:5000]).predict(X2))
-    with pytest.raises(ValueError, match=r"y must have one label for each of the 4000 rows of X\. Got 10\."):
+    with pytest.raises(ValueError, match=r"y must have one entry for each of the 4000 rows of X\. Got 10\."):
         fast.fit(X2[1000:5000], y2[:10])
 
 

@@ -216,7 +216,7 @@ def test_a_risk_by_band(early):
     model, _ = early
     X, _ = rows(8000, 8, seed=4)
     fast = EarlyExitClassifier(model, bands=CUTS, risk={"all": 0.05, 3: 0.02}, planner=UNITS, random_state=0).fit(X)
-    assert str(fast.certificate_).startswith("another band <= 5 %, <= 2 % within class 3, all with")
+    assert str(fast.certificate_).startswith("another band <= 5 %, <= 2 % within band 3, all with")
     own, labels = band(model.predict_proba(X)[:, 1], CUTS), fast.predict(X)
     assert (labels != own)[own == 3].mean() < 0.02
     with pytest.raises(ValueError, match="names 4, which is none of the classes 0, 1, 2, 3"):

@@ -60,7 +60,7 @@ def test_values_are_lost_beyond_the_tolerance():
     assert near.lost_values(np.array([0.5, 1.625, -10.5, 1.0, np.nan]), full).tolist() == [0, 1, 0, 1, 0]
     share = Values(1, 0.5, "relative", relative=True)
     assert share.lost_values(np.array([0.1, 1.5, -15.0, np.inf, 0.0]), full).tolist() == [1, 0, 0, 0, 1]
-    assert (near.event, share.event) == ("off by more than 0.5", "off by more than 0.5 of the value")
+    assert (near.event, share.event) == ("off by more than 0.5", "off by more than 50 % of the value")
 
 
 @pytest.mark.parametrize(

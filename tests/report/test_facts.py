@@ -168,7 +168,7 @@ def test_a_model_without_a_certificate(rows: tuple[Any, Any]) -> None:
 
 
 def test_what_is_no_classifier_or_no_row() -> None:
-    with pytest.raises(TypeError, match=r"wald\.report needs a fitted EarlyExitClassifier\. Got LogisticRegression"):
+    with pytest.raises(TypeError, match=r"wald\.report needs a fitted early-exit estimator\. Got LogisticRegression"):
         wald.report(LogisticRegression(), np.zeros((3, 2)))
 
 

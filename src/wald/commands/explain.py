@@ -41,7 +41,7 @@ def explain(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Explain the label that FILE gives one row: what was read, what each part added, and when the label was clear.
+    """Explain the answer that FILE gives one row: what was read, what each part added, and when the answer was clear.
 
     What the parts add, and the score at the start, sum up to the score of full evaluation.
     """

@@ -64,7 +64,7 @@ def inspect(
             checked = [facts["checked"].capitalize() + "."] if facts["checked"] else []
             ahead = [facts["in_front"][0].upper() + facts["in_front"][1:] + "."] if facts["in_front"] else []
             show(certificate["sentence"], _described(facts, plan), *ahead, *checked, *stages)
-            if (monitor := getattr(fast, "monitor_", None)) is not None:
+            if (monitor := fast.compiled_plan_.monitor) is not None:
                 show(repr(monitor))
         if not certificate["holds"]:
             note("wald inspect: the certificate does not hold.")
@@ -77,9 +77,11 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     read = "rows that are no table's" if model["n_features"] is None else f"{model['n_features']} features"
     parts = model["unit"] == "characters"  # of texts, which a plan reads in parts
     counted, units = ("words or slices", "characters") if parts else (model["unit"], "units")
-    words = f"{kind}, {len(model['classes'])} classes, {read}, {model['terms']} {counted}{own}; "
+    words = f"{kind}, {model['answers']}, {read}, {model['terms']} {counted}{own}; "
     if plan["evaluate_all"]:
-        return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} {units}.{_unused(plan)}"
+        alone = model["seconds_of_one"]
+        time = "" if alone is None else f", in about {1e6 * alone:.2g} us where it comes alone"
+        return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} {units}{time}.{_unused(plan)}"
     cost = between(plan["expected_cost_low"], plan["expected_cost_high"])
     return (
         f"{words}{cost} of {number(plan['full_cost'])} {units} per row expected.\nShares and cost are estimated from "

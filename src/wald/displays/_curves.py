@@ -13,6 +13,8 @@ from ._source import Floats
 #: The labels of settings in use begin with this.
 IN_USE = "in use"
 
+#: Longest name in the legend that has the promise on its line, in characters.
+_LONGEST = 20
 _BOUND_GID = "wald-bound"
 
 
@@ -49,7 +51,9 @@ class CurveDisplay(AxesDisplay):
             "zorder": 3,
             "gid": self._gid,
         }
-        label = name if name is None or self.risk is None else f"{name} (certified ≤ {promise})"
+        label = name
+        if name is not None and self.risk is not None:  # a long name has a line of its own, lest the axes get narrow
+            label = f"{name}{' ' if len(name) <= _LONGEST else chr(10)}(certified ≤ {promise})"
         (self.line_,) = ax.plot(cost, self._shown(values), label=label, **{**line_style, **kwargs})
         return self.line_.get_color()
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from types import ModuleType
 from typing import Any, Self
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.base import EarlyExitEstimator
 from ._source import require_fitted, require_matplotlib, require_rows
 
 
@@ -23,7 +23,7 @@ class Display(ABC):
         return caller
 
     @classmethod
-    def _checked(cls, estimator: Any, X: Any) -> tuple[str, EarlyExitClassifier, int]:
+    def _checked(cls, estimator: Any, X: Any) -> tuple[str, EarlyExitEstimator, int]:
         """Name of ``from_estimator``, the estimator if a display can read it, and the number of rows."""
         caller = cls._caller("from_estimator")
         return caller, require_fitted(estimator, caller), require_rows(X, caller)

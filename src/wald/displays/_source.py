@@ -1,4 +1,4 @@
-"""Checks of what displays are given, and facts about a fitted `EarlyExitClassifier`."""
+"""Checks of what displays are given, and facts about fitted estimators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.base import EarlyExitEstimator
 from ..early_exit.documents import costs_at_stages
 from ..models import AdditiveModel
 from ..models.protocols import Documents
@@ -29,10 +29,13 @@ def require_matplotlib(caller: str) -> None:
         raise ImportError(f"{caller} requires matplotlib, which is not installed: {install('plot')}") from error
 
 
-def require_fitted(estimator: Any, caller: str) -> EarlyExitClassifier:
+def require_fitted(estimator: Any, caller: str) -> EarlyExitEstimator:
     """Return the estimator if a display can read it."""
-    if not isinstance(estimator, EarlyExitClassifier):
-        raise TypeError(f"{caller} needs a fitted EarlyExitClassifier. Got {type(estimator).__name__} instead.")
+    compiled = getattr(estimator, "compiled_plan_", None)
+    if compiled is not None and compiled.model.words.nothing:
+        raise ValueError(f"{caller}: {type(estimator).__name__} {compiled.model.words.nothing}.")
+    if not isinstance(estimator, EarlyExitEstimator):
+        raise TypeError(f"{caller} needs a fitted early-exit estimator. Got {type(estimator).__name__} instead.")
     check_is_fitted(estimator, "plan_")
     return estimator
 
@@ -55,12 +58,12 @@ def require_chosen(rows: ArrayLike, n_rows: int, caller: str) -> NDArray[np.intp
     return chosen.astype(np.intp)
 
 
-def model_of(estimator: EarlyExitClassifier) -> AdditiveModel:
+def model_of(estimator: EarlyExitEstimator) -> AdditiveModel:
     """The wrapped model as terms."""
     return estimator.compiled_plan_.model
 
 
-def row_costs(estimator: EarlyExitClassifier, X: Any) -> Floats | None:
+def row_costs(estimator: EarlyExitEstimator, X: Any) -> Floats | None:
     """Cost of each row up to each stage, (n_rows, T + 1), of texts that are read in parts.
 
     None for other rows, which all have the plan's costs.
@@ -69,7 +72,7 @@ def row_costs(estimator: EarlyExitClassifier, X: Any) -> Floats | None:
     return None if documents is None else costs_at_stages(documents, compiled.plan, compiled.read(X).preprocessed)
 
 
-def name_of(estimator: EarlyExitClassifier) -> str:
+def name_of(estimator: EarlyExitEstimator) -> str:
     """Class name of the wrapped estimator, or of a pipeline's last step; of a model from a file, its description."""
     inner = estimator.estimator_
     while isinstance(inner, FrozenEstimator | Pipeline):
@@ -79,7 +82,7 @@ def name_of(estimator: EarlyExitClassifier) -> str:
     return type(inner).__name__
 
 
-def unit_of(estimator: EarlyExitClassifier) -> str:
+def unit_of(estimator: EarlyExitEstimator) -> str:
     """Name the unit of the plan's costs."""
     if estimator.feature_costs is not None:
         return "feature cost"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.base import EarlyExitEstimator
 from ..sources import source_of
 from ..stopping.core.validation import require_option
 from ..utils.labels import codes_of_labels
@@ -79,7 +79,7 @@ class AttentionMapDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: EarlyExitClassifier,
+        estimator: EarlyExitEstimator,
         X: Any,
         *,
         rows: ArrayLike | None = None,
@@ -134,6 +134,7 @@ class AttentionMapDisplay(Display):
         """
         caller, fast, n_rows = cls._checked(estimator, X)
         model, plan = model_of(fast), fast.plan_
+        words = model.words
         require_option(caller, "colour_by", colour_by, _COLOUR_BY)
         terms = pixels_of(model, caller)
         shape = _shape(image_shape, terms.n_terms, caller)
@@ -165,7 +166,7 @@ class AttentionMapDisplay(Display):
             )
         before, after = ("", f" {unit or 'pixels'}") if unit or fast.feature_costs is None else ("cost ", "")
         titles = [
-            f"{which}answer {answer}\n{before}{plan.stage_costs[stage]:g} of {plan.full_cost:g}{after}"
+            f"{which}answer {words.name(answer)}\n{before}{plan.stage_costs[stage]:g} of {plan.full_cost:g}{after}"
             for which, answer, stage in zip(names, answers.tolist(), where, strict=True)
         ]
         return cls(images=images, seen=seen, image_shape=shape, titles=titles, colour_by=colour_by, name=name).plot(

@@ -1,4 +1,4 @@
-"""A display of the cost of rows, class by class."""
+"""A display of the cost of rows, by what they are answered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.base import EarlyExitEstimator
 from ..models.protocols import Documents
 from ..stopping.core.validation import require_integer
 from ..utils.figures import percent
@@ -57,6 +57,8 @@ class CostHistogramDisplay(AxesDisplay):
         Cost of a row that is evaluated in full; its bar has another colour.
     unit : str, default="cost"
         Unit of the costs.
+    kind : str, default="class"
+        What the classes are called, for the axis.
     name : str or None, default=None
         For the legend.
 
@@ -90,12 +92,13 @@ class CostHistogramDisplay(AxesDisplay):
     classes: ArrayLike
     full_cost: float | None = None
     unit: str = "cost"
+    kind: str = "class"
     name: str | None = None
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: EarlyExitClassifier,
+        estimator: EarlyExitEstimator,
         X: Any,
         y: ArrayLike | None = None,
         *,
@@ -109,11 +112,11 @@ class CostHistogramDisplay(AxesDisplay):
 
         Parameters
         ----------
-        estimator : EarlyExitClassifier
+        estimator : EarlyExitClassifier, or another early-exit estimator
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,), default=None
-            Classes of the rows; their answers when None.
+            Classes of the rows; their answers when None, but for values: then all rows are one class.
         budget : float, default=None
             As in ``predict``.
         unit : str, default=None
@@ -146,17 +149,26 @@ class CostHistogramDisplay(AxesDisplay):
             cost = np.maximum(cost, 1.0)
         own = texts or fast.plan_.early.race is not None
         values, edges = _binned(cost, _BINS) if own else (fast.plan_.stage_costs, None)
-        return cls._counted(
+        words, classes = model_of(fast).words, None
+        if y is None and model_of(fast).decision.valued:  # nearly every row has a value of its own
+            answers, classes = np.full(len(cost), "all rows"), np.array(["all rows"])
+        elif y is None:
+            classes = fast.classes_
+        made = cls._counted(
             caller,
             answers if y is None else y,
             cost,
             values=values,
             edges=edges,
-            classes=fast.classes_ if y is None else None,
+            classes=classes,
             full_cost=None if texts else fast.plan_.full_cost,
             unit=unit_of(fast) if unit is None else unit,
+            kind="class" if y is not None and not words.names else words.kind,
             name=name,
-        ).plot(ax=ax, **kwargs)
+        )
+        if words.names:
+            made.classes = np.array(words.names_of(np.asarray(made.classes)))
+        return made.plot(ax=ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -277,7 +289,7 @@ class CostHistogramDisplay(AxesDisplay):
         ax.set_yticks(floors, [str(label) for label in np.asarray(self.classes).tolist()])
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(-3 * _BELOW, n_classes - 1 + 1.05 * _HEIGHT)
-        ax.set_ylabel("class")
+        ax.set_ylabel(self.kind)
         style.open_frame(ax)
         ax.spines["left"].set_visible(False)
         self._draw_legend(ax, style, float(tallest), bool(is_full.any()), name)

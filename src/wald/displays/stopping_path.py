@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.base import EarlyExitEstimator
 from ..early_exit.parts import columns_by_stage
 from ..sources import source_of
 from ._display import AxesDisplay
@@ -96,7 +96,7 @@ class StoppingPathDisplay(AxesDisplay):
     @classmethod
     def from_estimator(
         cls,
-        estimator: EarlyExitClassifier,
+        estimator: EarlyExitEstimator,
         X: Any,
         *,
         rows: ArrayLike | None = None,
@@ -109,7 +109,7 @@ class StoppingPathDisplay(AxesDisplay):
 
         Parameters
         ----------
-        estimator : EarlyExitClassifier
+        estimator : EarlyExitClassifier, or another early-exit estimator
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         rows : array-like of int, default=None
@@ -138,12 +138,13 @@ class StoppingPathDisplay(AxesDisplay):
             If ``rows`` are no rows of ``X``.
         """
         caller, fast, n_rows = cls._checked(estimator, X)
-        plan, output = fast.plan_, model_of(fast).decision
+        plan, output, words = fast.plan_, model_of(fast).decision, model_of(fast).words
         chosen = None if rows is None else require_chosen(rows, n_rows, caller)
         scores, stages = fast.stage_scores(X)
-        labels = np.asarray(fast.predict(X))
+        labels = None if output.valued else np.asarray(fast.predict(X))
         if chosen is None:
-            chosen = _typical(stages, labels if output.two_sided else np.zeros(n_rows), plan.n_stages)
+            alike = np.zeros(n_rows) if labels is None or not output.two_sided else labels
+            chosen = _typical(stages, alike, plan.n_stages)
         low, high = plan.thresholds()
         if not output.two_sided:  # a margin has no lower side
             low = np.full_like(low, -np.inf)
@@ -158,7 +159,7 @@ class StoppingPathDisplay(AxesDisplay):
             low=low,
             high=high,
             stages=stages[chosen],
-            labels=labels[chosen],
+            labels=None if labels is None else np.array(words.names_of(labels[chosen])),
             threshold=output.centre,
             unit=unit_of(fast) if unit is None else unit,
             name=name_of(fast) if name is None else name,

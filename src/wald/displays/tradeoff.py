@@ -9,20 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.base import EarlyExitEstimator
 from ..stopping import StageScores, q_grid
 from ..stopping.core.binomial import interval
-from ..stopping.core.risks import Subject
+from ..stopping.core.risks import Line
 from ..stopping.core.validation import require_fraction
 from ._curves import CurveDisplay, draw_bound, legend_of_curves
 from ._source import Floats, model_of, name_of, row_costs, unit_of
 
 #: How many scales of the thresholds a curve goes through.
 _N_SCALES = 200
-_EVENT: dict[Subject, str] = {
-    "positive": "disagreement on positives",
-    "negative": "disagreement on negatives",
-}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,7 +35,7 @@ class TradeoffDisplay(CurveDisplay):
     cost : array-like of shape (n_points,)
         Mean cost of a row at every setting of the predictor.
     disagreement : array-like of shape (n_points,)
-        Share of the counted rows whose label differs from the full model's.
+        Share of the counted rows whose answer differs from the full model's; of values, by more than the tolerance.
     n_rows : int
         Rows that were counted.
     cost_in_use, disagreement_in_use : float or None, default=None
@@ -103,7 +99,7 @@ class TradeoffDisplay(CurveDisplay):
     @classmethod
     def from_estimator(
         cls,
-        estimator: EarlyExitClassifier,
+        estimator: EarlyExitEstimator,
         X: Any,
         *,
         budgeted: bool = False,
@@ -112,13 +108,13 @@ class TradeoffDisplay(CurveDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Measure an early-exit classifier on rows, and draw it.
+        """Measure an early-exit estimator on rows, and draw it.
 
         The rows go through the engine once. Every scale of the plan's thresholds, from the cheapest on, is one point.
 
         Parameters
         ----------
-        estimator : EarlyExitClassifier
+        estimator : EarlyExitClassifier, or another early-exit estimator
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             Rows that neither trained nor planned nor certified it: rows by which thresholds were chosen give no
@@ -152,21 +148,21 @@ class TradeoffDisplay(CurveDisplay):
         caller, fast, _ = cls._checked(estimator, X)
         stage_scores, costs = fast.looks(X), row_costs(fast, X)
         if not cls._counted(fast, stage_scores).any():
-            raise ValueError(f"{caller}: the full model calls none of the {stage_scores.n_rows} rows {_about(fast)}.")
+            line = _one_class(fast)
+            named = "" if line is None else line.name
+            raise ValueError(f"{caller}: by the full model, none of the {stage_scores.n_rows} rows are {named}.")
         return cls._measured(fast, stage_scores, costs, budgeted=budgeted, unit=unit, name=name).plot(ax=ax, **kwargs)
 
     @staticmethod
-    def _counted(fast: EarlyExitClassifier, stage_scores: StageScores) -> NDArray[np.bool_]:
+    def _counted(fast: EarlyExitEstimator, stage_scores: StageScores) -> NDArray[np.bool_]:
         """Which rows the promise is about."""
-        if _about(fast) in ("positive", "negative"):
-            counted: NDArray[np.bool_] = stage_scores.full == (_about(fast) == "positive")
-            return counted
-        return np.ones(stage_scores.n_rows, dtype=bool)
+        line = _one_class(fast)
+        return np.ones(stage_scores.n_rows, dtype=bool) if line is None else line.members(stage_scores.full)
 
     @classmethod
     def _measured(
         cls,
-        fast: EarlyExitClassifier,
+        fast: EarlyExitEstimator,
         stage_scores: StageScores,
         costs: Floats | None,
         *,
@@ -181,12 +177,13 @@ class TradeoffDisplay(CurveDisplay):
         of_stages = plan.stage_costs if costs is None else costs.mean(axis=0)
         counted = cls._counted(fast, stage_scores)
 
-        def share(codes: Any) -> float:
-            return float(np.mean(model_of(fast).decision.losses(codes, stage_scores.full)[counted]))
+        def share(lost: Any) -> float:
+            return float(np.mean(lost[counted]))
 
         def early(q: float) -> tuple[float, float]:
             codes, stage = stage_scores.leave(*plan.boundary.thresholds(q, plan.precision))
-            return float((plan.stage_costs[stage] if costs is None else costs[rows, stage]).mean()), share(codes)
+            paid = plan.stage_costs[stage] if costs is None else costs[rows, stage]
+            return float(paid.mean()), share(stage_scores.lost(codes, stage))
 
         n_counted = int(np.count_nonzero(counted))
         about: dict[str, Any] = {
@@ -194,11 +191,11 @@ class TradeoffDisplay(CurveDisplay):
             "confidence": fast.confidence,
             "full_cost": plan.full_cost if costs is None else float(of_stages[-1]),
             "unit": unit_of(fast) if unit is None else unit,
-            "event": _EVENT.get(_about(fast), cls.event),
+            "event": _event(fast),
             "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
         }
         if budgeted:
-            shares = [share(codes) for codes in _codes_at(fast, stage_scores)]
+            shares = [share(lost) for lost in _lost_at(fast, stage_scores)]
             points = list(zip(of_stages.tolist(), [*shares, 0.0], strict=True))
         else:
             q_in_use = np.inf if plan.evaluate_all else plan.q
@@ -296,15 +293,22 @@ class TradeoffDisplay(CurveDisplay):
         legend_of_curves(ax, style)
 
 
-def _about(fast: EarlyExitClassifier) -> Subject:
-    """The subject of the promise that was asked for."""
+def _one_class(fast: EarlyExitEstimator) -> Line | None:
+    """The rows of one answer, where the promise is about these alone."""
     compiled = fast.compiled_plan_
-    return compiled.promise.about(compiled.model).about
+    promised = compiled.promise.about(compiled.model)
+    return promised.lines[0] if promised.about in ("positive", "negative") else None
 
 
-def _codes_at(fast: EarlyExitClassifier, stage_scores: StageScores) -> Any:
-    """Codes of the answers at every early stage, of shape (T, n_rows)."""
+def _event(fast: EarlyExitEstimator) -> str:
+    """Name of what is counted."""
+    line = _one_class(fast)
+    return model_of(fast).words.event if line is None else f"disagreement on {line.name}"
+
+
+def _lost_at(fast: EarlyExitEstimator, stage_scores: StageScores) -> list[Any]:
+    """What each row loses, (n_rows,), if all of them leave at a stage; for every early stage."""
     if stage_scores.answers is not None:
-        return stage_scores.answers.T
+        return [stage_scores.lost_at(t) for t in range(stage_scores.n_stages)]
     output = model_of(fast).decision
-    return [output.answers(margins) for margins in stage_scores.margins.T]
+    return [output.answers(margins) != stage_scores.full for margins in stage_scores.margins.T]

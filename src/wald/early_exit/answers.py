@@ -1,4 +1,4 @@
-"""Labels of rows, with the ledger of what was paid for them."""
+"""Answers to rows, with the ledger of what was paid for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """Labels of rows, and how they were found.
+    """Labels, bands or values of rows, and how they were found.
 
     Parameters
     ----------
@@ -50,5 +50,5 @@ class Answers:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """Labels of the rows."""
+        """Labels of the rows, numbers of their bands, or their values."""
         return self._predictor.labels(self._codes)

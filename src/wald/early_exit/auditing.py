@@ -15,7 +15,7 @@ from ..plan import Plan, shares_reached
 from ..sources import Source
 from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import Line
-from .certification import Promise, name_of
+from .certification import Promise
 from .predictor import Predictor
 
 
@@ -54,6 +54,7 @@ def monitor_of(
         fingerprint=predictor.model.fingerprint(),
         strata=_strata(promise, predictor.model),
         grouped=grouped,
+        other=predictor.model.words.other,
     )
 
 
@@ -74,8 +75,7 @@ def _left_at_stages(
 def _strata(promise: Promise, model: AdditiveModel) -> list[Line]:
     """The strata of a promise, as its certificate has them, each with its bound."""
     about = promise.about(model)
-    lines = [line._replace(risk=about.risk) if line.risk is None else line for line in about.lines]
-    return [name_of(model, line) for line in lines]
+    return [line._replace(risk=about.risk) if line.risk is None else line for line in about.lines]
 
 
 def audited(
@@ -167,6 +167,6 @@ def _require_groups(monitor: Monitor | None) -> None:
     if monitor is None or not monitor.grouped:
         why = "is not watched" if monitor is None else "is watched, but its promise is not about groups"
         raise ValueError(
-            f"groups are for a watched promise about groups, and this classifier {why}: leave them out, or call "
+            f"groups are for a watched promise about groups, and this one {why}: leave them out, or call "
             "fit(X, groups=...).watched(...)."
         )

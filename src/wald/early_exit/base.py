@@ -45,20 +45,20 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         check_input: bool = True,
         groups: ArrayLike | None = None,
     ) -> Any:
-        """Predict labels, with early exits.
+        """Predict labels, numbers of bands, or values, with early exits.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features), or texts
             Texts, for a pipeline that reads them, are a list or a column: an array, a Series, an Arrow array.
         budget : float, default=None
-            Largest cost of a row, in the unit of the costs. Rows that are still undecided get the label of the last
+            Largest cost of a row, in the unit of the costs. Rows that are still undecided get the answer of the last
             stage within the budget. The certificate does not cover such calls. A row with values so large that an early
             estimate overflows is evaluated in full, even if that costs more than the budget.
         return_cost : bool, default=False
             Whether to return the cost of each row.
         details : bool, default=False
-            Whether to return `Answers`: labels, costs, stages, and who answered.
+            Whether to return `Answers`: predictions, costs, stages, and who answered.
         check_input : bool, default=True
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
@@ -66,7 +66,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        labels : ndarray of shape (n_rows,)
+        predicted : ndarray of shape (n_rows,)
         cost : float64 ndarray of shape (n_rows,)
             Only with ``return_cost``: units evaluated, or the user's feature costs.
         answers : Answers
@@ -92,7 +92,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         details: bool = False,
         group: Any = None,
     ) -> Any:
-        """Label of one row, in microseconds.
+        """Label, band or value of one row, in microseconds.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        label, or (label, cost), or with ``details`` the `Answers` of one row
+        predicted, or (predicted, cost), or with ``details`` the `Answers` of one row
 
         Raises
         ------
@@ -150,7 +150,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         details: bool = False,
         groups: ArrayLike | None = None,
     ) -> Any:
-        """Predict labels of rows that are given as dicts.
+        """Predict labels, bands or values of rows that are given as dicts.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        labels : ndarray of shape (n_records,)
+        predicted : ndarray of shape (n_records,)
         cost : float64 ndarray of shape (n_records,)
             Only with ``return_cost``.
         answers : Answers
@@ -235,22 +235,22 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         audit_rate : float or None
-            Probability with which a row of a call without ``budget`` is audited: the full model labels it, too, and the
-            plan still answers. ``monitor_`` says what the audits show. 0: no row is audited, and only the stages at
-            which rows leave are watched. None: nothing is watched.
+            Probability with which a row of a call without ``budget`` is audited: the full model answers it, too, and
+            the plan still gives the answer. ``monitor_`` says what the audits show. 0: no row is audited, and only the
+            stages at which rows leave are watched. None: nothing is watched.
         on_broken : {"warn", "full"}, default="warn"
             What happens once audits refute the promise: a `wald.monitoring.DriftWarning` is given. With "full", every
             row is also evaluated in full from then on, until ``monitor_.reset()``.
 
         Returns
         -------
-        EarlyExitClassifier
+        An estimator of this class
             A new object; this one is unchanged.
 
         Raises
         ------
         ValueError, TypeError
-            For parameters out of range.
+            For parameters out of range; for values in full, of which there is nothing to watch.
 
         Examples
         --------
@@ -277,7 +277,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        EarlyExitClassifier
+        An estimator of this class
             This object, if it has no monitor that counts rows.
         """
         monitor = self._compiled().monitor
@@ -342,7 +342,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         return self._compiled().trace(x, effective_threads(self.n_jobs))
 
     def explain(self, x: Any) -> Explanation:
-        """Explain the label of one row: what was read, what each part added to the score, and when that was clear.
+        """Explain the answer to one row: what was read, what each part added to the score, and when that was clear.
 
         Every part of the row is evaluated for it, also those that `predict` does not read.
 

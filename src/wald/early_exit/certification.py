@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..models.planning import Rest
 from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
-from ..stopping.core.risks import Line, Promised, Risk, largest, promised, rows_of
+from ..stopping.core.risks import Promised, Risk, largest, promised, rows_of
 from ..utils.figures import percent, thousands
 from .parameters import Parameters, checked_rule
 from .planner import planner_of, require_sides
@@ -64,9 +65,14 @@ class Promise:
         """The bound for all rows."""
         return largest(self.given_risk)
 
+    def risk_in_words(self, model: AdditiveModel) -> Risk:
+        """The risk with what people call the labels."""
+        given = self.given_risk
+        return {model.words.name(s): bound for s, bound in given.items()} if isinstance(given, Mapping) else given
+
     def about(self, model: AdditiveModel) -> Promised:
         """The strata of the promise, by the model's codes."""
-        found = promised(self.given_risk, model.classes)
+        found = promised(self.risk_in_words(model), model.words.names_of(model.classes), model.words.kind)
         require_sides(self.rule, found.sides)
         return found
 
@@ -149,7 +155,7 @@ def certified(
     plan : Plan
         With the certified thresholds. It evaluates everything if the trial does, or if nothing could be certified.
     """
-    certificate = in_words_of(model, _certificate(model, trial, validation, rows, groups, promise))
+    certificate = _certificate(model, trial, validation, rows, groups, promise)
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
     if np.isfinite(q) and trial.evaluate_all:
         in_time = trial.cost_model.margin < 1
@@ -157,28 +163,6 @@ def certified(
         return evaluating_everything(model, trial, validation, promise, reason)
     reached = shares_reached(validation, trial.boundary, q, trial.precision)
     return certificate, trial.at(q, reached, evaluate_all=not np.isfinite(q))
-
-
-#: What detectors call the answers that are the positive and the negative of two.
-DETECTED = {"positives": "inliers", "negatives": "outliers"}
-
-
-def in_words_of(model: AdditiveModel, certificate: Certificate) -> Certificate:
-    """Name the answers of an outlier detector in its certificate, where one of the two is protected."""
-    if not _detects(model) or certificate.about not in ("positive", "negative"):
-        return certificate
-    left, protected = ("outlier", "inliers") if certificate.about == "positive" else ("inlier", "outliers")
-    strata = tuple(replace(s, name=DETECTED.get(s.name, s.name)) for s in certificate.strata)
-    return replace(certificate, strata=strata, event=f"exits as {left} among {protected}")
-
-
-def name_of(model: AdditiveModel, line: Line) -> Line:
-    """The line of a promise about an outlier detector in its own words."""
-    return line._replace(name=DETECTED.get(line.name, line.name)) if _detects(model) else line
-
-
-def _detects(model: AdditiveModel) -> bool:
-    return model.kind == "outlier detector" and not model.ruled
 
 
 def in_full(model: AdditiveModel) -> str:
@@ -224,24 +208,26 @@ def _certificate(
         return measure(
             rows,
             plan.boundary,
-            risk=promise.given_risk,
+            risk=promise.risk_in_words(model),
             confidence=promise.confidence,
             groups=groups,
-            classes=model.classes,
+            classes=model.words.names_of(model.classes),
             random_state=promise.seed,
             event=model.decision.event,
+            kind=model.words.kind,
         )
     return certify(
         rows,
         plan.boundary,
-        risk=promise.given_risk,
+        risk=promise.risk_in_words(model),
         confidence=promise.confidence,
         q_grid=q_grid(validation, plan.boundary),
         groups=groups,
-        classes=model.classes,
+        classes=model.words.names_of(model.classes),
         random_state=promise.seed,
         n_splits=promise.n_splits,
         event=model.decision.event,
+        kind=model.words.kind,
     )
 
 
@@ -266,7 +252,8 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())
-    n_classes = len(model.classes)
+    words, names = model.words, model.words.names_of(model.classes)
+    n_classes = len(names)
     n = np.bincount(rows.full, minlength=n_classes)
     lost = np.bincount(rows.full[codes != rows.full], minlength=n_classes)
     with_own_risk = {s.name for s in certificate.strata if s.risk is not None}
@@ -283,22 +270,21 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
                 and upper_bound(int(lost[code]), int(n[code]), each) > max(LARGE_PART, least)
             )
         )
-        and rows_of(model.classes[code]) not in with_own_risk
+        and rows_of(names[code], words.kind) not in with_own_risk
     ]
     if not named:
         return None
     listed = "; ".join(
-        f"class {model.classes[code]}, which the model gives to {thousands(n[code])} of {thousands(rows.n_rows)} "
-        f"certificate rows ({thousands(lost[code])} of them answered otherwise): the risk is "
+        f"{words.rows_of(model.classes[code])}, which the model gives to {thousands(n[code])} of "
+        f"{thousands(rows.n_rows)} certificate rows ({thousands(lost[code])} of them answered otherwise): the risk is "
         f"{_part(allowed, int(n[code]))} of it"
         for code in named[:MOST_NAMED]
     )
     more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    label = model.classes[named[0] : named[0] + 1].tolist()[0]
     return (
         f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
-        f"class: {listed}{more}. risk={{'all': {certificate.risk:g}, {label!r}: ...}} bounds that of a class as well, "
-        "and 'each' those of all classes."
+        f"{words.kind}: {listed}{more}. risk={{'all': {certificate.risk:g}, {names[named[0]]!r}: ...}} bounds that of "
+        f"a {words.kind} as well, and 'each' those of all {words.kinds}."
     )
 
 

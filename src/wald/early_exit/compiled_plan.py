@@ -1,4 +1,4 @@
-"""A fitted model with its plan, compiled: it takes rows in any form, and gives labels, costs and stages."""
+"""A fitted model with its plan, compiled: it takes rows in any form, and gives answers, costs and stages."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class CompiledPlan:
         """Measure on some rows which share of the time of `predict` the transformers in front of the engine take."""
         self.in_front = measured(self._predictor, source)
 
-    # ---- labels ----------------------------------------------------------------------------------------------------
+    # ---- answers ---------------------------------------------------------------------------------------------------
 
     def predict(
         self,
@@ -297,6 +297,13 @@ class CompiledPlan:
     def first_stages(self, source: Source, n_stages: int, n_threads: int) -> Answers:
         """Answer rows by the first stages; those that they do not decide are `PENDING` or `NOT_FINITE`."""
         return Answers(self._predictor, self._predictor.first_stages(source, n_stages, n_threads))
+
+    def predict_in_full(self, X: Any, n_threads: int = 1) -> Answers:
+        """Answer rows of a table without early exits; the monitor does not count them."""
+        self.require_unchanged()
+        source = self._source(X)
+        with located(source, self.model):
+            return Answers(self._predictor, self._predictor.predict(source, n_threads, None, full=True))
 
     # ---- full scores -----------------------------------------------------------------------------------------------
 
@@ -431,6 +438,11 @@ class CompiledPlan:
         require_audits(0.0 if audit_rate is None else audit_rate, on_broken)
         monitor = None
         if audit_rate is not None:
+            if self.model.decision.valued and not self.model.decision.by_margin:
+                raise ValueError(
+                    "There is nothing to watch: every row is evaluated in full, and each value is the model's own. "
+                    "With a tolerance or bands, rows leave early."
+                )
             monitor = monitor_of(
                 self._predictor,
                 self.certificate,

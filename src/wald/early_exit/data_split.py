@@ -57,7 +57,7 @@ def fitted_estimator(
     params: Mapping[str, Any],
     rng: np.random.Generator,
 ) -> tuple[Any, Indices]:
-    """Return the fitted estimator whose labels are promised, and the rows it was not trained on."""
+    """Return the fitted estimator whose answers are promised, and the rows it was not trained on."""
     n = source.n_rows
     everything = np.arange(n)
     estimator = wrapper.estimator
@@ -68,7 +68,7 @@ def fitted_estimator(
                 f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
             )
         if y is not None and RawSource(y).n_rows != n:
-            raise ValueError(f"y must have one label for each of the {n} rows of X. Got {RawSource(y).n_rows}.")
+            raise ValueError(f"y must have one entry for each of the {n} rows of X. Got {RawSource(y).n_rows}.")
         inner = unfrozen(estimator)
         check_is_fitted(inner)
         return inner, everything
@@ -88,7 +88,7 @@ def fitted_estimator(
     if is_fitted(estimator):
         warn_caller(
             f"{type(estimator).__name__} is fitted already, and with y, a new one is trained on a random half of the "
-            "rows: labels and certificate are those of the new one. Leave y out to keep the fitted one.",
+            "rows: answers and certificate are those of the new one. Leave y out to keep the fitted one.",
         )
     train, rest = _halves(n, y, groups, rng)
     routed = process_routing(wrapper, "fit", **params).estimator.fit if _routing() else dict(params)

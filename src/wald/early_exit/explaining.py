@@ -1,4 +1,4 @@
-"""`Explanation`: what a model read of a row, what each part of it added to the score, and when the answer was clear."""
+"""`Explanation`: what a model read of a row, what each part added to the score, and when the answer was clear."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..models.protocols import Documents
 from ..outputs import Output
+from ..outputs.words import Words
 from ..sources import Source, source_of
 from ..utils.figures import first_of, significant, thousands
 from ..utils.plain import plain
@@ -27,7 +28,7 @@ MOST_NAMED, MOST_UNREAD = 40, 6
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why a row got its label. Printed, it is a table for people.
+    """Why a row got its answer. Printed, it is a table for people.
 
     The intercept and what all parts add sum up to the scores of full evaluation, whatever was read. They are NaN for a
     value that only the wrapped model can judge.
@@ -35,6 +36,7 @@ class Explanation:
     Attributes
     ----------
     label : object
+        The answer: a label, the number of a band, or a value.
     parts : tuple of Part
         In the order of reading, those that were not read last.
     intercept : float64 ndarray of shape (n_scores,)
@@ -51,9 +53,12 @@ class Explanation:
         Unit of the costs.
     output : Output
         What is asked of the scores.
+    words : Words
+        What the answers are called.
     exits : bool
         Whether rows can leave early.
     classes : ndarray of shape (n_classes,)
+        Empty where answers are values.
     passages : tuple of Passage
         Of a text, its words and what lies between them, in its order. Empty for other rows, and where the vectorizers
         of a union change its characters in different ways.
@@ -84,6 +89,7 @@ class Explanation:
     unit: str
     cost_unit: str
     output: Output
+    words: Words
     exits: bool
     classes: NDArray[Any]
     passages: tuple[Passage, ...] = ()
@@ -102,7 +108,7 @@ class Explanation:
         """The same as plain values, for JSON; thresholds that nothing passes are None."""
         trace = self.trace
         found = {
-            "label": self.label,
+            self.words.answer: self.label,
             "stage": trace.stage,
             "n_stages": len(trace.low),
             "cost": trace.cost,
@@ -162,14 +168,14 @@ class Explanation:
 
     @property
     def headline(self) -> str:
-        """The label, when it was clear and at what cost, in one sentence."""
-        trace = self.trace
+        """The answer, when it was clear and at what cost, in one sentence."""
+        trace, answer = self.trace, self.words.titled(self.label)
         full = f"{trace.costs[-1]:g}" + (f" {self.cost_unit}" if self.cost_unit in (self.unit, "characters") else "")
         if not self.exits:
-            return f"Label {self.label}. Every row is evaluated in full, at a cost of {full}."
+            return f"{answer}. Every row is evaluated in full, at a cost of {full}."
         n = len(trace.low)
         when = "only the whole score was clear" if trace.stage == n else f"clear at stage {trace.stage + 1} of {n}"
-        return f"Label {self.label}: {when}, at a cost of {trace.cost:g} of {full}."
+        return f"{answer}: {when}, at a cost of {trace.cost:g} of {full}."
 
     def _looked(self, stage: int) -> str:
         """One sentence about the estimate at a stage, and the threshold that it passed or did not pass."""
@@ -198,6 +204,8 @@ class Explanation:
     def directions(self) -> list[tuple[str, Floats]]:
         """What the printed figures of a part are called, and the weights of the scores in each."""
         one = np.eye(len(self.scores))
+        if self.output.valued and len(self.scores) > 1:
+            return [(f"to {name}", weights) for name, weights in zip(self.score_names[:3], one, strict=False)]
         if len(self.scores) == 1:
             return [("adds", one[0])]
         code = int(np.flatnonzero(self.classes == self.label)[0])
@@ -205,7 +213,7 @@ class Explanation:
             best = [code, *(k for k in np.argsort(-self.scores, kind="stable").tolist() if k != code)][:2]
             return [(f"to {self.score_names[k]}", one[k]) for k in best]
         try:
-            return [(f"for {self.label}", self.output.towards(code))]
+            return [(f"for {self.words.name(self.label)}", self.output.towards(code))]
         except ValueError:
             return [(name, weights) for name, weights in zip(self.score_names[:3], one, strict=False)]
 
@@ -246,7 +254,7 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
         intercept = model.texts.terms.intercept
     output = model.decision
     named = output.races and len(scores) == len(model.classes)
-    names = tuple(str(label) for label in model.classes) if named else _score_names(len(scores))
+    names = tuple(str(label) for label in model.classes) if named else _score_names(len(scores), output.valued)
     return Explanation(
         label=trace.label,
         parts=parts,
@@ -257,14 +265,15 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
         unit=model.terms.unit_name if Documents.of(model.terms) is None else "tokens",
         cost_unit=model.terms.unit_name,
         output=output,
+        words=model.words,
         exits=not plan.evaluate_all and plan.n_stages > 0,
-        classes=model.classes,
+        classes=model.classes[:0] if output.valued else model.classes,
         passages=passages,
     )
 
 
-def _score_names(n: int) -> tuple[str, ...]:
-    return ("score",) if n == 1 else tuple(f"score {k}" for k in range(n))
+def _score_names(n: int, valued: bool = False) -> tuple[str, ...]:
+    return ("score",) if n == 1 else tuple(f"{'value' if valued else 'score'} {k}" for k in range(n))
 
 
 # ---- the table -----------------------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ class Trace:
     stage : int
         The stage at which the row exited; T stands for full evaluation.
     label : object
+        The answer: a label, the number of a band, or a value.
     cost : float
         What the row paid: the cost at its stage, less that of the terms of classes that were dropped.
     """

@@ -44,7 +44,10 @@ class Agreement:
         return Agreement(self.n_rows + other.n_rows, self.scores or other.scores)
 
     def __str__(self) -> str:
-        same = "labels and scores" if self.scores else "labels"
+        return self.told("labels and scores" if self.scores else "labels")
+
+    def told(self, same: str) -> str:
+        """What was found, in one sentence; `same` names what agrees."""
         return f"checked against the wrapped model on {self.n_rows} rows: {same} agree"
 
 

@@ -1,4 +1,4 @@
-"""Facts about a fitted classifier, as plain values."""
+"""Facts about a fitted early-exit estimator, as plain values."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ CONFIDENCE = 0.95
 
 
 def facts_of(fast: Any) -> dict[str, Any]:
-    """The wrapped model, the certificate and the plan of a fitted classifier."""
+    """The wrapped model, the certificate and the plan of a fitted early-exit estimator."""
     from ..early_exit.parts import columns_by_stage
 
+    compiled = fast.compiled_plan_
+    reads = columns_by_stage(compiled.model, compiled.plan)
     return {
         "model": model_facts(fast),
-        "certificate": certificate_facts(fast.certificate_),
-        "plan": plan_facts(
-            fast.plan_,
-            fast.compiled_plan_.validation.scores.n_rows,
-            columns_by_stage(fast.compiled_plan_.model, fast.plan_),
-        ),
+        "certificate": certificate_facts(compiled.certificate),
+        "plan": plan_facts(compiled.plan, compiled.validation.scores.n_rows, reads),
     }
 
 
@@ -146,16 +144,36 @@ def least_costs(plan: Plan) -> Floats:
 
 
 def model_facts(fast: Any) -> dict[str, Any]:
-    """The wrapped model: its family, terms, features and classes."""
+    """The wrapped model: its family, terms, features and answers; of values, the time of one row, too."""
+    from ..early_exit.time_of_one import time_of_one
+
     compiled = fast.compiled_plan_
     model, agreement = compiled.model, compiled.agreement  # files do not hold the agreement
+    valued, checked = model.decision.valued, None
+    if agreement is not None and agreement.n_rows:
+        checked = agreement.told(model.words.answers + " and scores" * (agreement.scores and not valued))
     return {
         **model.facts(),
         "n_features": getattr(fast, "n_features_in_", None),  # texts have no number of features
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
-        "classes": fast.classes_,
+        "kind": model.kind,
+        "classes": model.classes,
+        "n_values": model.decision.n_outputs if valued else None,
+        "answers": _answers(model),
+        "seconds_of_one": time_of_one(compiled) if valued else None,
         "binary": model.decision.two_sided,
         "in_front": None if compiled.in_front is None else str(compiled.in_front),
         "time_in_front": None if compiled.in_front is None else compiled.in_front.share,
-        "checked": str(agreement) if agreement is not None and agreement.n_rows else None,
+        "checked": checked,
     }
+
+
+def _answers(model: Any) -> str:
+    """What the model answers, in a few words: "10 classes", "outliers and inliers", "4 bands", "one value a row"."""
+    words, output = model.words, model.decision
+    if output.valued:
+        n = output.n_outputs
+        return f"one {words.answer} a row" if n == 1 else f"{n} {words.answers} a row"
+    if words.names:
+        return " and ".join(f"{name}s" for name in words.names_of(model.classes))
+    return f"{len(model.classes)} {words.kind if len(model.classes) == 1 else words.kinds}"

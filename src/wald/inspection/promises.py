@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ..outputs.words import Words
     from ..stopping import Certificate
 
 #: A promise counts as broken if the number of differences has a smaller probability under it.
@@ -17,7 +18,11 @@ DOUBT = 0.001
 
 
 def broken_promise(
-    certificate: Certificate, full: NDArray[Any], differs: NDArray[np.bool_], classes: NDArray[Any]
+    certificate: Certificate,
+    full: NDArray[Any],
+    differs: NDArray[np.bool_],
+    classes: NDArray[Any],
+    words: Words | None = None,
 ) -> str | None:
     """Describe the promise that these rows refute, if any.
 
@@ -25,10 +30,13 @@ def broken_promise(
     ----------
     certificate : Certificate
     full : ndarray of shape (n_rows,)
-        The wrapped model's labels.
+        The wrapped model's answers.
     differs : bool ndarray of shape (n_rows,)
-        Whether wald's labels differ from these.
+        Whether wald's answers differ from these; of values, by more than the tolerance.
     classes : ndarray
+        Labels; empty for values.
+    words : Words or None, default=None
+        What the answers are called; None: classes, by their labels.
 
     Returns
     -------
@@ -41,11 +49,11 @@ def broken_promise(
 
     if certificate.status == "measured":
         return None
-    for label, risk in _promised(certificate, classes):
+    for label, risk in _promised(certificate, classes.tolist(), words):
         member = np.ones(len(full), dtype=bool) if label is None else full == label
         n, k = int(member.sum()), int((member & differs).sum())
         if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
-            where = "" if label is None else f" that the model calls {label}"
+            where = "" if label is None else f" that the model calls {label if words is None else words.name(label)}"
             return (
                 f"{thousands(k)} of {thousands(n)} rows{where} differ, more than the promise allows ({certificate}). "
                 "Are these rows like those given to wald fit?"
@@ -53,15 +61,16 @@ def broken_promise(
     return None
 
 
-def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
+def _promised(certificate: Certificate, classes: list[Any], words: Words | None) -> list[tuple[Any, float]]:
     """Class labels, or None for all rows, with the promised bound on the share of differences."""
     from ..stopping.core.risks import rows_of
 
     if certificate.status != "certified" or not certificate.risk:
         return [(None, 0.0)]
     own = {s.name: s.risk for s in certificate.strata if s.risk is not None}
-    named = [(label, own[rows_of(label)]) for label in classes if rows_of(label) in own]
+    rows = {c: rows_of(c) if words is None else rows_of(words.name(c), words.kind) for c in classes}
+    named = [(label, own[rows[label]]) for label in classes if rows[label] in own]
     if certificate.about == "classes":
         return [(None, certificate.risk), *named]
-    chosen = {"all": [None], "positive": [classes[-1]], "negative": [classes[0]], "each": list(classes)}
+    chosen = {"all": [None], "positive": classes[-1:], "negative": classes[:1], "each": classes}
     return named or [(label, certificate.risk) for label in chosen[certificate.about]]

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..outputs import Output
+from ..outputs.words import BANDS, LABELS, OUTLIERS, Words, words_of_scores
 from ..sources import Schema
 from ..steps import Chain, Codes, Folded, RawColumns
+from .banded import Banded
 from .encoding import facts
 from .links import NO_LINKS, Links
 from .reading import Kind, Reading
@@ -95,6 +97,16 @@ class AdditiveModel:
     inside: Reading | None = None
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
     kind: Kind = "classifier"
+
+    @property
+    def words(self) -> Words:
+        """What the answers are called: labels, outliers and inliers, bands, or values."""
+        if isinstance(self.estimator, Banded):  # of one threshold, bands are decided like two labels
+            return BANDS
+        if self.kind == "ranker":
+            return words_of_scores()
+        words = self.decision.words
+        return OUTLIERS if self.kind == "outlier detector" and words is LABELS else words
 
     def working_precision(self, dtype: DTypeLike) -> float:
         """Give the unit roundoff in which the wrapped model computes.

@@ -25,7 +25,7 @@ class Stratum(NamedTuple):
     ----------
     name : str
     code : int or None
-        The class that the full model gives these rows; None for all rows.
+        The answer that the full model gives these rows; None for all rows.
     risk : float or None
         Bound on their rate of disagreement; None if nothing is promised.
     """
@@ -115,14 +115,14 @@ class Line:
             "disagreement_high": high,
         }
 
-    def news(self) -> str:
-        """What refutes the promise, in one sentence."""
+    def news(self, other: str) -> str:
+        """What refutes the promise, in one sentence; `other` names what rows got instead, as "another label"."""
         assert self.risk is not None
         events, n = self.refuted_by or (self.n_disagreements, self.n_audits)
         which = "" if self.code is None else f" ({self.name})"
         newest = "the newest " if n < self.n_audits else ""
         seen = f"{newest}{n} audited rows{which}"
-        lost = f"{events} of {seen} got another label" if isinstance(events, int) else f"{counted(events)} in {seen}"
+        lost = f"{events} of {seen} got {other}" if isinstance(events, int) else f"{counted(events)} in {seen}"
         return f"{lost}, and at most {self.risk:.4g} was promised"
 
     def __repr__(self) -> str:
@@ -140,7 +140,7 @@ def aimed_at(risk: float | None) -> float:
 
 
 def counted(lost: float) -> str:
-    """A number of rows that got another label, or the sum of what they lose."""
+    """A number of rows that got another answer, or the sum of what they lose."""
     return str(lost) if isinstance(lost, int) else f"a loss of {lost:.6g}"
 
 

@@ -21,7 +21,7 @@ from .words import news, printed
 
 __all__ = ["STATES", "DriftWarning", "Monitor", "require_audits"]
 
-#: Counts of audits, or sums of their losses: one number, or one for each class that the full model gives.
+#: Counts of audits, or sums of their losses: one number, or one for each answer that the full model gives.
 Counts = float | Sequence[float] | npt.NDArray[Any]
 
 
@@ -30,10 +30,10 @@ class DriftWarning(UserWarning):
 
 
 class Monitor:
-    """Watch the promise of a fitted classifier on the rows that it serves.
+    """Watch the promise of a fitted estimator on the rows that it serves.
 
-    A random share of the rows is audited: the full model labels them, too. The strata of the promise are all rows, or
-    the rows of each class that it names, and the audits of each stratum are counted by themselves. All counts may be
+    A random share of the rows is audited: the full model answers them, too. The strata of the promise are all rows, or
+    the rows of each answer that it names, and the audits of each stratum are counted by themselves. All counts may be
     read at any time, after any number of rows: the probability of a false alarm, over a stream of any length, is at
     most 2 % for "broken", which the strata share, and 2 % for "doubtful", if served rows are independent draws from the
     source of the rows of ``fit``.
@@ -49,25 +49,27 @@ class Monitor:
     audit_rate : float
         Probability that a row is audited.
     on_broken : {"warn", "full"}, default="warn"
-        What the classifier does once the promise is broken: "full" evaluates every row in full.
+        What the estimator does once the promise is broken: "full" evaluates every row in full.
     fingerprint : str, default=""
         What the monitors of one model have in common.
     strata : sequence of (str, int or None, float or None), default=None
-        The strata of the promise: a name, the class that the full model gives the rows (None: all rows), and the bound
-        for these rows. None: one stratum, all rows, with ``risk``.
+        The strata of the promise: a name, the code of the answer that the full model gives the rows (None: all rows),
+        and the bound for these rows. None: one stratum, all rows, with ``risk``.
     grouped : bool, default=False
         Whether the promise is about a random row of a random group. One row of every group is then counted, and the
         promise is not watched on rows whose group is not known.
     seed : int or None, default=None
         Of the coins; None takes one from the operating system.
+    other : str, default="another label"
+        What rows got where audits disagree, for messages: "another band", or "a value off by more than 0.1".
 
     Attributes
     ----------
     n_rows, n_audits, n_disagreements : int
-        Rows served under the certificate, rows audited, and audits in which the full model gave another label. With
+        Rows served under the certificate, rows audited, and audits in which the full model gave another answer. With
         ``grouped``, one row of each group.
     n_unwatched : int
-        Rows of which the monitor cannot tell what they say of the promise: their group is not known, or the class that
+        Rows of which the monitor cannot tell what they say of the promise: their group is not known, or the answer that
         the full model gives them where audits disagree.
     lines : tuple of Line
         What the audits say of each stratum of the promise: ``name``, ``risk``, ``state``, ``n_audits``,
@@ -96,7 +98,7 @@ class Monitor:
     >>> monitor.state
     'doubtful'
 
-    Promises by class take the audits of each class:
+    Promises by answer take the audits of each answer:
 
     >>> strata = [("rows", None, 0.01), ("rows of class fraud", 1, 0.1)]
     >>> monitor = Monitor(0.01, [1, 5, 100], [800, 150, 50], audit_rate=0.1, strata=strata)
@@ -117,6 +119,7 @@ class Monitor:
         strata: Sequence[tuple[str, int | None, float | None]] | None = None,
         grouped: bool = False,
         seed: int | None = None,
+        other: str = "another label",
     ) -> None:
         require_audits(audit_rate, on_broken)
         self.risk = None if risk is None else float(risk)
@@ -131,7 +134,7 @@ class Monitor:
         if not self.strata:
             raise ValueError("strata must have a line at least. Leave it out for a promise about all rows.")
         self.audit_rate, self.on_broken, self.fingerprint = float(audit_rate), on_broken, fingerprint
-        self.grouped = bool(grouped)
+        self.grouped, self.other = bool(grouped), other
         self._coins, self._picks = Coins(self.audit_rate, seed), Picks(seed)
         self._lock = threading.RLock()
         self._listeners: list[Callable[[Monitor], object]] = []
@@ -212,10 +215,10 @@ class Monitor:
         ----------
         stages : array-like of int of shape (T + 1,)
             Rows that left at each stage.
-        audits, disagreements : number or array-like of shape (n_classes,), default=0
+        audits, disagreements : number or array-like of shape (n_answers,), default=0
             Audited rows among them, and those whose answer the full model does not give (where such answers lose
-            between 0 and 1, the sum of their losses); or both by the class that the full model gives. Lines for classes
-            need the latter.
+            between 0 and 1, the sum of their losses); or both by the answer that the full model gives. Lines for the
+            rows of an answer need the latter.
         one_per_group : bool, default=False
             Whether the rows are of different groups that were not counted before, as from `pick`. Where the promise is
             about groups, other rows are not counted, and the state is "unwatched" at best.
@@ -280,7 +283,7 @@ class Monitor:
         disagrees : bool or float
             Whether the full model gives another answer; or what the answer loses, between 0 and 1.
         code : int or None, default=None
-            The class that the full model gives; lines for classes need it.
+            The answer that the full model gives; lines for the rows of an answer need it.
 
         Raises
         ------
@@ -349,7 +352,7 @@ class Monitor:
     def mean_cost(self) -> tuple[float, float]:
         """Interval of the mean cost of a row, which holds at all times together with probability 0.98.
 
-        Rows count with the costs of whole stages: an upper bound where classes can be dropped.
+        Rows count with the costs of whole stages: an upper bound where classes can be dropped early.
         """
         return mean_interval(self.stage_counts.tolist(), self.stage_costs, DOUBTFUL_LEVEL)
 
@@ -505,12 +508,12 @@ class Monitor:
             return copy.deepcopy({name: value for name, value in vars(self).items() if name not in own})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update({"other": "another label", **state})  # older pickles have no other
         self._lock, self._coins, self._listeners = threading.RLock(), Coins(self.audit_rate), []
 
 
 def _counts(what: str, given: Counts) -> list[int]:
-    """One count, or those of the stages or classes, as integers."""
+    """One count, or those of the stages or answers, as integers."""
     counts = np.atleast_1d(np.asarray(given)).tolist()
     if not all(isinstance(count, int) or (isinstance(count, float) and count.is_integer()) for count in counts):
         raise ValueError(f"{what} must be whole numbers. Got {given!r}.")
@@ -518,7 +521,7 @@ def _counts(what: str, given: Counts) -> list[int]:
 
 
 def _losses(given: Counts) -> list[float]:
-    """One sum of losses, or those of the classes."""
+    """One sum of losses, or those of the answers."""
     losses = np.atleast_1d(np.asarray(given)).tolist()
     if not all(isinstance(lost, int | float) and math.isfinite(lost) for lost in losses):
         raise ValueError(f"disagreements must be finite numbers. Got {given!r}.")

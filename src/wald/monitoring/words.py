@@ -17,7 +17,7 @@ MOST_SHOWN = 5
 def news(monitor: Monitor) -> str:
     """Say why the state of a monitor has changed, and what to do."""
     if monitor.state == "broken":
-        told = "; ".join([line.news() for line in monitor.lines if line.state == "broken"][:MOST_SHOWN])
+        told = "; ".join([line.news(monitor.other) for line in monitor.lines if line.state == "broken"][:MOST_SHOWN])
         then = (
             "Rows are evaluated in full from now on."
             if monitor.on_broken == "full"
@@ -37,8 +37,8 @@ def news(monitor: Monitor) -> str:
             "predict(X, groups=...) with the group of each row."
         )
     return (
-        "The promise is about classes, and it is not watched on audited rows that got another label, but came without "
-        "the class that the full model gives them. Give record the audits and disagreements by class."
+        f"The promise is about {_named(monitor)}, and it is not watched on audited rows that got {monitor.other}, but "
+        "came without the answer of the full model. Give record the audits and disagreements by that answer."
     )
 
 
@@ -57,9 +57,15 @@ def printed(monitor: Monitor) -> str:
         f"to {facts['mean_cost_high']:.4g}",
         *([f"{monitor.n_unwatched} rows not watched"] if monitor.n_unwatched else []),
         *(f"{line.name}: {line.state}, {_of_audits(line)}, promised {line.risk:g}" for line in by_class[:MOST_SHOWN]),
-        *([f"{len(by_class) - MOST_SHOWN} more classes"] if len(by_class) > MOST_SHOWN else []),
+        *([f"{len(by_class) - MOST_SHOWN} more lines"] if len(by_class) > MOST_SHOWN else []),
     ]
     return f"<Monitor: {'; '.join(parts)}>"
+
+
+def _named(monitor: Monitor) -> str:
+    """The strata that are some rows only."""
+    names = [line.name for line in monitor.lines if line.code is not None]
+    return ", ".join(names[:MOST_SHOWN]) + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
 
 
 def _of_audits(line: Line) -> str:

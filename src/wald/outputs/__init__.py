@@ -8,5 +8,6 @@ from .checks import check_output
 from .labels import Labels
 from .output import Output
 from .values import Values
+from .words import LABELS, Words
 
-__all__ = ["Bands", "Labels", "Output", "Values", "check_output"]
+__all__ = ["LABELS", "Bands", "Labels", "Output", "Values", "Words", "check_output"]

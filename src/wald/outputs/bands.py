@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .output import Answers, Floats, Output
+from .words import BANDS, Words
 
 __all__ = ["Bands"]
 
@@ -67,6 +68,11 @@ class Bands(Output):
     def event(self) -> str:
         """Noun for an early answer that loses; see `Output.event`."""
         return "another band"
+
+    @property
+    def words(self) -> Words:
+        """What bands are called; see `Output.words`."""
+        return BANDS
 
     def answers(self, scores: ArrayLike) -> Answers:
         """Numbers of the bands of full scores; see `Output.answers`."""

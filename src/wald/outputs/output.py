@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .words import LABELS, Words
+
 __all__ = ["Output", "known_outputs"]
 
 Answers = NDArray[np.int32]
@@ -115,6 +117,11 @@ class Output(ABC):
     def event(self) -> str:
         """Noun for an early answer that loses, in certificates."""
         return "disagreement"
+
+    @property
+    def words(self) -> Words:
+        """What the answers are called, in reports, pictures and the news of monitors."""
+        return LABELS
 
     @property
     def centre(self) -> float | None:

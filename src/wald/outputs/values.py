@@ -9,7 +9,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..utils.figures import percent
 from .output import Answers, Floats, Output
+from .words import Words, words_of_values
 
 __all__ = ["Margin", "Values"]
 
@@ -89,7 +91,16 @@ class Values(Output):
     @property
     def event(self) -> str:
         """Noun for an early answer that loses; see `Output.event`."""
-        return f"off by more than {self.tolerance:g}{' of the value' * self.relative}"
+        return f"off by more than {self._most}"
+
+    @property
+    def words(self) -> Words:
+        """What values are called; see `Output.words`."""
+        return words_of_values(self._most if self.by_margin else "")
+
+    @property
+    def _most(self) -> str:
+        return f"{percent(self.tolerance, digits=6)} of the value" if self.relative else f"{self.tolerance:g}"
 
     @property
     def by_margin(self) -> bool:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..early_exit import Answers, EarlyExitClassifier, Explanation, Passage
+from ..early_exit import Answers, Explanation, Passage
+from ..early_exit.base import EarlyExitEstimator
 from ..early_exit.parts import OWN_VECTORS
 from ..sources import source_of
 from ..sources.texts import texts_of
@@ -47,7 +48,7 @@ class Piece(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A row, and why it got its label.
+    """A row, and why it got its answer.
 
     ``directions`` are the headings of what lines add, and ``rather`` says what bars and colours stand for. ``note``
     says what of a text is not shown.
@@ -67,19 +68,19 @@ class Example(NamedTuple):
 
 
 def examples_of(
-    fast: EarlyExitClassifier, X: Any, chosen: Mapping[str, int], answers: Answers, full: NDArray[Any]
+    fast: EarlyExitEstimator, X: Any, chosen: Mapping[str, int], answers: Answers, full: NDArray[Any]
 ) -> list[Example]:
     """Explain some rows; none where the parts of a row have no names, as the trees of an ensemble.
 
     Parameters
     ----------
-    fast : EarlyExitClassifier
+    fast : EarlyExitEstimator
     X : {array-like, sparse matrix, data frame, list of str}
     chosen : mapping of str to int
         Row numbers by what is said of each row.
     answers : Answers
     full : ndarray of shape (n_rows,)
-        The full model's labels.
+        The full model's answers.
     """
     source, found = source_of(X), []
     for which, row in chosen.items():
@@ -91,8 +92,8 @@ def examples_of(
         if all(part.name in (explained.unit, OWN_VECTORS) for part in explained.parts) and not explained.passages:
             continue
         kind = "text" if explained.passages else "row"
-        same = bool(answers.labels[row] == full[row])
-        found.append(_example(explained, f"A {kind} {which}", row, short(full[row]), same))
+        same, own = bool(answers.labels[row] == full[row]), short(explained.words.name(full[row]))
+        found.append(_example(explained, f"A {kind} {which}", row, own, same))
     return found
 
 
@@ -118,11 +119,11 @@ def _example(explained: Explanation, title: str, row: int, full_label: str, same
 
 
 def _directions(explained: Explanation) -> list[tuple[str, Floats]]:
-    """As those of the explanation; of a single score, its direction towards the label."""
-    if len(explained.scores) > 1:
+    """As those of the explanation; of a single score and two answers, its direction towards the answer."""
+    if len(explained.scores) > 1 or explained.output.centre is None:
         return explained.directions
     code = int(np.flatnonzero(explained.classes == explained.label)[0])
-    return [(f"for {short(explained.label)}", explained.output.towards(code))]
+    return [(f"for {short(explained.words.name(explained.label))}", explained.output.towards(code))]
 
 
 def _lines(explained: Explanation, sides: Sequence[Floats], weights: Floats) -> tuple[Said, ...]:

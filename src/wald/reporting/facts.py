@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..displays import StoppingPathDisplay, TradeoffDisplay
 from ..early_exit import Trace
+from ..outputs.words import Words
 from ..plan import Plan
 from ..utils.alternating import Timing
 from .examples import Example
@@ -49,7 +50,7 @@ class Walk(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A row whose label differs, with its values by name; ``n_more`` values are left out."""
+    """A row whose answer differs, with its values by name; ``n_more`` values are left out."""
 
     row: int
     label: str
@@ -64,12 +65,16 @@ class Difference(NamedTuple):
 class Facts:
     """Everything that a report says.
 
+    ``words`` names the answers. ``shell`` is the early-exit estimator, and ``asked`` what it is asked beside the risk.
     ``model`` and ``certificate`` are those of ``wald inspect --json``. ``timing`` is empty where there is no time to
     compare, for the reason in ``no_timing``; ``rival`` names what was timed. ``reads`` holds the names of the
     columns that each stage is the first to read, where columns have names.
     """
 
     name: str
+    shell: str
+    asked: tuple[str, ...]
+    words: Words
     model: dict[str, Any]
     certificate: dict[str, Any]
     plan: Plan
@@ -96,7 +101,7 @@ class Facts:
 
     @property
     def exact(self) -> bool:
-        """Whether no label can differ from the full model's, whatever the row."""
+        """Whether no answer can differ from the full model's, whatever the row."""
         full = self.plan.evaluate_all or self.certificate["status"] == "lossless"
         return full and bool(self.certificate["holds"])
 

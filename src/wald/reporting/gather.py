@@ -1,4 +1,4 @@
-"""Measure a classifier on rows: every number of a report."""
+"""Measure an early-exit estimator on rows: every number of a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from ..displays import StoppingPathDisplay, TradeoffDisplay
 from ..displays._source import model_of, name_of, require_fitted, require_rows, row_costs, unit_of
-from ..early_exit import Answers, EarlyExitClassifier, Trace
+from ..early_exit import Answers, Trace
+from ..early_exit.base import EarlyExitEstimator
+from ..early_exit.parameters import SHELLS
 from ..early_exit.parts import columns_by_stage
 from ..engine.threads import effective_threads
 from ..inspection.facts import certificate_facts, model_facts
@@ -24,10 +26,12 @@ from .facts import ClassCost, Difference, Facts, Stage, Walk
 from .timing import Rival, times
 from .values import RowValues, short
 
-#: Most rows with another label, and most classes, that a report lists.
+#: Most rows with another answer, and most classes, that a report lists.
 MOST_ROWS, MOST_CLASSES = 20, 40
 #: Most examples of rows where none leaves early.
 MOST_EXAMPLES = 3
+#: Parameters that say what is asked of the model.
+ASKED = ("bands", "tolerance", "relative")
 #: How many scales of the thresholds a curve goes through.
 SCALES = 40
 
@@ -39,7 +43,7 @@ def gather(
 
     Parameters
     ----------
-    estimator : EarlyExitClassifier
+    estimator : EarlyExitEstimator
         Fitted.
     X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
     source : str or None
@@ -61,15 +65,18 @@ def gather(
     answers = fast.compiled_plan_.predict(X, n_threads=effective_threads(fast.n_jobs))
     scores = fast.looks(X) if plan.n_stages else None  # without stages, every row is evaluated in full
     costs = row_costs(fast, X) if plan.n_stages else None
-    full = answers.labels if scores is None else fast.classes_.take(scores.full)
-    differs = answers.labels != full
+    full, differs = _compared(fast, X, answers, scores)
     n_different = int(np.count_nonzero(differs))
     timing, no_timing = times(fast, X, n_rows, library) if timed else ([], "Times were not asked for.")
     exits = plan.n_stages > 0 and not plan.evaluate_all
     chosen = _chosen(answers) if exits else {}
-    shown = {f"that is {title}": row for title, row in chosen.items()} if exits else _of_each_answer(answers)
+    shown = {f"that is {title}": row for title, row in chosen.items()} if exits else _of_each_answer(fast, answers)
+    model = model_of(fast)
     return Facts(
         name=name_of(fast),
+        shell=SHELLS[model.kind],
+        asked=tuple(f"{name}={given!r}" for name in ASKED if (given := getattr(fast, name, None)) not in (None, False)),
+        words=model.words,
         model=model_facts(fast),
         certificate=certificate_facts(certificate),
         plan=plan,
@@ -81,11 +88,11 @@ def gather(
         mean_cost=float(answers.costs.mean()),
         n_different=n_different,
         different_interval=interval(n_different, n_rows, fast.confidence),
-        broken=broken_promise(certificate, full, differs, fast.classes_),
+        broken=broken_promise(certificate, full, differs, _labels(fast), model.words),
         classes=_classes(fast, answers, differs),
         stages=_stages(fast, answers.stages),
         curve=None if scores is None else _curve(fast, scores, costs, answers.costs, differs),
-        reads=columns_by_stage(model_of(fast), plan),
+        reads=columns_by_stage(model, plan),
         walks=_walks(fast, X, chosen, answers, full) if exits else [],
         examples=examples_of(fast, X, shown, answers, full),
         differences=_differences(fast, X, answers, full, np.flatnonzero(differs)),
@@ -96,24 +103,58 @@ def gather(
     )
 
 
-def _classes(fast: EarlyExitClassifier, answers: Answers, differs: NDArray[np.bool_]) -> list[ClassCost]:
+def _labels(fast: EarlyExitEstimator) -> NDArray[Any]:
+    """The different answers; none of values."""
+    return np.empty(0) if model_of(fast).decision.valued else model_of(fast).classes
+
+
+def _compared(
+    fast: EarlyExitEstimator, X: Any, answers: Answers, scores: StageScores | None
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The full model's answers, and whether the early ones differ; of values, by more than the tolerance."""
+    output, threads = model_of(fast).decision, effective_threads(fast.n_jobs)
+    if scores is None:
+        return answers.labels, np.zeros(len(answers.labels), dtype=bool)
+    if not output.valued:
+        full = _labels(fast).take(scores.full)
+        return full, answers.labels != full
+    values = fast.compiled_plan_.predict_in_full(X, threads).labels
+    lost = output.lost_values(answers.labels.astype(np.float64), values.astype(np.float64))
+    return values, lost > 0
+
+
+def _named(fast: EarlyExitEstimator, answer: Any) -> str:
+    """An answer as text: what people call it."""
+    return short(model_of(fast).words.name(answer))
+
+
+def _classes(fast: EarlyExitEstimator, answers: Answers, differs: NDArray[np.bool_]) -> list[ClassCost]:
     """Costs by answer; with many classes, those with the most rows come first."""
     labels, costs, found = answers.labels, answers.costs, []
-    for label in fast.classes_.tolist():
+    for label in _labels(fast).tolist():
         member = labels == label
         own = costs[member]
         mean, median = (float(own.mean()), float(np.median(own))) if len(own) else (0.0, 0.0)
-        found.append(ClassCost(label, short(label), len(own), mean, median, int(differs[member].sum())))
+        found.append(
+            ClassCost(
+                model_of(fast).words.name(label),
+                _named(fast, label),
+                len(own),
+                mean,
+                median,
+                int(differs[member].sum()),
+            )
+        )
     return found if len(found) <= MOST_CLASSES else sorted(found, key=lambda c: -c.n_rows)
 
 
-def _limits(fast: EarlyExitClassifier) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _limits(fast: EarlyExitEstimator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Thresholds in use, infinite at the full model; a confidence has no lower side."""
     low, high = (np.append(limits.astype(np.float64), np.inf) for limits in fast.plan_.thresholds())
     return (low if model_of(fast).decision.two_sided else np.full_like(low, -np.inf)), high
 
 
-def _stages(fast: EarlyExitClassifier, stage: NDArray[np.int32]) -> list[Stage]:
+def _stages(fast: EarlyExitEstimator, stage: NDArray[np.int32]) -> list[Stage]:
     plan = fast.plan_
     left = np.bincount(stage, minlength=plan.n_stages + 1)
     reached = len(stage) - np.cumsum(left) + left
@@ -122,7 +163,7 @@ def _stages(fast: EarlyExitClassifier, stage: NDArray[np.int32]) -> list[Stage]:
 
 
 def _curve(
-    fast: EarlyExitClassifier,
+    fast: EarlyExitEstimator,
     scores: StageScores,
     costs: NDArray[np.float64] | None,
     paid: NDArray[np.float64],
@@ -151,15 +192,19 @@ def _chosen(answers: Answers) -> dict[str, int]:
     return {title: chosen[title] for title in ("easy", "typical", "hard") if title in chosen}
 
 
-def _of_each_answer(answers: Answers) -> dict[str, int]:
-    """The first row of each of the most frequent answers."""
+def _of_each_answer(fast: EarlyExitEstimator, answers: Answers) -> dict[str, int]:
+    """The first row of each of the most frequent answers; of values, the rows of the least, middle and largest."""
+    if model_of(fast).decision.valued:
+        rows = np.argsort(answers.labels, kind="stable")
+        places = {"smallest": rows[0], "middle": rows[len(rows) // 2], "largest": rows[-1]}
+        return {f"with the {place} value": int(row) for place, row in places.items()}
     labels, first, counts = np.unique(answers.labels, return_index=True, return_counts=True)
     some = np.sort(np.argsort(-counts, kind="stable")[:MOST_EXAMPLES])
-    return {f"with the answer {short(labels[i])}": int(first[i]) for i in some}
+    return {f"with the answer {_named(fast, labels[i])}": int(first[i]) for i in some}
 
 
 def _walks(
-    fast: EarlyExitClassifier, X: Any, chosen: Mapping[str, int], answers: Answers, full: NDArray[Any]
+    fast: EarlyExitEstimator, X: Any, chosen: Mapping[str, int], answers: Answers, full: NDArray[Any]
 ) -> list[Walk]:
     """The ways of some rows through the stages."""
     (low, high), output, reads = _limits(fast), model_of(fast).decision, columns_by_stage(model_of(fast), fast.plan_)
@@ -169,7 +214,7 @@ def _walks(
     if own is not None:  # at the end of a text, its full score counts
         followed = np.where(np.isfinite(followed), followed, followed[:, -1:])
     for i, (title, row) in enumerate(chosen.items()):
-        label, scores, paid = short(answers.labels[row]), followed[i], costs if own is None else own[i]
+        label, scores, paid = _named(fast, answers.labels[row]), followed[i], costs if own is None else own[i]
         trace = Trace(scores, low[:-1], high[:-1], paid, int(answers.stages[row]), label, float(answers.costs[row]))
         display = StoppingPathDisplay(
             scores=[scores],
@@ -182,23 +227,26 @@ def _walks(
             row_costs=None if own is None else own[i : i + 1],
             reads=reads,
         )
-        walks.append(Walk(title, row, label, short(full[row]), trace, display))
+        walks.append(Walk(title, row, label, _named(fast, full[row]), trace, display))
     return walks
 
 
 def _differences(
-    fast: EarlyExitClassifier, X: Any, answers: Answers, full: NDArray[Any], rows: NDArray[np.intp]
+    fast: EarlyExitEstimator, X: Any, answers: Answers, full: NDArray[Any], rows: NDArray[np.intp]
 ) -> list[Difference]:
-    """Rows with another label; those of which the full model is surest come first."""
+    """Rows with another answer; those come first of which the full model is surest, or whose value is farthest off."""
     if not len(rows):
         return []
     scores = fast.stage_scores(source_of(X).take(rows))[0][:, -1]
-    sure = np.abs(scores - (model_of(fast).decision.centre or 0.0))
+    output = model_of(fast).decision
+    sure = np.abs(scores - (output.centre or 0.0))
+    if output.valued:
+        sure = np.abs(answers.labels[rows].astype(np.float64) - full[rows])
     values = RowValues(X, list(fast.schema_.names or ()) or None)
     found = []
     for i in np.argsort(-sure, kind="stable")[:MOST_ROWS].tolist():
         row = int(rows[i])
         score = float(scores[i]) if np.isfinite(scores[i]) else None
-        label, cost = short(answers.labels[row]), float(answers.costs[row])
-        found.append(Difference(row, label, short(full[row]), cost, score, *values.of(row)))
+        label, cost = _named(fast, answers.labels[row]), float(answers.costs[row])
+        found.append(Difference(row, label, _named(fast, full[row]), cost, score, *values.of(row)))
     return found

@@ -1,4 +1,4 @@
-"""Time of a classifier against the model that it wraps."""
+"""Time of an early-exit estimator against the model that it wraps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.base import EarlyExitEstimator
 from ..engine.threads import effective_threads
 from ..models import TreeClassifier
 from ..persistence import SavedModel
@@ -48,12 +48,12 @@ class Rival:
     rows: Callable[[Any], Any] = lambda rows: rows
 
 
-def times(fast: EarlyExitClassifier, X: Any, n_rows: int, library: Rival | None = None) -> tuple[list[Timing], str]:
+def times(fast: EarlyExitEstimator, X: Any, n_rows: int, library: Rival | None = None) -> tuple[list[Timing], str]:
     """Time single rows and a batch, in turns; or say why there is nothing to compare with.
 
     Parameters
     ----------
-    fast : EarlyExitClassifier
+    fast : EarlyExitEstimator
     X : {array-like, sparse matrix, data frame}
     n_rows : int
     library : Rival or None, default=None

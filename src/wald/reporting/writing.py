@@ -1,4 +1,4 @@
-"""`report`: one page of HTML about a fitted classifier."""
+"""`report`: one page of HTML about a fitted early-exit estimator."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def report(
     source: str | None = None,
     timed: bool = True,
 ) -> str:
-    """Describe an early-exit classifier and what it does on rows, as one page of HTML.
+    """Describe an early-exit estimator and what it does on rows, as one page of HTML.
 
-    The page says what the model is, what the certificate promises, what rows cost, where labels differ from the wrapped
-    model's, how long a prediction takes, and what to do if something is to be different. It needs no network, runs no
-    script, and holds the values of up to 23 rows.
+    The page says what the model is, what the certificate promises, what rows cost, where answers differ from the
+    wrapped model's, how long a prediction takes, and what to do if something is to be different. It needs no network,
+    runs no script, and holds the values of up to 23 rows.
 
     Parameters
     ----------
-    estimator : EarlyExitClassifier
-        Fitted.
+    estimator : EarlyExitClassifier, EarlyExitOutlierDetector or EarlyExitRegressor
+        Fitted; a regressor with a tolerance or bands.
     X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         Rows that neither trained nor planned nor certified the model. Every row is also evaluated in full.
     path : path-like, default=None
@@ -40,7 +40,7 @@ def report(
     source : str, default=None
         What the rows are called on the page, such as the name of their file.
     timed : bool, default=True
-        Whether to time the classifier against the model that it wraps, which takes about three seconds.
+        Whether to time the estimator against the model that it wraps, which takes about three seconds.
 
     Returns
     -------
@@ -54,7 +54,8 @@ def report(
     TypeError
         If the estimator is another one.
     ValueError
-        If it is not fitted, there are no rows, or the rows do not fit the model.
+        If it is not fitted, there are no rows, or the rows do not fit the model; and if every row gets its own value
+        in full, so that there is nothing to show.
     OSError
         If the file cannot be written.
 

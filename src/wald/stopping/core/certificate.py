@@ -19,13 +19,9 @@ from .risks import Subject
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
 
-_EVENT: dict[Subject, str] = {
-    "all": "{}",
-    "positive": "exits as negative among positives",
-    "negative": "exits as positive among negatives",
-    "each": "{} within each class",
-    "classes": "{}",
-}
+#: The answer with which rows leave wrongly, by the name of their stratum or by the class that a promise is about.
+_WRONG = {"outliers": "inlier", "inliers": "outlier"}
+_SIDES = {"positive": "negative", "negative": "positive"}
 
 
 @dataclass(frozen=True)
@@ -138,7 +134,7 @@ class Certificate:
         Number of certificates from which this one was chosen. Each is on rows that its own plan has not seen, though
         the plans of others may have. The test holds for all of them at once.
     event : str
-        Noun for an early answer that loses; about one of two answers, what rows must not do.
+        Noun for an early answer that loses.
 
     Examples
     --------
@@ -312,9 +308,12 @@ class Certificate:
                 )
 
     def _event(self) -> str:
-        named = any(stratum.risk for stratum in self.strata)
-        own = self.about in ("positive", "negative") and self.event != Certificate.event
-        event = self.event if own else _EVENT["all" if named else self.about].format(self.event)
+        event = self.event
+        if self.about in ("positive", "negative"):
+            rows = self.strata[0].name
+            event = f"exits as {_WRONG.get(rows, _SIDES[self.about])} among {rows}"
+        elif self.about == "each" and not any(stratum.risk for stratum in self.strata):
+            event += f" within each {_kind(self.strata)}"
         return event + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:
@@ -361,6 +360,14 @@ class Certificate:
         which = {"too few rows": "in each of", "too many disagreements": "one of"}.get(self.status, "cheapest of")
         notes = ["one per group"] * self.grouped + [f"{which} {self.n_splits} splits"] * (self.n_splits > 1)
         return f" ({', '.join(notes)})" if notes else ""
+
+
+def _kind(strata: tuple[Stratum, ...]) -> str:
+    """What the rows of one answer are called: "band", of strata called "rows of band 0" and so on."""
+    words = strata[0].name.split(" ") if strata else []
+    if words[:2] == ["rows", "of"] and len(words) > 2:
+        return words[2]
+    return "label" if strata and strata[0].name in _WRONG else "class"
 
 
 def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:

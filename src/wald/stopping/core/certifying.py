@@ -104,6 +104,7 @@ def certify(
     random_state: int | np.random.Generator = 0,
     n_splits: int = 1,
     event: str = "disagreement",
+    kind: str = "class",
 ) -> Certificate:
     """Find the boldest scale at which the rows still prove that early answers differ by at most `risk`.
 
@@ -143,6 +144,8 @@ def certify(
         has not seen, though others may have. Each is tested with 1 - (1 - `confidence`) / `n_splits`.
     event : str, default="disagreement"
         Noun for an early answer that loses.
+    kind : str, default="class"
+        What the rows of one answer are called.
 
     Returns
     -------
@@ -173,7 +176,7 @@ def certify(
     disagreement <= 1 %, <= 0.5 % within class 1, all with 95 % confidence: 9 of 5 000 rows, 3 of 2 443 rows of class 1
     """
     require_fraction("certify", "confidence", confidence)
-    promise = _promised("certify", risk, stage_scores, classes)
+    promise = _promised("certify", risk, stage_scores, classes, kind)
     if promise.risk is None or promise.risk == 0:
         raise ValueError(f"The 'risk' of certify must lie strictly between 0 and 1. Got {risk!r} instead.")
     bound = promise.risk
@@ -211,6 +214,7 @@ def measure(
     classes: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator = 0,
     event: str = "disagreement",
+    kind: str = "class",
 ) -> Certificate:
     """Count the disagreements of a rule used as published (`q` = 1), and promise nothing.
 
@@ -226,7 +230,7 @@ def measure(
     measured disagreement 0.8 % (95 % interval 0.65 % to 0.98 %), 96 of 12 000 rows; not a promise
     """
     require_fraction("measure", "confidence", confidence)
-    promise = _promised("measure", risk, stage_scores, classes)
+    promise = _promised("measure", risk, stage_scores, classes, kind)
     if promise.risk is not None:
         raise ValueError(f"measure promises nothing: the bounds in risk are None. Got {risk!r} instead.")
     stage_scores = ungrouped(stage_scores, groups, random_state)
@@ -236,12 +240,12 @@ def measure(
     return Certificate("measured", None, confidence, promise.about, q, strata, grouped=grouped, event=event)
 
 
-def _promised(owner: str, risk: Risk, stage_scores: StageScores, classes: npt.ArrayLike | None) -> Promised:
+def _promised(owner: str, risk: Risk, stage_scores: StageScores, classes: npt.ArrayLike | None, kind: str) -> Promised:
     """Read a risk by the labels of the codes; those of a binary model are 0 and 1 by default."""
     require_risk(risk, f"{owner}: ")
     if isinstance(risk, Mapping) and set(risk) != {"all"} and classes is None and not stage_scores.two_sided:
         raise ValueError(f"{owner} with a risk by class needs classes=, lest a class without rows goes unnoticed.")
-    return promised(risk, np.arange(2) if classes is None else classes)
+    return promised(risk, np.arange(2) if classes is None else classes, kind)
 
 
 def counts_along(

@@ -18,6 +18,8 @@ Risk = float | None | Mapping[Any, float | None]
 Subject = Literal["all", "positive", "negative", "each", "classes"]
 #: Words that name strata where they are no class labels; "positive" is the second of two classes.
 WORDS = ("all", "each", "positive", "negative")
+#: Labels that are words for their rows, whose plural names these: "outliers", not "rows of class outlier".
+NOUNS = ("outlier", "inlier")
 
 
 class Line(NamedTuple):
@@ -62,9 +64,9 @@ class Promised:
     sides: Sides = "both"
 
 
-def rows_of(label: Any) -> str:
-    """Name of the stratum of a class."""
-    return f"rows of class {label}"
+def rows_of(label: Any, kind: str = "class") -> str:
+    """Name of the stratum of a class, or of what else the rows of one answer are called."""
+    return f"{label}s" if label in NOUNS else f"rows of {kind} {label}"
 
 
 def require_risk(risk: Any, owner: str = "") -> None:
@@ -104,7 +106,7 @@ def largest(risk: Risk) -> float | None:
     return None if None in bounds else max((b for b in bounds if b is not None), default=0.0)
 
 
-def promised(risk: Risk, classes: npt.ArrayLike) -> Promised:
+def promised(risk: Risk, classes: npt.ArrayLike, kind: str = "class") -> Promised:
     """Read a risk, by the labels of the codes.
 
     Parameters
@@ -112,6 +114,8 @@ def promised(risk: Risk, classes: npt.ArrayLike) -> Promised:
     risk : float, None or dict
         As `certify` takes it.
     classes : array-like of shape (n_classes,)
+    kind : str, default="class"
+        What the rows of one answer are called.
 
     Raises
     ------
@@ -143,7 +147,7 @@ def promised(risk: Risk, classes: npt.ArrayLike) -> Promised:
     sides: Sides = "both" if not closed else "negative" if 0 in closed else "positive"
     counted = {code: bound for code, bound in bounds.items() if code not in closed}
     if everyone:
-        own = [Line(rows_of(labels[code]), code, bound) for code, bound in counted.items()]
+        own = [Line(rows_of(labels[code], kind), code, bound) for code, bound in counted.items()]
         return Promised(overall, "classes" if own else "all", (Line("rows", None), *own), sides)
     if len(bounds) < len(labels):
         missing = next(label for code, label in enumerate(labels) if code not in bounds)
@@ -153,9 +157,12 @@ def promised(risk: Risk, classes: npt.ArrayLike) -> Promised:
     if closed:
         (code,) = counted
         about: Subject = "positive" if code == 1 else "negative"
-        return Promised(overall, about, (Line(f"{about}s", code),), sides)
+        named = rows_of(labels[code]) if labels[code] in NOUNS else f"{about}s"
+        return Promised(overall, about, (Line(named, code),), sides)
     alike = len(set(counted.values())) == 1
-    lines = (Line(rows_of(labels[code]), code, None if alike else bound) for code, bound in sorted(counted.items()))
+    lines = (
+        Line(rows_of(labels[code], kind), code, None if alike else bound) for code, bound in sorted(counted.items())
+    )
     return Promised(overall, "each", tuple(lines), sides)
 
 
