@@ -40,6 +40,7 @@ class Bands(Output):
     """
 
     kind: ClassVar[Literal["bands"]] = "bands"
+    column: ClassVar[str] = "band"
 
     thresholds: list[float]
     inclusive: list[bool]
