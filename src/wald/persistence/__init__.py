@@ -12,7 +12,7 @@ from ..codec.header import FileFormatError
 from ..codec.reading import BAD_VALUES, Section
 from ..codec.room import NO_END, Room, mebibytes
 from ..codec.writing import Arrays
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.estimators import ANY_EARLY_EXIT, ESTIMATORS
 from ..utils.warn import warn_caller
 from . import container
 from .archives import UntrustedTypesError
@@ -215,14 +215,14 @@ def _encode(model: Any, pipeline: str | None) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {}
     kind = type(model).__name__
     fields: dict[str, Any] = {"library": wald.__version__, "kind": kind}
-    if type(model) is EarlyExitClassifier:
+    if type(model) in ESTIMATORS.values():
         fields |= encode_early_exit(model, arrays, pipeline)
     else:
-        from .kinds import KINDS  # loads the models, which a classifier's file does without
+        from .kinds import KINDS  # loads the models, which other files do without
 
         if kind not in KINDS or type(model) is not KINDS[kind].type:
             raise TypeError(
-                f"save takes a fitted EarlyExitClassifier, {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}. "
+                f"save takes a fitted {ANY_EARLY_EXIT}, {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}. "
                 f"Got {kind} instead."
             )
         fields |= KINDS[kind].encode(model, arrays)
@@ -264,18 +264,20 @@ def _loaded(
 
 
 def _decode(fields: dict[str, Any], arrays: Arrays, room: Room) -> Any:
-    """Decode a model, or the parts of an `EarlyExitClassifier`."""
+    """Decode a model, or the parts of an early-exit estimator."""
     header = Section(fields, "header", dict(arrays), room)
     header.get("library", str)
     try:
-        if fields.get("kind") == EarlyExitClassifier.__name__:
+        shells = {shell.__name__: kind for kind, shell in ESTIMATORS.items()}
+        name = fields.get("kind")
+        if isinstance(name, str) and name in shells:
             header.take("kind")
-            found: Any = Parts(header)
+            found: Any = Parts(header, shells[name])
         else:
             from .kinds import KINDS
 
-            kind = header.choice("kind", (*KINDS, EarlyExitClassifier.__name__))
-            found = KINDS[kind].decode(header)
+            name = header.choice("kind", (*KINDS, *shells))
+            found = KINDS[name].decode(header)
         header.end()
         return found
     except FileFormatError:

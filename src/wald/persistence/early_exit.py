@@ -1,4 +1,4 @@
-"""An `EarlyExitClassifier` as a header and arrays, and back."""
+"""An early-exit estimator as a header and arrays, and back."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from ..codec.header import FileFormatError
 from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.room import NO_END, Room
 from ..codec.writing import Arrays, encode, encode_fields, fields_of, text_array
-from ..early_exit import CompiledPlan, EarlyExitClassifier
+from ..early_exit import CompiledPlan
 from ..early_exit.certification import Promise
 from ..early_exit.compiled_plan import ValidationRows
-from ..early_exit.parameters import checked_rule
+from ..early_exit.estimators import ESTIMATORS, EarlyExit, promising
+from ..early_exit.parameters import Parameters, checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
 from ..models.documents import at_looks, read_in_parts
 from ..models.encoding import needs_estimator
 from ..models.protocols import Documents
+from ..models.reading import Kind
 from ..sources import Schema
 from ..steps import Codes
 from ..stopping import Certificate, StageScores
@@ -39,7 +41,7 @@ from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan
 from .rebuilding import NotRebuildableError, Reader, Writer
 from .saved import SavedModel
-from .trees import CLASS, LIBRARIES, decode_trees, encode_trees
+from .trees import LIBRARIES, decode_trees, encode_trees, is_trees
 
 #: Statuses of certificates whose rows were counted for the promise.
 COUNTED = ("certified", "too few rows", "too many disagreements")
@@ -47,21 +49,21 @@ COUNTED = ("certified", "too few rows", "too many disagreements")
 # ---- from a classifier to header and arrays --------------------------------------------------------------------------
 
 
-def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str | None = None) -> dict[str, Any]:
-    """Describe a fitted classifier, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
+def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = None) -> dict[str, Any]:
+    """Describe a fitted estimator, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
     check_is_fitted(owner, "compiled_plan_")
     served = owner.compiled_plan_
     served.require_unchanged()
-    model, certificate, validation = served.model, owner.certificate_, served.validation
+    model, certificate, validation = served.model, served.certificate, served.validation
     if pipeline is None:
         require_no_estimators(model)
     own_steps = pipeline is None and model.preprocessing is not None
-    checked_rule(owner)  # raises for parameters that a file cannot hold
+    checked_rule(promising(owner))  # raises for parameters that a file cannot hold
     lossless = served.by_proof or served.promise.rule.needs.lossless
     try:
         check_promise(certificate, served.plan, served.model.decision, served.by_proof, lossless)
     except FileFormatError as error:
-        raise ValueError(f"This classifier cannot be saved: {error}. Call fit again.") from None
+        raise ValueError(f"This estimator cannot be saved: {error}. Call fit again.") from None
     whole = _needs_archive(model) and not own_steps
     rows = validation.one_per_group
     return {
@@ -85,23 +87,27 @@ def _given(scores: StageScores) -> dict[str, Any]:
     return {name: value for name, value in fields_of(scores).items() if name != "losses"}
 
 
-def _as_fitted(owner: EarlyExitClassifier) -> EarlyExitClassifier:
-    """The classifier with the parameters of its promise, whichever were set after `fit`."""
+def _as_fitted(owner: EarlyExit) -> EarlyExit:
+    """The estimator with the parameters of its promise, whichever were set after `fit`."""
+    if not isinstance(owner, Parameters):
+        return owner
     promise, other = owner.compiled_plan_.promise, copy.copy(owner)
-    other.risk, other.confidence = promise.given_risk, promise.confidence
+    if owner.promised_risk != promise.given_risk:
+        other.risk = promise.given_risk
+    other.confidence = promise.confidence
     other.planner = copy.copy(planner_of(owner)).set_params(rule=promise.given_rule)
     return other
 
 
-def _encode_schema(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
-    """Describe the columns that a classifier reads, and whether the rows of `fit` had their names."""
+def _encode_schema(owner: EarlyExit, arrays: Arrays) -> dict[str, Any]:
+    """Describe the columns that an estimator reads, and whether the rows of `fit` had their names."""
     schema = owner.schema_
     names = None if schema.names is None else text_array(schema.array, "schema_.names")
     values = {"names": names, "library": schema.library, "of_rows": schema.of_rows}
     return encode_fields(values | {"seen": hasattr(owner, "feature_names_in_")}, arrays, "schema")
 
 
-def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
+def _encode_estimator(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     """Describe the wrapped estimator, so that a file answers by it; None, with a warning, where that cannot be."""
     if isinstance(owner.estimator_, SavedModel):
         return None
@@ -121,13 +127,14 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
         n_columns = None if model.preprocessing is not None else getattr(owner, "n_features_in_", None)
         node = Writer(model, n_columns, own).node(owner.estimator_)
         section = Section(node, "header.estimator", dict(own))
-        if not _equal(_reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model), model):
+        read = _reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model)
+        if not (_equal(read, model) and _same_links(read, model)):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
         if model.preprocessing is not None:
             raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {error}.") from None
         without = (
-            "It promises the labels of the estimator (risk=0), and is loaded by wald.load(path, estimator=...) alone."
+            f"It promises the {model.decision.column}s of the estimator (risk=0), and is loaded by wald.load(path, estimator=...) alone."
             if owner.compiled_plan_.by_proof
             else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
             "probabilities; wald.load(path, estimator=...) takes it."
@@ -138,13 +145,13 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
     return node
 
 
-def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
+def _archived(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
     """Put the whole pipeline into ``arrays``, as an archive that gives the same terms when it is built."""
     raw = archives.dump(owner.estimator_)
     unknown = archives.untrusted(raw)
     try:
         rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"), model)
-        if not (_needs_archive(rebuilt) and _equal(rebuilt, model)):
+        if not (_needs_archive(rebuilt) and _equal(rebuilt, model) and _same_links(rebuilt, model)):
             raise FileFormatError("it reads otherwise when it is built again")
     except FileFormatError as error:
         raise ValueError(f"The {type(owner.estimator_).__name__} cannot be saved: {error}.") from None
@@ -215,7 +222,7 @@ def _no_steps(model: AdditiveModel) -> str:
     )
 
 
-def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
+def _fingerprint(owner: EarlyExit, model: AdditiveModel) -> str:
     """Compute the fingerprint of the wrapped model, and refuse a model that has changed since ``fit``."""
     if isinstance(owner.estimator_, SavedModel):
         return owner.estimator_.fingerprint
@@ -230,16 +237,16 @@ def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
 
 
 class Parts:
-    """A classifier's parts as read from a file: checked, and not yet compiled."""
+    """The parts of an estimator as read from a file: checked, and not yet compiled."""
 
-    def __init__(self, header: Section) -> None:
-        self.room = header.room
+    def __init__(self, header: Section, kind: Kind) -> None:
+        self.room, self.shell = header.room, ESTIMATORS[kind]
         self.fingerprint, self.by_proof = header.get("fingerprint", str), header.get("by_proof", bool)
-        self.parameters = decode_parameters(header.section("parameters"))
+        self.parameters = decode_parameters(header.section("parameters"), self.shell)
         described = None if header.lacks("estimator") else header.section("estimator")
         self.archive, n_columns = self._archive(described)
         whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
-        self.model, n_features = decode_model(header.section("model"), preprocessing=whole or self.own_steps)
+        self.model, n_features = decode_model(header.section("model"), kind, whole or self.own_steps)
         own_columns = self.model.schema.n_columns
         self.no_table = own_columns is None and not whole
         self.n_features = n_columns if whole else own_columns if self.own_steps else n_features
@@ -258,13 +265,15 @@ class Parts:
             rows = header.integers("one_per_group", ("int64",), None, low=0, high=self.stage_scores.n_rows)
             require(np.all(rows[:-1] < rows[1:]), "the array 'one_per_group' does not rise")
             self.one_per_group = rows.astype(np.intp)
-        rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
+        owner = self.shell(None, **self.parameters)
+        rule = check_parameters(owner, self.model.classes)
         lossless = self.by_proof or rule.needs.lossless
         check_promise(self.certificate, self.plan, self.model.decision, self.by_proof, lossless)
-        risk = largest(self.parameters["risk"])
+        given = promising(owner)
+        risk = largest(given.promised_risk)
         require(self.by_proof == (risk == 0), "header.by_proof does not follow from the risk")
         if self.certificate.status in COUNTED:
-            for name, value in (("risk", risk), ("confidence", self.parameters["confidence"])):
+            for name, value in (("risk", risk), ("confidence", given.confidence)):
                 same = getattr(self.certificate, name) == value
                 require(same, f"header.certificate.{name} is not that of the parameters")
 
@@ -301,7 +310,7 @@ class Parts:
     def _rebuilt(self, described: Section) -> AdditiveModel:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
         n_columns = self.n_features
-        if described.says("class", CLASS):
+        if is_trees(described):
             read = _read(decode_trees(described, self.model))
             require(read.schema.n_columns == n_columns, "header.model.n_columns fits no trees")
             return read
@@ -315,8 +324,8 @@ class Parts:
         return replace(read, terms=self.model.terms)
 
 
-def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
-    """Compile a classifier, around the estimator if it is there; ``where`` names the file in messages."""
+def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = ()) -> EarlyExit:
+    """Compile an estimator, around the estimator if it is there; ``where`` names the file in messages."""
     packed = inner = None
     if parts.archive is not None:
         if estimator is not None:
@@ -332,12 +341,12 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         )
     elif parts.estimator is not None:
         model = parts.estimator
-        # without stages, the classifier's own trees are those of the plan
+        # without stages, the estimator's own trees are those of the plan
         packed = None if len(parts.plan.terms) else getattr(model.estimator, "packed", None)
-    elif parts.by_proof:
+    elif parts.by_proof or parts.model.decision.valued:
         raise ValueError(
-            f"{where} promises the labels of the estimator itself (risk=0), which decides whatever is not "
-            "proven early. Pass it: wald.load(path, estimator=...)."
+            f"{where} promises the {parts.model.decision.column}s of the estimator itself (risk=0), which decides "
+            "whatever is not proven early. Pass it: wald.load(path, estimator=...)."
         )
     else:
         try:
@@ -348,16 +357,18 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     if model.schema.names is None:  # the estimator alone does not know them
         model = replace(model, schema=parts.model.schema)
     inner = model.estimator if inner is None else inner
-    owner = EarlyExitClassifier(FrozenEstimator(inner), **parts.parameters)
-    owner.estimator_, owner.classes_ = inner, model.classes
+    owner: Any = parts.shell(FrozenEstimator(inner), **parts.parameters)
+    owner.estimator_ = inner
+    if not model.decision.valued:
+        owner.classes_ = model.classes
     if parts.n_features is not None:
         owner.n_features_in_ = parts.n_features
     if parts.names_seen:
         owner.feature_names_in_ = model.schema.array
     validation = ValidationRows(parts.stage_scores, parts.one_per_group)
-    reader = RowReader(model, getattr(owner, "feature_names_in_", None), parts.n_features)
+    reader = RowReader(model, getattr(owner, "feature_names_in_", None), parts.n_features, None, parts.shell.__name__)
     try:
-        promise = Promise.of(owner, grouped=False)
+        promise = Promise.of(promising(owner), grouped=False)
         compiled = CompiledPlan(model, parts.plan, parts.certificate, promise, validation, reader, packed)
     except BAD_VALUES as error:
         raise FileFormatError(str(error)) from None
@@ -367,7 +378,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
             owner.compiled_plan_ = compiled.restored(**parts.monitor)
         except ValueError as error:
             raise FileFormatError(f"header.monitor: {error}") from None
-    return owner
+    return owner  # type: ignore[no-any-return]
 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
@@ -392,3 +403,20 @@ def _equal(one: AdditiveModel, other: AdditiveModel) -> bool:
         del each["n_columns"]  # which the rows of fit may have told
     same = fields[0] == fields[1] and first.keys() == second.keys()
     return same and all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def _same_links(one: AdditiveModel, other: AdditiveModel) -> bool:
+    """Whether two models make the same numbers of scores."""
+    scores = 3 * np.random.default_rng(0).normal(size=(64, other.decision.n_outputs))
+    for method in ("predict", "score_samples"):
+        links = getattr(one.links, method), getattr(other.links, method)
+        if links == (None, None):
+            continue
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of transformers of targets
+            found = [None if link is None else np.asarray(link(scores)) for link in links]
+        if found[0] is None or found[1] is None or found[0].dtype != found[1].dtype:
+            return False
+        if not np.array_equal(*found, equal_nan=True):
+            return False
+    return True

@@ -13,6 +13,7 @@ from ..codec.writing import TYPE, Arrays, encode_fields, fields_of, text_array
 from ..models import AdditiveModel, families
 from ..models.encoding import decode_terms, encode_terms
 from ..models.plain import terms_for
+from ..models.reading import Kind
 from ..outputs import Output
 from ..outputs.labels import MOST_CLASSES
 from ..outputs.output import known_outputs
@@ -41,14 +42,15 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def decode_model(section: Section, preprocessing: bool = False) -> tuple[AdditiveModel, int]:
-    """Build the model again, without an estimator; and give the number of features that the terms have.
+def decode_model(section: Section, kind: Kind, preprocessing: bool = False) -> tuple[AdditiveModel, int]:
+    """Build a model of a kind again, without an estimator; and give the number of features that the terms have.
 
     With ``preprocessing``, raw rows may have any number of columns.
     """
     known = families()
     family = known[section.choice("family", tuple(known))]
     output = _decode_output(section.section("output"))
+    require(not output.valued or kind in ("regressor", "ranker"), f"{section.where}.output is none of a {kind}")
     terms = decode_terms(family, section.section("terms"), output.n_outputs)
     n_columns, n_features = section.get("n_columns", int | None), terms.n_features
     fits = n_columns is None or (n_columns > 0 and preprocessing)
@@ -58,12 +60,13 @@ def decode_model(section: Section, preprocessing: bool = False) -> tuple[Additiv
         terms=terms_for(output, terms),
         decision=output,
         preprocessing=None,
-        classes=decode_labels(section, output.n_answers, ascending=False),
+        classes=decode_labels(section, 0 if output.valued else output.n_answers, ascending=False),
         schema=Schema(n_columns),
         allow_nan=section.get("allow_nan", bool),
         tie_margin=section.number("tie_margin", 0.0, finite=False),
         dtype=np.dtype(section.choice("dtype", WORKING)),
         folded=Folded() if section.get("folded", bool) else None,
+        kind=kind,
     )
     section.done()
     return model, n_features
@@ -82,6 +85,7 @@ def _decode_output(section: Section) -> Output:
     saved = tuple(name for name, kind in known.items() if hasattr(kind, "__dataclass_fields__"))
     output: Output = section.made(known[section.choice(TYPE, saved)])
     require(output.n_answers <= MOST_CLASSES, f"{section.where} has more than {MOST_CLASSES} answers")
+    require(not output.valued or output.n_outputs <= MOST_CLASSES, f"{section.where} has more than {MOST_CLASSES} values")
     return output
 
 
