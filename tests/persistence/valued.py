@@ -164,7 +164,9 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "target of trees": target(log1p_forest, func=np.log1p, inverse_func=np.expm1),
     "scaled target": target(lambda: make_pipeline(StandardScaler(), SVR()), transformer=StandardScaler()),
     "power target": target(log1p_forest, transformer=PowerTransformer()),
-    "target of columns": target(lambda: make_pipeline(StandardScaler(), log1p_forest()), func=np.log, inverse_func=np.exp),
+    "target of columns": target(
+        lambda: make_pipeline(StandardScaler(), log1p_forest()), func=np.log, inverse_func=np.exp
+    ),
     "isolation forest": detector(lambda: IsolationForest(n_estimators=20, contamination=0.1, random_state=0)),
     "isolation forest in full": detector(lambda: IsolationForest(n_estimators=20, random_state=0), risk=0),
     "scaled isolation forest": detector(

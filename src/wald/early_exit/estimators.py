@@ -38,7 +38,7 @@ def unwatched(fast: EarlyExit) -> Any:
     fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
         Fitted.
     """
-    return fast if fast.compiled_plan_.monitor is None else fast.unwatched()  # type: ignore[union-attr]
+    return fast if fast.compiled_plan_.monitor is None else fast.unwatched()
 
 
 def watched(fast: EarlyExit, audit_rate: float | None, on_broken: str = "warn") -> Any:

@@ -118,9 +118,7 @@ TABLE: dict[type, tuple[str, ...]] = {
     QuantileTransformer: ("output_distribution", "ignore_implicit_zeros", "quantiles_", "references_", *SCHEMA),
     PowerTransformer: ("method", "standardize", "lambdas_", "_scaler", *SCHEMA),
     PCA: ("whiten", "components_", "mean_", "explained_variance_", *SCHEMA),
-    FunctionTransformer: (
-        *("func", "inverse_func", "validate", "accept_sparse", "kw_args", "inv_kw_args", *SCHEMA),
-    ),
+    FunctionTransformer: (*("func", "inverse_func", "validate", "accept_sparse", "kw_args", "inv_kw_args", *SCHEMA),),
     OneHotEncoder: (
         *("handle_unknown", "sparse_output", "dtype", *_CATEGORIES, "_drop_idx_after_grouping", "drop_idx_"),
         *("_n_features_outs", *SCHEMA),

@@ -134,7 +134,8 @@ def _encode_estimator(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) ->
         if model.preprocessing is not None:
             raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {error}.") from None
         without = (
-            f"It promises the {model.decision.column}s of the estimator (risk=0), and is loaded by wald.load(path, estimator=...) alone."
+            f"It promises the {model.decision.column}s of the estimator (risk=0), and is loaded by wald.load(path, "
+            "estimator=...) alone."
             if owner.compiled_plan_.by_proof
             else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
             "probabilities; wald.load(path, estimator=...) takes it."
@@ -408,15 +409,15 @@ def _equal(one: AdditiveModel, other: AdditiveModel) -> bool:
 def _same_links(one: AdditiveModel, other: AdditiveModel) -> bool:
     """Whether two models make the same numbers of scores."""
     scores = 3 * np.random.default_rng(0).normal(size=(64, other.decision.n_outputs))
-    for method in ("predict", "score_samples"):
-        links = getattr(one.links, method), getattr(other.links, method)
-        if links == (None, None):
-            continue
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of transformers of targets
-            found = [None if link is None else np.asarray(link(scores)) for link in links]
-        if found[0] is None or found[1] is None or found[0].dtype != found[1].dtype:
-            return False
-        if not np.array_equal(*found, equal_nan=True):
-            return False
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of transformers of targets
+        for name in ("predict", "score_samples"):
+            made, own = (getattr(model.links, name) for model in (one, other))
+            if made is None or own is None:
+                if made is not own:
+                    return False
+                continue
+            a, b = np.asarray(made(scores)), np.asarray(own(scores))
+            if a.dtype != b.dtype or not np.array_equal(a, b, equal_nan=True):
+                return False
     return True

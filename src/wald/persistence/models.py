@@ -85,7 +85,9 @@ def _decode_output(section: Section) -> Output:
     saved = tuple(name for name, kind in known.items() if hasattr(kind, "__dataclass_fields__"))
     output: Output = section.made(known[section.choice(TYPE, saved)])
     require(output.n_answers <= MOST_CLASSES, f"{section.where} has more than {MOST_CLASSES} answers")
-    require(not output.valued or output.n_outputs <= MOST_CLASSES, f"{section.where} has more than {MOST_CLASSES} values")
+    require(
+        not output.valued or output.n_outputs <= MOST_CLASSES, f"{section.where} has more than {MOST_CLASSES} values"
+    )
     return output
 
 

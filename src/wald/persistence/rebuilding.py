@@ -35,6 +35,7 @@ from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.writing import CSR_PARTS, Arrays, encode, encode_fields, put
 from ..models import AdditiveModel
 from ..models.protocols import training_rows
+from ..models.readers.sum_values import GENERALIZED
 from ..models.rules import positive_code, response_method
 from ..models.wrappers import peel
 from ..steps.affine import gives_frames
@@ -42,7 +43,6 @@ from ..steps.columns import names_of
 from ..steps.named_values import READ_BY_NAMED
 from ..steps.vectorizer_unions import read_rows
 from ..steps.vectorizers import READ_BY_VECTORIZERS, selected
-from ..models.readers.sum_values import GENERALIZED
 from .classes import CLASSES, SCHEMA, TABLE
 from .encoders import require_encoder
 from .functions import FUNCTIONS, decode_function, encode_function, finish_products

@@ -104,8 +104,7 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     check_is_fitted(model)
     trees, base = hist_gradient_trees(model)
     link = model._loss.link
-    kind = {"IdentityLink": "identity", "LogLink": "numpy exp"}.get(type(link).__name__)
-    named: Any = None if kind is None else ValueLink(kind)
+    named = {"IdentityLink": ValueLink("identity"), "LogLink": ValueLink("numpy exp")}.get(type(link).__name__)
     read = _reading(TreeTerms(trees, base), Links(predict=partial(_inverse, link.inverse), value_link=named))
     return Reading(**{**vars(read), "steps": encoding_steps(model), "dense_only": True})
 
