@@ -64,7 +64,7 @@ def inspect(
             checked = [facts["checked"].capitalize() + "."] if facts["checked"] else []
             ahead = [facts["in_front"][0].upper() + facts["in_front"][1:] + "."] if facts["in_front"] else []
             show(certificate["sentence"], _described(facts, plan), *ahead, *checked, *stages)
-            if (monitor := getattr(fast, "monitor_", None)) is not None:
+            if (monitor := fast.compiled_plan_.monitor) is not None:
                 show(repr(monitor))
         if not certificate["holds"]:
             note("wald inspect: the certificate does not hold.")
@@ -77,7 +77,10 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     read = "rows that are no table's" if model["n_features"] is None else f"{model['n_features']} features"
     parts = model["unit"] == "characters"  # of texts, which a plan reads in parts
     counted, units = ("words or slices", "characters") if parts else (model["unit"], "units")
-    words = f"{kind}, {len(model['classes'])} classes, {read}, {model['terms']} {counted}{own}; "
+    answers = f"{model['n_values']} value{'s' * (model['n_values'] != 1)}"
+    if model["n_values"] is None:
+        answers = f"{len(model['classes'])} classes"
+    words = f"{kind}, {answers}, {read}, {model['terms']} {counted}{own}; "
     if plan["evaluate_all"]:
         return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} {units}.{_unused(plan)}"
     cost = between(plan["expected_cost_low"], plan["expected_cost_high"])

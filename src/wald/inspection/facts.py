@@ -16,17 +16,15 @@ CONFIDENCE = 0.95
 
 
 def facts_of(fast: Any) -> dict[str, Any]:
-    """The wrapped model, the certificate and the plan of a fitted classifier."""
+    """The wrapped model, the certificate and the plan of a fitted early-exit estimator."""
     from ..early_exit.parts import columns_by_stage
 
+    compiled = fast.compiled_plan_
+    reads = columns_by_stage(compiled.model, compiled.plan)
     return {
         "model": model_facts(fast),
-        "certificate": certificate_facts(fast.certificate_),
-        "plan": plan_facts(
-            fast.plan_,
-            fast.compiled_plan_.validation.scores.n_rows,
-            columns_by_stage(fast.compiled_plan_.model, fast.plan_),
-        ),
+        "certificate": certificate_facts(compiled.certificate),
+        "plan": plan_facts(compiled.plan, compiled.validation.scores.n_rows, reads),
     }
 
 
@@ -153,7 +151,9 @@ def model_facts(fast: Any) -> dict[str, Any]:
         **model.facts(),
         "n_features": getattr(fast, "n_features_in_", None),  # texts have no number of features
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
-        "classes": fast.classes_,
+        "kind": model.kind,
+        "classes": model.classes,
+        "n_values": model.decision.n_outputs if model.decision.valued else None,
         "binary": model.decision.two_sided,
         "in_front": None if compiled.in_front is None else str(compiled.in_front),
         "time_in_front": None if compiled.in_front is None else compiled.in_front.share,
