@@ -238,7 +238,7 @@ def model_that(kind: str, digits: Any, folder: Path) -> Path:
     ("kind", "words"),
     [
         ("is its neighbours", "KNeighborsClassifier is not"),
-        ("is no classifier", "an object of type dict, which is no classifier"),
+        ("is no classifier", "an object of type dict, which is no model that predicts"),
         ("is not fitted", "not fitted"),
         ("clusters", "KMeans is not supported"),
         ("is wrapped already", "give the model that it wraps"),

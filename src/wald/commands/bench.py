@@ -90,12 +90,13 @@ def bench(
             found = fast.compiled_plan_.predict(rows, n_threads=threads)
             with share_done(progress_console(), "timing in turns") as report:
                 cases = _timed(rival, fast, rows, repeats, report)
-        certificate, output = fast.compiled_plan_.certificate, fast.compiled_plan_.model.decision
+        certificate, additive = fast.compiled_plan_.certificate, fast.compiled_plan_.model
+        output = additive.decision
         differs = found.labels != full
         differs = differs.any(axis=1) if differs.ndim > 1 else differs
         # values of sums may differ in their last bits
         broken = (
-            None if output.valued else broken_promise(certificate, full, differs, fast.compiled_plan_.model.classes)
+            None if output.valued else broken_promise(certificate, full, differs, additive.classes)
         )
         facts = {
             "file": str(file),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -109,12 +109,11 @@ def create_app(
 
 def read_served(path: Path, n_jobs: int | None = 1) -> EarlyExit:
     """Read an early-exit estimator from a file of wald or of a tree library, which is then evaluated in full."""
-    model = in_full(path, n_jobs) or load_file(path)
+    model: Any = in_full(path, n_jobs) or load_file(path)
     if not isinstance(model, EarlyExit):
         raise TypeError(f"{path} holds a {type(model).__name__}; only an {ANY_EARLY_EXIT} can be served.")
     model.set_params(n_jobs=n_jobs)
-    served: EarlyExit = model
-    return served
+    return cast(EarlyExit, model)
 
 
 class Service:
