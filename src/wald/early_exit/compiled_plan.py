@@ -240,6 +240,8 @@ class CompiledPlan:
 
     def _one_value(self, x: Any, budget: float | None) -> Answers:
         """Answer one row with its value."""
+        if budget is not None:
+            self.plan.affordable(budget)
         if self.plan.n_stages == 0:
             values, paid = np.asarray(self.value_one(x))[None], np.array([self.plan.full_cost])
             full = np.full(1, Status.FULL, dtype=np.uint8)

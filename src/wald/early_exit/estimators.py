@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..models.reading import Kind
 from .classifier import EarlyExitClassifier
 from .outlier_detector import EarlyExitOutlierDetector
@@ -30,7 +28,7 @@ def promising(fast: EarlyExit) -> Parameters:
     return fast if isinstance(fast, Parameters) else Parameters(None, risk=0)
 
 
-def unwatched(fast: EarlyExit) -> Any:
+def unwatched(fast: EarlyExit) -> EarlyExit:
     """The same estimator without a monitor that counts rows.
 
     Parameters
@@ -41,7 +39,7 @@ def unwatched(fast: EarlyExit) -> Any:
     return fast if fast.compiled_plan_.monitor is None else fast.unwatched()
 
 
-def watched(fast: EarlyExit, audit_rate: float | None, on_broken: str = "warn") -> Any:
+def watched(fast: EarlyExit, audit_rate: float | None, on_broken: str = "warn") -> EarlyExit:
     """The estimator with a monitor, as its own `watched` makes it; itself where nothing is to be watched.
 
     Parameters

@@ -180,6 +180,7 @@ class Predictor:
             if answer is not None:
                 return Decisions.of_one(*answer)
         if self.model.decision.valued:
+            self._reach(budget)  # refuses one below the first stage
             return self._valued(source, n_threads)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if self._texts is not None and self._texts.reads(n_stages):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -113,7 +113,7 @@ def read_served(path: Path, n_jobs: int | None = 1) -> EarlyExit:
     if not isinstance(model, EarlyExit):
         raise TypeError(f"{path} holds a {type(model).__name__}; only an {ANY_EARLY_EXIT} can be served.")
     model.set_params(n_jobs=n_jobs)
-    return cast(EarlyExit, model)
+    return model
 
 
 class Service:
