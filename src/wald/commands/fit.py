@@ -17,12 +17,14 @@ from ..utils.progress import progress
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
-from .models import load_model, schema_of
+from .models import decomposed, form_of, load_model
 from .rows import data_name, read_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..early_exit.estimators import EarlyExit
+    from ..models import AdditiveModel
     from ..stopping import Certificate
 
 #: Statuses of certificates whose requested promise cannot be made.
@@ -34,8 +36,8 @@ def fit(
         Path,
         typer.Argument(
             metavar="MODEL",
-            help="A fitted scikit-learn classifier, saved with skops.io.dump; or a model file of LightGBM, XGBoost or "
-            "CatBoost.",
+            help="A fitted classifier, regressor, ranker or outlier detector, saved with skops.io.dump; or a model "
+            "file of LightGBM, XGBoost or CatBoost.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write the result.")],
@@ -44,7 +46,8 @@ def fit(
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help=f"{options.DATA} --risk 0 needs none for tree ensembles, which are then evaluated in full.",
+            help=f"{options.DATA} None are needed for regressors and rankers, and with --risk 0 for tree ensembles, "
+            "all of which are evaluated in full.",
         ),
     ] = None,
     risk: Annotated[
@@ -52,7 +55,8 @@ def fit(
         typer.Option(
             metavar="RISK|STRATUM=RISK",
             help="Bound on the probability that a row's label differs; 0: none may. [default: 0.001] May be repeated: "
-            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself.",
+            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself. Not "
+            "for regressors and rankers, of which every row is evaluated in full.",
         ),
     ] = None,
     confidence: Annotated[
@@ -79,14 +83,14 @@ def fit(
     """Plan and certify early exit for a trained MODEL, on rows DATA that it was not trained on.
 
     Labels are not needed; columns that are no features are left out with --drop. A tree ensemble with --risk 0 needs
-    no DATA: every row is then evaluated in full, by wald. Exit code 1: the rows cannot back
-    the promise; the file is written all the same, and evaluates everything.
+    no DATA, nor do regressors and rankers: every row is then evaluated in full, by wald. Exit code 1: the rows cannot
+    back the promise; the file is written all the same, and evaluates everything.
     """
     with handling_errors("fit", debug):
         from sklearn.frozen import FrozenEstimator
 
-        from ..early_exit.parameters import checked_rule
-        from ..models import decompose
+        from ..early_exit.estimators import ESTIMATORS
+        from ..early_exit.parameters import Parameters, checked_rule
 
         options.require_seed(seed)
         if str(output) == "-":
@@ -95,34 +99,38 @@ def fit(
         bounds = by_text(risk or ["0.001"])
         if data is None:
             about = {"--groups": groups, "--drop": drop, "--text": text, "--format": format}
-            _require_no_rows(bounds, about | {"--header": header, "--zero-based": zero_based, "--separator": separator})
-        fast = wald.EarlyExitClassifier(
-            None,
-            risk=bounds,
-            confidence=confidence,
-            planner=wald.Planner(cost=cost),
-            n_jobs=options.threads(jobs),
-            random_state=seed,
-        )
+            _require_none(about | {"--header": header, "--zero-based": zero_based, "--separator": separator})
+            if risk:
+                _require_no_rows(bounds)
+        planned = {"risk": bounds, "confidence": confidence, "planner": wald.Planner(cost=cost), "random_state": seed}
         with as_user_error("options"):
-            checked_rule(fast)
+            checked_rule(Parameters(None, **planned))
         reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
         with progress(progress_console(), 4) as step:
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
+            read = decomposed(model, wrapped)
+            shell, threads = ESTIMATORS[read.kind], options.threads(jobs)
+            fast: EarlyExit
+            if issubclass(shell, Parameters):
+                if data is None:
+                    _require_no_rows(bounds)
+                if isinstance(bounds, dict):
+                    planned["risk"] = by_label(bounds, read.classes)
+                fast = shell(FrozenEstimator(wrapped), n_jobs=threads, **planned)
+            else:
+                _require_in_full(read.kind, risk, groups)
+                fast = shell(FrozenEstimator(wrapped), n_jobs=threads)
             step("reading rows")
-            part = None if data is None else read_whole(data, schema_of(model, wrapped), reading)
-            fast.set_params(estimator=FrozenEstimator(wrapped))
-            if isinstance(bounds, dict):
-                fast.set_params(risk=by_label(bounds, decompose(wrapped).classes))
+            part = None if data is None else read_whole(data, form_of(model, read, wrapped), reading)
             where = str(model) if data is None else data_name(data)
             with warnings.catch_warnings(), as_user_error(where, ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the certificate says it
                 step("planning and certifying")
                 if part is None:
-                    _fit_without_rows(fast)
+                    _fit_without_rows(fast, read)
                 else:
-                    fast.fit(part.rows, groups=part.groups)
+                    fast.fit(part.rows, **({} if part.groups is None else {"groups": part.groups}))
             step("writing")
             with as_user_error(str(output)):
                 _save(fast, output)
@@ -130,13 +138,13 @@ def fit(
             n_rows = 0 if part is None else part.rows.shape[0]
             as_json({"file": str(output), "n_rows": n_rows, **facts_of(fast)})
         else:
-            show(str(fast.certificate_))
-        if failed(fast.certificate_):
+            show(str(fast.compiled_plan_.certificate))
+        if failed(fast.compiled_plan_.certificate):
             note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
             raise typer.Exit(EXIT_NO)
 
 
-def _save(fast: wald.EarlyExitClassifier, output: Path) -> None:
+def _save(fast: EarlyExit, output: Path) -> None:
     """Write a file of numbers and texts; where these do not describe a pipeline, one that holds it by skops."""
     try:
         wald.save(fast, output)
@@ -150,25 +158,34 @@ def _save(fast: wald.EarlyExitClassifier, output: Path) -> None:
         note(f"{output} holds the whole pipeline, by skops, because numbers and texts do not describe it.")
 
 
-def _require_no_rows(risk: float | dict[str, float], about: Mapping[str, Any]) -> None:
-    """Raise UserError if rows are needed, or options speak of rows that are not there."""
+def _require_no_rows(risk: float | dict[str, float]) -> None:
+    """Raise UserError if rows are needed."""
     if risk != 0:
         raise UserError(
             f"--risk {risk} is certified on rows: name DATA, rows that the model was not trained on. Only --risk 0 "
             "does without, for tree ensembles."
         )
+
+
+def _require_none(about: Mapping[str, Any]) -> None:
+    """Raise UserError if options speak of rows that are not there."""
     given = [name for name, value in about.items() if value not in (None, [])]
     if given:
         raise UserError(f"{given[0]} speaks of rows, and there is no DATA.")
 
 
-def _fit_without_rows(fast: wald.EarlyExitClassifier) -> None:
-    from ..models import decompose
+def _require_in_full(kind: str, risk: list[str] | None, groups: str | None) -> None:
+    """Raise UserError for a promise about values, which are evaluated in full."""
+    given = "--groups" if groups is not None else f"--risk {risk[0]}" if risk and by_text(risk) != 0 else None
+    if given is not None:
+        raise UserError(f"{given} is a promise about labels, and every row of a {kind} is evaluated in full.")
 
-    terms = decompose(fast.estimator.estimator).terms
-    if not terms.planning.rest.serves_full:
+
+def _fit_without_rows(fast: EarlyExit, model: AdditiveModel) -> None:
+    if not (model.decision.valued or model.terms.planning.rest.serves_full):
         raise UserError(
-            f"DATA is missing: for a {terms.description}, --risk 0 plans exits on rows. Only tree ensembles do without."
+            f"DATA is missing: for a {model.terms.description}, --risk 0 plans exits on rows. Only tree ensembles do "
+            "without."
         )
     fast.fit()
 
@@ -189,11 +206,14 @@ def by_text(words: Sequence[str]) -> float | dict[str, float]:
 
 
 def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, float]:
-    """Replace the texts of labels by the labels."""
-    labels = {str(label): label for label in classes.tolist()}
+    """Replace the texts of labels by the labels; those of an outlier detector have names of their own."""
+    from ..early_exit.outlier_detector import LABELS
     from ..stopping.core.risks import WORDS
 
-    strange = [text for text in risks if text not in labels and text not in WORDS]
+    labels = {str(label): label for label in classes.tolist()}
+    detects = labels.keys() <= {"-1", "1"}
+
+    strange = [text for text in risks if text not in labels and text not in (*WORDS, *(LABELS if detects else ()))]
     if strange:
         raise UserError(f"--risk names {strange[0]}, which is none of the classes {', '.join(labels)}.")
     return {labels.get(text, text): risk for text, risk in risks.items()}

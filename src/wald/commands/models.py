@@ -74,8 +74,8 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     return model
 
 
-def schema_of(path: Path, model: Any) -> RowSchema:
-    """Form of the rows of a model. Raises UserError if wald does not read the model."""
+def decomposed(path: Path, model: Any) -> AdditiveModel:
+    """Read a fitted model. Raises UserError if wald does not read it, or a file cannot hold it."""
     from sklearn.exceptions import NotFittedError
 
     from ..models import decompose
@@ -85,6 +85,11 @@ def schema_of(path: Path, model: Any) -> RowSchema:
         additive = decompose(model)
         if additive.preprocessing is None:
             require_no_estimators(additive)  # terms that are no numbers
+    return additive
+
+
+def form_of(path: Path, additive: AdditiveModel, model: Any) -> RowSchema:
+    """Form of the rows of a model that was read."""
     return _form(path, additive, additive.schema.n_columns, additive.schema.names, model, model)
 
 
