@@ -9,10 +9,28 @@ namespace wald::bindings {
 
 inline Decision make_decision(Fields f) {
     Decision d;
-    d.kind = f.one_of<DecisionKind>("kind", {"sign", "argmax", "votes", "values"});
+    d.kind = f.one_of<DecisionKind>("kind", {"sign", "argmax", "votes", "values", "bands"});
     if (d.kind == DecisionKind::values) {
         f.read("n_outputs", d.n_classes);
         require(d.n_classes >= 1 && d.n_classes <= kMaxClasses, "n_outputs must be 1 to 10000");
+        f.read("tolerance", d.tolerance);
+        require(d.tolerance >= 0 && d.tolerance < HUGE_VAL, "tolerance must be finite, and not negative");
+        if (d.tolerance == 0) return d;
+        require(d.n_classes == 1, "a tolerance needs one value");
+        d.margin = f.one_of<MarginKind>("margin", {"bands", "none", "constant", "relative", "exp", "logistic"});
+        require(d.margin > MarginKind::none, "a tolerance needs a margin");
+        return d;
+    }
+    if (d.kind == DecisionKind::bands) {
+        d.thresholds = f.get<std::vector<double>>("thresholds");
+        d.inclusive = f.get<std::vector<bool>>("inclusive");
+        const std::size_t n = d.thresholds.size();
+        require(n >= 1 && n < kMaxClasses && d.inclusive.size() == n,
+                "there must be 1 to 9999 thresholds, each inclusive or not");
+        d.n_classes = static_cast<int>(n) + 1;
+        for (std::size_t j = 0; j < n; ++j)
+            require(j == 0 ? !std::isnan(d.thresholds[j]) : d.thresholds[j] >= d.thresholds[j - 1],
+                    "thresholds must not fall, nor be NaN");
         return d;
     }
     f.read("n_classes", d.n_classes), f.read("threshold", d.threshold), f.read("saturation", d.saturation);
@@ -119,8 +137,12 @@ public:
         std::int32_t code = 0, stage = 0;
         Status status = Status::pending;
         double paid = 0.0;
+        std::optional<double> score;  // where scores are answers
 
-        nb::tuple tuple() const { return nb::make_tuple(code, stage, paid, static_cast<int>(status)); }
+        nb::tuple tuple() const {
+            const nb::object answer = score ? nb::cast(*score) : nb::cast(code);
+            return nb::make_tuple(answer, stage, paid, static_cast<int>(status));
+        }
     };
     // Answers one row, whose values lie `stride` bytes apart. The caller has checked all arguments.
     Found answer_one(const std::byte* data, std::int64_t stride, Dtype dtype, int n_stages, AtEnd end,
@@ -132,8 +154,9 @@ public:
         rows.data = data;
         rows.column_stride = stride;
         Found found;
+        double* const score = engine_->decision().scored() ? &found.score.emplace() : nullptr;
         engine_->predict({{rows, nullptr, 1}, n_stages, end, working},
-                         {&found.code, &found.stage, &found.status, &found.paid, engine_->costs().data()});
+                         {&found.code, &found.stage, &found.status, &found.paid, engine_->costs().data(), score});
         return found;
     }
 
@@ -196,16 +219,20 @@ private:
         const std::size_t n = static_cast<std::size_t>(b.size());
         // All arrays share one allocation: the allocator keeps a single block for the next call, but would give several
         // back to the system.
-        auto* const memory = static_cast<double*>(::operator new(n * (sizeof(double) + 9) + 1));
+        const std::size_t n_scores = engine_->decision().scored() ? n : 0;
+        auto* const memory = static_cast<double*>(::operator new((n + n_scores) * sizeof(double) + 9 * n + 1));
         const nb::capsule owner(memory, [](void* p) noexcept { ::operator delete(p); });
-        auto* const codes = reinterpret_cast<std::int32_t*>(memory + n);
+        double* const scores = engine_->decision().scored() ? memory + n : nullptr;
+        auto* const codes = reinterpret_cast<std::int32_t*>(memory + n + n_scores);
         auto* const status = reinterpret_cast<Status*>(codes + 2 * n);
         run([&] {
             const Rows rows = b.view();
             engine_->predict({b.set(rows, n_threads), n_stages, end, working},
-                             {codes, codes + n, status, memory, engine_->costs().data()});
+                             {codes, codes + n, status, memory, engine_->costs().data(), scores});
         });
-        return nb::make_tuple(array_in(codes, n, owner), array_in(codes + n, n, owner), array_in(memory, n, owner),
+        const nb::object answers =
+            scores != nullptr ? nb::cast(array_in(scores, n, owner)) : nb::cast(array_in(codes, n, owner));
+        return nb::make_tuple(answers, array_in(codes + n, n, owner), array_in(memory, n, owner),
                               array_in(reinterpret_cast<std::uint8_t*>(status), n, owner));
     }
     template <class T>
@@ -325,8 +352,8 @@ decided : object
 stages : object
     The attributes of `wald.engine.Stages`. Its `passes`, `race` and `least_variance` are read where there are `sums`.
 low, high : float64 ndarray of shape (n_stages,)
-    One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
-    is above `high`.
+    The decision ``"sign"``: a row leaves when its score is below `low` or above `high`. All others: when its
+    confidence is above `high`.
 costs : float64 ndarray of shape (n_stages + 1,), default=None
     What a row pays that leaves at each stage, and last one that does not; None: nothing.)doc")
         .def(nb::init<const Model&, nb::handle, nb::handle, const Doubles&, const Doubles&,
@@ -338,7 +365,7 @@ costs : float64 ndarray of shape (n_stages + 1,), default=None
             R"doc(Return the columns that the first stages read, or full evaluation for None; None stands for all columns.)doc")
         .def("predict", &BoundEngine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a,
              nb::sig("def predict(self, rows: Rows, n_stages: int, at_end: typing.Literal['full', 'answer', "
-                     "'pending'], working: float, n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], "
+                     "'pending'], working: float, n_threads: int) -> tuple[numpy.typing.NDArray[typing.Any], "
                      "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], "
                      "numpy.typing.NDArray[numpy.uint8]]"),
              R"doc(Answer rows.
@@ -357,8 +384,9 @@ n_threads : int
 
 Returns
 -------
-codes : int32 ndarray of shape (n_rows,)
-    Indices of labels; 0 for rows without one.
+answers : int32 or float64 ndarray of shape (n_rows,)
+    Indices of labels; 0 for rows without one. Where values have a tolerance, scores: estimates of the rows that
+    leave early; NaN for rows without one.
 stages : int32 ndarray of shape (n_rows,)
     Where a row left; the number of all early stages when it did not.
 paid : float64 ndarray of shape (n_rows,)
@@ -367,7 +395,7 @@ status : uint8 ndarray of shape (n_rows,)
     `EARLY`, `FULL` or `OUT_OF_BUDGET`; or for rows without a label, `HANDED_OVER`, `PENDING` or `NOT_FINITE`.)doc")
         .def("predict", &BoundEngine::predict_late, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a,
              nb::sig("def predict(self, rows: LateRows, n_stages: int, at_end: typing.Literal['full', 'answer', "
-                     "'pending'], working: float, n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], "
+                     "'pending'], working: float, n_threads: int) -> tuple[numpy.typing.NDArray[typing.Any], "
                      "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], "
                      "numpy.typing.NDArray[numpy.uint8]]"),
              R"doc(Answer rows in the same way, reading the cells of those that need them.
@@ -377,9 +405,10 @@ Raises
 ValueError
     If the memory of a column is not what its container says, or holds an object of an unusual type.)doc")
         .def("predict_one", &BoundEngine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a,
-             nb::sig("def predict_one(self, x: numpy.typing.NDArray[typing.Any], n_stages: int, at_end: "
-                     "typing.Literal['full', 'answer', 'pending'], working: float) -> tuple[int, int, float, int]"),
-             "Answer one row, a 1-D array, as `predict` does: code, stage, cost and status.")
+             nb::sig(
+                 "def predict_one(self, x: numpy.typing.NDArray[typing.Any], n_stages: int, at_end: "
+                 "typing.Literal['full', 'answer', 'pending'], working: float) -> tuple[typing.Any, int, float, int]"),
+             "Answer one row, a 1-D array, as `predict` does: code or score, stage, cost and status.")
         .def("trace", &BoundEngine::trace, "rows"_a, "n_threads"_a,
              nb::sig("def trace(self, rows: Rows, n_threads: int) -> typing.Any"),
              R"doc(Evaluate every row at every early stage; no row leaves.

@@ -21,8 +21,8 @@ public:
         for (const double w : working_) check_working(w);
     }
 
-    // Returns the label of a row, or its label and cost; None if the engine does not read the row in place, or leaves
-    // it without a label.
+    // Returns the label of a row (or its score, where scores are answers), or this and its cost; None if the engine
+    // does not read the row in place, or leaves it without a label.
     nb::object label(nb::handle x, bool with_cost) const { return label_of(decide(x, 1), with_cost); }
     // The same for a row of as many numbers as the model has columns.
     nb::object label_of(const double* row, bool with_cost) const { return label_of(decide(row), with_cost); }
@@ -43,8 +43,9 @@ private:
                                   working_[static_cast<std::size_t>(dtype)]);
     }
     nb::object label_of(const BoundEngine::Found& found, bool with_cost) const {
-        if (found.status >= Status::handed_over || found.code >= std::ssize(labels_)) return nb::none();
-        nb::object label = labels_[found.code];
+        if (found.status >= Status::handed_over) return nb::none();
+        if (!found.score && found.code >= std::ssize(labels_)) return nb::none();
+        const nb::object label = found.score ? nb::cast(*found.score) : nb::borrow(labels_[found.code]);
         return with_cost ? nb::make_tuple(label, found.paid) : label;
     }
     // The status is pending if the engine does not read this object in place, or if it is not one row of the model's
@@ -84,9 +85,10 @@ labels : tuple
     The label of each code.)doc")
         .def(nb::init<const BoundEngine&, int, const std::string&, const std::array<double, 3>&, OneRow::Labels>(),
              "engine"_a, "n_stages"_a, "at_end"_a, "working"_a, "labels"_a)
-        .def("label", &OneRow::label, "x"_a.none(), "with_cost"_a,
-             nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
-             R"doc(Return the label of a row, or a tuple of label and cost.
+        .def(
+            "label", &OneRow::label, "x"_a.none(), "with_cost"_a,
+            nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
+            R"doc(Return the label of a row, or its score where values have a tolerance; or a tuple of this and its cost.
 
 None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row
 that is left without a label.)doc")

@@ -17,6 +17,7 @@
 #include "isa/column_terms.inl"
 #include "isa/sparse_first_stage.inl"
 #include "isa/decide.inl"
+#include "isa/margins.inl"
 #include "isa/categories.inl"
 #include "isa/bins.inl"
 #include "isa/row_blocks.inl"
@@ -56,6 +57,7 @@ inline constexpr wald::Kernels<T> cascade_table{
     .columns_f64 = column_table<T, double>,
     .add_columns = &add_columns<T>,
     .decide = &decide<T>,
+    .margins = &margins<T>,
     .decide_signs = &decide_signs<T>,
     .readouts = &readouts<T>,
     .accumulate_rows = &accumulate_rows<T>,

@@ -382,8 +382,8 @@ class Engine:
     stages : object
         The attributes of `wald.engine.Stages`. Its `passes`, `race` and `least_variance` are read where there are `sums`.
     low, high : float64 ndarray of shape (n_stages,)
-        One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
-        is above `high`.
+        The decision ``"sign"``: a row leaves when its score is below `low` or above `high`. All others: when its
+        confidence is above `high`.
     costs : float64 ndarray of shape (n_stages + 1,), default=None
         What a row pays that leaves at each stage, and last one that does not; None: nothing.
     """
@@ -405,7 +405,7 @@ class Engine:
     @overload
     def predict(
         self, rows: Rows, n_stages: int, at_end: Literal["full", "answer", "pending"], working: float, n_threads: int
-    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
+    ) -> tuple[NDArray[Any], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
         """
         Answer rows.
 
@@ -423,8 +423,9 @@ class Engine:
 
         Returns
         -------
-        codes : int32 ndarray of shape (n_rows,)
-            Indices of labels; 0 for rows without one.
+        answers : int32 or float64 ndarray of shape (n_rows,)
+            Indices of labels; 0 for rows without one. Where values have a tolerance, scores: estimates of the rows that
+            leave early; NaN for rows without one.
         stages : int32 ndarray of shape (n_rows,)
             Where a row left; the number of all early stages when it did not.
         paid : float64 ndarray of shape (n_rows,)
@@ -441,7 +442,7 @@ class Engine:
         at_end: Literal["full", "answer", "pending"],
         working: float,
         n_threads: int,
-    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
+    ) -> tuple[NDArray[Any], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.uint8]]:
         """
         Answer rows in the same way, reading the cells of those that need them.
 
@@ -453,9 +454,9 @@ class Engine:
 
     def predict_one(
         self, x: NDArray[Any], n_stages: int, at_end: Literal["full", "answer", "pending"], working: float
-    ) -> tuple[int, int, float, int]:
+    ) -> tuple[Any, int, float, int]:
         """
-        Answer one row, a 1-D array, as `predict` does: code, stage, cost and status.
+        Answer one row, a 1-D array, as `predict` does: code or score, stage, cost and status.
         """
 
     def trace(self, rows: Rows, n_threads: int) -> Any:
@@ -519,7 +520,7 @@ class OneRow:
     ) -> None: ...
     def label(self, x: Any, with_cost: bool) -> Any:
         """
-        Return the label of a row, or a tuple of label and cost.
+        Return the label of a row, or its score where values have a tolerance; or a tuple of this and its cost.
 
         None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row
         that is left without a label.

@@ -57,9 +57,9 @@ def test_values_are_lost_beyond_the_tolerance():
     full = np.array([0.0, 1.0, -10.0, np.inf, np.nan])
     near = Values(1, 0.5, "constant")
     assert near.lost_values(full, full).tolist() == [0, 0, 0, 0, 0]
-    assert near.lost_values(full + [0.5, 0.625, -0.5, -np.inf, 0], full).tolist() == [0, 1, 0, 1, 0]
+    assert near.lost_values(np.array([0.5, 1.625, -10.5, 1.0, np.nan]), full).tolist() == [0, 1, 0, 1, 0]
     share = Values(1, 0.5, "relative", relative=True)
-    assert share.lost_values(full + [0.1, 0.5, -5, 0, 0], full).tolist() == [1, 0, 0, 0, 0]
+    assert share.lost_values(np.array([0.1, 1.5, -15.0, np.inf, 0.0]), full).tolist() == [1, 0, 0, 0, 1]
     assert (near.event, share.event) == ("off by more than 0.5", "off by more than 0.5 of the value")
 
 

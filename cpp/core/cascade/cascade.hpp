@@ -33,7 +33,8 @@ public:
     void predict(const Call& call, const Ledger& ledger) const override {
         const Answering<T> sink(exits_, call, ledger);
         if constexpr (TileSource<Source>) {
-            if (call.n_stages == 0 && call.at_end == AtEnd::full && call.n > 1) return answer_tiles(call, ledger);
+            if (call.n_stages == 0 && call.at_end == AtEnd::full && call.n > 1 && !answers_by_reference())
+                return answer_tiles(call, ledger);
         }
         if (call.n == 1) {
             run_all(call, sink, 1, [](std::int64_t i) { return i; });
@@ -66,6 +67,8 @@ protected:
         const std::int64_t early = slot_width(call.n_stages);
         return call.at_end == AtEnd::full ? std::max(early, source_->full_width()) : early;
     }
+    // Whether full scores are those of the reference for every row, because they are answers themselves.
+    bool answers_by_reference() const { return std::is_same_v<T, float> && decision().scored(); }
     // Rows per batch for which the scratch memory suffices through all terms.
     std::int64_t tail_rows() const {
         return Batch<Source>::fitting(*source_, std::max(slot_width(n_stages()), source_->full_width()), kBatchRows);
@@ -163,10 +166,12 @@ protected:
             if (begin < 0) begin = evaluated(t);
             if (terms_[t] > begin) accumulator_->evaluate(batch.rows(), batch.slots(), batch.size(), begin, terms_[t]);
             int left = 0;
-            if (source_->n_outputs() == 1) {
+            if (source_->n_outputs() == 1 && (decision().two_sided() || std::is_same_v<Sink, Tracing<T>>)) {
                 const auto estimate = accumulator_->estimate(t);
                 for (int r = 0; r < batch.size(); ++r)
                     if (sink.stays(batch.position(r), t, estimate(batch.slots()[r]))) batch.move(r, left++);
+            } else if (source_->n_outputs() == 1) {
+                left = judge(batch, sink, t);
             } else {
                 accumulator_->estimates(batch.slots(), batch.size(), t, batch.scores());
                 for (int r = 0; r < batch.size(); ++r)
@@ -176,10 +181,31 @@ protected:
             batch.shrink(left);
         }
     }
-    // Evaluates the rows that are still active after the last stage in full, or leaves them pending, as the call says.
+    // Lets the rows of a batch leave by the margins of one score. Returns the number of those that stay, which then
+    // come first.
+    template <class Sink>
+    int judge(Batch<Source>& batch, const Sink& sink, int t) const {
+        constexpr int kJudged = 64;
+        const auto estimate = accumulator_->estimate(t);
+        T z[kJudged], confidence[kJudged];
+        std::int32_t codes[kJudged];
+        int left = 0;
+        for (int first = 0; first < batch.size(); first += kJudged) {
+            const int n = std::min(kJudged, batch.size() - first);
+            for (int i = 0; i < n; ++i) z[i] = estimate(batch.slots()[first + i]);
+            exits_.judge(z, nullptr, T(1), n, codes, confidence);
+            for (int i = 0; i < n; ++i)
+                if (sink.stays(batch.position(first + i), t, Judgement<T>{codes[i], confidence[i], z[i]}))
+                    batch.move(first + i, left++);
+        }
+        return left;
+    }
+    // Evaluates the rows that are still active after the last stage in full, or leaves them to `redo`, or pending, as
+    // the call says.
     void finish(Batch<Source>& batch, const Call& call, const Answering<T>& sink) const {
-        if (call.at_end != AtEnd::full) {
-            for (int r = 0; r < batch.size(); ++r) sink.ledger.write(batch.position(r), kPending, n_stages());
+        if (call.at_end != AtEnd::full || answers_by_reference()) {
+            const Answer& none = call.at_end == AtEnd::full ? kHandedOver : kPending;
+            for (int r = 0; r < batch.size(); ++r) sink.ledger.write(batch.position(r), none, n_stages());
             return;
         }
         batch.full(evaluated(call.n_stages), call.working,

@@ -51,8 +51,12 @@ private:
         for (int r = 0; r < n; ++r) active[r] = r;
         int left = n, stage = 0;
         {
-            const Ledger tile{ledger.codes + first, ledger.stages + first, ledger.status + first};
+            Ledger tile{ledger.codes + first, ledger.stages + first, ledger.status + first};
             std::fill_n(tile.status, n, Status::pending);
+            if (ledger.scores != nullptr) {
+                tile.scores = ledger.scores + first;
+                std::fill_n(tile.scores, n, kPending.score);
+            }
             T scores[kMaxRows];
             for (; stage < most && left * State::kSparseShare > n; ++stage) {
                 accumulator_->column_scores(columns, first, n, stage, scores);
@@ -111,7 +115,15 @@ private:
                   });
     }
     int decide(int stage, const T* z, int n, const Ledger& ledger, std::int32_t* kept) const {
-        return kernels<T>().decide(z, n, exits_.low[stage], exits_.high[stage], stage, ledger, kept);
+        if (exits_.decision.two_sided())
+            return kernels<T>().decide(z, n, exits_.low[stage], exits_.high[stage], stage, ledger, kept);
+        T confidence[kMaxRows];
+        std::int32_t codes[kMaxRows];
+        exits_.judge(z, nullptr, T(1), n, codes, confidence);
+        const int left = kernels<T>().decide(confidence, n, -std::numeric_limits<T>::infinity(), exits_.high[stage],
+                                             stage, ledger, kept);
+        exits_.settle(stage, codes, z, n, ledger);
+        return left;
     }
     // Answers the active rows that the stage decides and compacts the rest; from[i] is the previous index of the row
     // now at i. Branch-free: rows that stay are written, too, as pending.
@@ -119,13 +131,17 @@ private:
                       std::int32_t* from) const {
         std::int32_t codes[kMaxRows], stages[kMaxRows];
         Status status[kMaxRows];
+        double scores[kMaxRows];
         std::fill_n(status, n, Status::pending);
-        const int kept = decide(stage, z, n, {codes, stages, status}, from);
+        if (ledger.scores != nullptr) std::fill_n(scores, n, kPending.score);
+        const int kept = decide(
+            stage, z, n, {codes, stages, status, nullptr, nullptr, ledger.scores != nullptr ? scores : nullptr}, from);
         for (int i = 0; i < n; ++i) {
             ledger.codes[first + active[i]] = codes[i];
             ledger.stages[first + active[i]] = stage;
             ledger.status[first + active[i]] = status[i];
         }
+        for (int i = 0; i < n && ledger.scores != nullptr; ++i) ledger.scores[first + active[i]] = scores[i];
         take_in_place(active, from, kept);
         return kept;
     }

@@ -4,37 +4,50 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/cascade/ledger.hpp"
+#include "core/cascade/margins.hpp"
 #include "core/common.hpp"
 
 namespace wald {
 
-enum class DecisionKind : std::uint8_t { sign, argmax, votes, values };
+enum class DecisionKind : std::uint8_t { sign, argmax, votes, values, bands };
 
 template <class T>
 struct Judgement {
     std::int32_t code;
     T confidence;  // margin: distance of the estimate to another label; a row stays if this is <= 0 or NaN
+    T estimate = std::numeric_limits<T>::quiet_NaN();  // of one score
 };
 
 struct Decision {
     DecisionKind kind = DecisionKind::sign;
-    int n_classes = 2;             // values: their number
-    double threshold = 0.0;        // sign
-    bool tie_positive = false;     // sign
-    bool break_ties = false;       // votes
-    double saturation = HUGE_VAL;  // argmax: larger scores may be equal in the wrapped model
+    int n_classes = 2;                     // values: their number
+    double threshold = 0.0;                // sign
+    bool tie_positive = false;             // sign
+    bool break_ties = false;               // votes
+    double saturation = HUGE_VAL;          // argmax: larger scores may be equal in the wrapped model
+    MarginKind margin = MarginKind::none;  // values; one value only
+    double tolerance = 0.0;                // values
+    // Bands: the thresholds, which do not fall, and whether a score that equals one belongs to the band above it.
+    std::vector<double> thresholds;
+    std::vector<bool> inclusive;
 
     int n_outputs() const {
-        return kind == DecisionKind::sign    ? 1
-               : kind == DecisionKind::votes ? n_classes * (n_classes - 1) / 2
-                                             : n_classes;
+        return kind == DecisionKind::sign || kind == DecisionKind::bands ? 1
+               : kind == DecisionKind::votes                             ? n_classes * (n_classes - 1) / 2
+                                                                         : n_classes;
     }
+    // Whether a row leaves on one of the two sides of a threshold, rather than by a margin.
+    bool two_sided() const { return kind == DecisionKind::sign; }
+    // Whether answers are scores: a row that leaves early is answered with its estimate.
+    bool scored() const { return kind == DecisionKind::values && margin != MarginKind::none; }
 
     // Several outputs: the label of an estimate z, and its confidence. `work` has room for n_classes values.
     template <class T>
     Judgement<T> judge(const T* z, T* work) const {
+        if (kind == DecisionKind::values) return judge_values(z);
         return kind == DecisionKind::argmax ? judge_argmax(z) : judge_votes(z, work);
     }
 
@@ -49,6 +62,7 @@ struct Decision {
     Answer decide(const double* f, double error, double* work) const {
         if (kind == DecisionKind::sign) return decide_sign(f[0], error);
         if (kind == DecisionKind::values) return decide_values(f);
+        if (kind == DecisionKind::bands) return decide_band(f[0], error);
         if (!(error < HUGE_VAL)) return kHandedOver;
         if (kind == DecisionKind::argmax) {
             const Judgement<double> best = judge_argmax(f);
@@ -71,7 +85,23 @@ private:
     // Values are the scores themselves, whose code says nothing; the wrapped model answers for NaN.
     Answer decide_values(const double* f) const {
         const bool finite = std::none_of(f, f + n_classes, [](double value) { return std::isnan(value); });
-        return finite ? Answer{0, Status::full} : kHandedOver;
+        return finite ? Answer{0, Status::full, f[0]} : kHandedOver;
+    }
+    // Several values are never clear: every row is evaluated in full.
+    template <class T>
+    Judgement<T> judge_values(const T* z) const {
+        const bool finite = std::none_of(z, z + n_classes, [](T value) { return std::isnan(value); });
+        return {0, finite ? T(0) : std::numeric_limits<T>::quiet_NaN()};
+    }
+
+    Answer decide_band(double f, double error) const {
+        if (!(error < HUGE_VAL) || std::isnan(f)) return kHandedOver;
+        std::int32_t code = 0;
+        for (std::size_t j = 0; j < thresholds.size(); ++j) {
+            if (std::fabs(f - thresholds[j]) <= error && error > 0) return kHandedOver;
+            code += f > thresholds[j] || (f == thresholds[j] && inclusive[j]);
+        }
+        return {code, Status::full};
     }
 
     template <class T>

@@ -55,7 +55,7 @@ struct StagesSpec {
     std::span<const double> sums = {}, leaves = {};
     // With one output: spread_bias[t] plus the sums with the weights spread[t * n_sums + s], and at least
     // least_variance, is the variance of the row's error relative to the usual variance. Its square root divides the
-    // distance of an estimate to the decision's threshold. Empty: distances stay as they are.
+    // distance of an estimate to the decision's threshold, or its confidence. Empty: distances stay as they are.
     std::span<const double> spread = {}, spread_bias = {};
     double least_variance = 1.0;
     // A pass reads rows once and takes them through consecutive stages; passes[p] is the number of stages up to the end

@@ -62,9 +62,15 @@ private:
             if (worthwhile)
                 machine.first_estimates(machine.block(call.rows, rows, n, scratch), n, terms,
                                         this->accumulator_->weights(0), this->accumulator_->bias(0), scratch, slot, z);
+            const bool by_margin = worthwhile && !this->decision().two_sided();
+            std::int32_t codes[kBlockRows];
+            T confidence[kBlockRows];
+            if (by_margin) this->exits_.judge(z, nullptr, T(1), n, codes, confidence);
             int decided = 0;
             for (int i = 0; i < n; ++i) {
-                const Answer answer = worthwhile ? this->exits_.answer(z[i], 0) : kPending;
+                Answer answer = kPending;
+                if (by_margin) answer = this->exits_.answer(Judgement<T>{codes[i], confidence[i], z[i]}, 0);
+                else if (worthwhile) answer = this->exits_.answer(z[i], 0);
                 if (answer.status == Status::early) {  // NaN marks rows unfit for this path
                     sink.ledger.write(at + i, answer, 0);
                     ++decided;

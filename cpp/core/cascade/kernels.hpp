@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/cascade/ledger.hpp"
+#include "core/cascade/margins.hpp"
 #include "core/common.hpp"
 
 namespace wald {
@@ -131,6 +132,11 @@ struct Kernels {
     // that is not finite gives none. Writes the indices of the rows that stay pending to `left`, ascending, and returns
     // their number.
     int (*decide)(const T* z, int n, T low, T high, std::int32_t stage, const Ledger& ledger, std::int32_t* left);
+    // Bands, or 0, and margins of n estimates of one score. Margins are finite, and NaN where an estimate is not
+    // finite. `variances` is null, or each margin is divided by the square root of the row's variance, which is at
+    // least `least`: single precision only.
+    void (*margins)(const MarginView<T>& rule, const T* z, const T* variances, T least, int n, std::int32_t* codes,
+                    T* margins);
     // What `Decision::decide_sign` says of n full scores, each within errors[i] + margin of the wrapped model's own:
     // codes and statuses. Whole panels of scores and errors are read.
     void (*decide_signs)(const T* scores, const T* errors, int n, T margin, T threshold, bool tie_positive,

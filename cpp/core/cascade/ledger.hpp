@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace wald {
 
@@ -15,22 +16,25 @@ enum class Status : std::uint8_t {
     not_finite,     // the row, or its estimate, holds NaN or infinity
 };
 
-// The index of a label, which is 0 where the status says that there is none.
+// The index of a label, which is 0 where the status says that there is none; or where scores are answers, the score,
+// which is then NaN.
 struct Answer {
     std::int32_t code;
     Status status;
+    double score = std::numeric_limits<double>::quiet_NaN();
 };
 inline constexpr Answer kHandedOver{0, Status::handed_over}, kPending{0, Status::pending},
     kNotFinite{0, Status::not_finite};
 
 // Arrays with one entry per row: the code of its label; its stage, or the number of stages if it left at none; its
-// status; and its cost, unless `paid` is null.
+// status; its cost, unless `paid` is null; and its score, unless `scores` is null, because codes are the answers.
 struct Ledger {
     std::int32_t* codes = nullptr;
     std::int32_t* stages = nullptr;
     Status* status = nullptr;
     double* paid = nullptr;
     const double* costs = nullptr;  // of a row that leaves at each stage, and last of one that does not
+    double* scores = nullptr;
 
     // Writes the answer of row `at`. `skipped` terms of the stages up to its own were not evaluated for it; each lowers
     // its cost by 1.
@@ -39,6 +43,7 @@ struct Ledger {
         stages[at] = stage;
         status[at] = answer.status;
         if (paid != nullptr) paid[at] = costs[stage] - skipped;
+        if (scores != nullptr) scores[at] = answer.score;
     }
     // Writes the costs of rows [begin, end), whose stages are written already and who skipped no term.
     void pay(std::int64_t begin, std::int64_t end) const {

@@ -1,18 +1,25 @@
 // What happens to the estimates of a stage: `Answering` answers the rows that leave, `Tracing` stores all estimates.
 #pragma once
 
+#include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/cascade/engine.hpp"
+#include "core/cascade/kernels.hpp"
 
 namespace wald {
 
-// When rows leave: after stage t, if their estimate is above high[t] or below low[t] (one output), or if its confidence
-// is above high[t] (several outputs).
+// When rows leave: after stage t, if their estimate is above high[t] or below low[t] (two-sided decisions), or if its
+// confidence is above high[t] (all others).
 template <class T>
 struct Exits {
     Exits(const Decision& rule, const StagesSpec& stages)
-        : decision(rule), low(stages.low.begin(), stages.low.end()), high(stages.high.begin(), stages.high.end()) {}
+        : decision(rule), low(stages.low.begin(), stages.low.end()), high(stages.high.begin(), stages.high.end()),
+          thresholds_(rule.thresholds.begin(), rule.thresholds.end()) {
+        for (std::size_t j = 0; j < thresholds_.size(); ++j)
+            edges_.push_back(edge(rule.thresholds[j], rule.inclusive[j]));
+    }
 
     Answer answer(T z, int t) const {
         if (!is_finite(z)) return kNotFinite;
@@ -22,17 +29,47 @@ struct Exits {
     }
     Answer answer(const Judgement<T>& z, int t) const {
         if (!is_finite(z.confidence)) return kNotFinite;
-        return z.confidence > high[t] ? Answer{z.code, Status::early} : kPending;
+        return z.confidence > high[t] ? Answer{z.code, Status::early, z.estimate} : kPending;
     }
     // The answer to a row that may take no further stage.
     Answer last_answer(T z) const { return {decision.positive(z), Status::out_of_budget}; }
-    Answer last_answer(const Judgement<T>& z) const { return {z.code, Status::out_of_budget}; }
+    Answer last_answer(const Judgement<T>& z) const { return {z.code, Status::out_of_budget, z.estimate}; }
+
+    // One score that leaves by a margin: codes and confidence of n estimates; see `Kernels::margins`.
+    void judge(const T* z, const T* variances, T least, int n, std::int32_t* codes, T* confidence) const {
+        const bool bands = decision.kind == DecisionKind::bands;
+        const MarginView<T> rule{bands ? MarginKind::bands : decision.margin, static_cast<T>(decision.tolerance),
+                                 thresholds_.data(), edges_.data(), static_cast<int>(thresholds_.size())};
+        kernels<T>().margins(rule, z, variances, least, n, codes, confidence);
+    }
+    // Gives those of n rows that stage t has just answered, by their confidence, their codes and scores.
+    void settle(int t, const std::int32_t* codes, const T* z, int n, const Ledger& ledger) const {
+        std::int32_t* const to = ledger.codes;
+        for (int i = 0; i < n; ++i) {
+            const bool now = (ledger.status[i] == Status::early) & (ledger.stages[i] == t);
+            to[i] = now ? codes[i] : to[i];
+        }
+        for (int i = 0; i < n && ledger.scores != nullptr; ++i) {
+            const bool now = (ledger.status[i] == Status::early) & (ledger.stages[i] == t);
+            ledger.scores[i] = now ? static_cast<double>(z[i]) : ledger.scores[i];
+        }
+    }
 
     Decision decision;
     std::vector<T> low, high;
 
 private:
+    // The largest number that is not beyond a threshold.
+    static T edge(double threshold, bool inclusive) {
+        constexpr T lowest = -std::numeric_limits<T>::infinity();
+        T e = static_cast<T>(threshold);
+        while (e > lowest && (static_cast<double>(e) > threshold || (inclusive && static_cast<double>(e) == threshold)))
+            e = std::nextafter(e, lowest);
+        return e;
+    }
     static bool is_finite(T z) { return z >= -std::numeric_limits<T>::max() && z <= std::numeric_limits<T>::max(); }
+
+    std::vector<T> thresholds_, edges_;  // of bands
 };
 
 // Answers the rows that leave, in a ledger.

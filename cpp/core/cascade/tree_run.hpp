@@ -18,6 +18,7 @@ public:
     // Takes the memory for `capacity` rows.
     Run(const TreeCascade& cascade, const Call& call, std::int64_t capacity)
         : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), capacity_(round_up(capacity, kPanelRows)),
+          two_sided_(cascade.decision().two_sided()), scored_(cascade.decision().scored()),
           f64_(cascade.trees_->reader().compares_f64(call.rows)), tiles_(pass_tiles(cascade, call)),
           full_(*cascade.trees_, call.rows), race_(outputs_, capacity_) {
         const std::int64_t n_sums = std::int64_t{outputs_} * c_.n_sums_, n_scores = std::int64_t{outputs_} * kTileRows;
@@ -136,8 +137,8 @@ private:
             if (tiles_.is_refused(i)) codes_[i] = 0, stages_[i] = pass.first, status_[i] = Status::not_finite;
         return tile;
     }
-    // Computes the estimates of stage t for a tile whose rows begin at `first`; with several outputs, also their labels
-    // and confidence.
+    // Computes the estimates of stage t for a tile whose rows begin at `first`; unless they leave on two sides, also
+    // their labels and confidence.
     void evaluate(const TreePass& pass, int t, const Tile& tile, int first) {
         if (pass.by_class) return race(pass, t, tile, first);
         add(pass.trees, t - pass.first, tile, first);
@@ -146,7 +147,7 @@ private:
             estimate(t, k, first, tile.n, to);
             if (c_.drops(t)) race_.update(k, first, tile.n, to);
         }
-        if (outputs_ > 1) judge(estimates_, kTileRows, tile.n);
+        if (!two_sided_) judge(estimates_, kTileRows, tile.n);
     }
     // The same where classes may have been dropped. A tile takes the trees of a class if any of its rows still has this
     // candidate; what they add to the sums of the other rows is never read.
@@ -197,10 +198,10 @@ private:
     void estimate(int t, int k, int n, float* to, const SumOf& sum_of) {
         mix(c_.estimate(t, k), n, to, sum_of);
         if (c_.variances_.empty()) return;
-        alignas(64) float variance[kTileRows];
-        mix(c_.variances_[t], n, variance, sum_of);
+        mix(c_.variances_[t], n, variances_, sum_of);
+        if (!two_sided_) return;  // confidence is standardized, by `judge`
         const auto threshold = static_cast<float>(c_.decision().threshold);
-        estimate_kernels().standardize(variance, c_.least_variance_, threshold, n, to);
+        estimate_kernels().standardize(variances_, c_.least_variance_, threshold, n, to);
     }
     template <class SumOf>
     void mix(const Mixture& mixture, int n, float* to, const SumOf& sum_of) {
@@ -211,18 +212,18 @@ private:
     // Answers the rows of a tile that stage t decides, or all of them if this stage must answer. Returns the number of
     // the others, whose places are in kept_.
     int decide(int t, int n) {
-        const bool one = outputs_ == 1;
-        const float low = one ? c_.exits_.low[t] : -HUGE_VALF;
-        const int kept = kernels<float>().decide(one ? estimates_ : gaps_, n, low, c_.exits_.high[t], t,
-                                                 {codes_, stages_, status_}, kept_);
-        for (int i = 0; i < n && !one; ++i)
-            if (status_[i] == Status::early && stages_[i] == t) codes_[i] = best_[i];
+        const float low = two_sided_ ? c_.exits_.low[t] : -HUGE_VALF;
+        const Ledger tile{codes_, stages_, status_, nullptr, nullptr, scored_ ? scores_ : nullptr};
+        const int kept =
+            kernels<float>().decide(two_sided_ ? estimates_ : gaps_, n, low, c_.exits_.high[t], t, tile, kept_);
+        if (!two_sided_) c_.exits_.settle(t, best_, estimates_, n, tile);
         if (t + 1 < call_.n_stages || call_.at_end != AtEnd::answer) return kept;
         for (int j = 0; j < kept; ++j) {
             const int i = kept_[j];
-            codes_[i] = one ? c_.decision().positive(estimates_[i]) : best_[i];
+            codes_[i] = two_sided_ ? c_.decision().positive(estimates_[i]) : best_[i];
             stages_[i] = t;
             status_[i] = Status::out_of_budget;
+            scores_[i] = estimates_[i];
         }
         return 0;
     }
@@ -230,7 +231,7 @@ private:
     // the place after them.
     int pack(int first, int n, int kept, int left, const Ledger& ledger) {
         for (int i = 0; i < n; ++i)
-            if (status_[i] != Status::pending) write(first + i, {codes_[i], status_[i]}, stages_[i], ledger);
+            if (status_[i] != Status::pending) write(first + i, {codes_[i], status_[i], score(i)}, stages_[i], ledger);
         for (int i = 0; i < kept; ++i) {
             ids_[left + i] = ids_[first + kept_[i]];
             positions_[left + i] = positions_[first + kept_[i]];
@@ -244,9 +245,17 @@ private:
         return left + kept;
     }
 
+    // The score of a row of a tile that leaves, as an answer.
+    double score(int i) const { return scored_ && status_[i] < Status::handed_over ? scores_[i] : kPending.score; }
+
     // Stores the labels of n rows in best_, and their confidence in gaps_. Estimate k of row i is
     // estimates[k * stride + i].
     void judge(const float* estimates, std::int64_t stride, int n) {
+        if (outputs_ == 1) {
+            c_.exits_.judge(estimates, c_.variances_.empty() ? nullptr : variances_, c_.least_variance_, n, best_,
+                            gaps_);
+            return;
+        }
         if (c_.decision().kind == DecisionKind::argmax) {
             estimate_kernels().best_of(estimates, stride, outputs_, n, best_, gaps_);
             return;
@@ -303,7 +312,11 @@ private:
             z_[k] = estimates_[0];
             if (c_.racing()) race_.estimates(k)[i] = z_[k];
         }
-        if (outputs_ == 1) return sink.answer(z_[0], t);
+        if (two_sided_) return sink.answer(z_[0], t);
+        if (outputs_ == 1) {
+            judge(estimates_, kTileRows, 1);
+            return sink.answer(Judgement<float>{best_[0], gaps_[0], estimates_[0]}, t);
+        }
         for (int k = 0; k < outputs_ && c_.racing(); ++k) z_[k] = race_.estimates(k)[i];
         const Judgement<float> judged = c_.decision().judge(z_, float_work_);
         const Answer answer = sink.answer(judged, t);
@@ -330,7 +343,9 @@ private:
     const Call& call_;
     int outputs_;
     std::int64_t capacity_;
-    bool f64_;  // whether single rows are compared in float64
+    bool two_sided_;  // whether estimates have no labels and confidence of their own
+    bool scored_;     // whether scores are answers
+    bool f64_;        // whether single rows are compared in float64
     TileReader tiles_;
     TreeEnsemble::FullScores full_;
     Race race_;
@@ -344,8 +359,10 @@ private:
     double* work_;
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
     Status status_[kTileRows];
-    alignas(64) std::int32_t best_[kTileRows];  // of a tile's rows, with several outputs: the labels
+    double scores_[kTileRows];                  // answers, where scores are answers
+    alignas(64) std::int32_t best_[kTileRows];  // of a tile's rows, unless they leave on two sides: the labels
     alignas(64) float gaps_[kTileRows];         // and their confidence
+    alignas(64) float variances_[kTileRows];    // and the variances of their errors, where these are known
 };
 
 template <class Use>

@@ -55,13 +55,26 @@ def fit(
         typer.Option(
             metavar="RISK|STRATUM=RISK",
             help="Bound on the probability that a row's label differs; 0: none may. [default: 0.001] May be repeated: "
-            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself. Not "
-            "for regressors and rankers, of which every row is evaluated in full.",
+            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself. For "
+            "regressors, with --tolerance or --bands.",
         ),
     ] = None,
     confidence: Annotated[
         float, typer.Option(help="Probability, over the draw of the rows, with which the bound holds.")
     ] = 0.95,
+    bands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T1,T2,...",
+            help="Rising thresholds, as 0.1,0.3,0.6, of a probability, a value or an outlier's score: the answer is "
+            "the number of the band.",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="How far a regressor's value may be off, with --risk: rows then leave with an estimate."),
+    ] = None,
+    relative: Annotated[bool, typer.Option("--relative", help="--tolerance is a share of the full value.")] = False,
     cost: Annotated[str, typer.Option(help="What the plan minimizes: time or units.")] = "time",
     groups: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents).")
@@ -102,7 +115,12 @@ def fit(
             _require_none(about | {"--header": header, "--zero-based": zero_based, "--separator": separator})
             if risk:
                 _require_no_rows(bounds)
-        planned = {"risk": bounds, "confidence": confidence, "planner": wald.Planner(cost=cost), "random_state": seed}
+        planned: dict[str, Any] = {
+            "risk": bounds,
+            "confidence": confidence,
+            "planner": wald.Planner(cost=cost),
+            "random_state": seed,
+        }
         with as_user_error("options"):
             checked_rule(Parameters(None, **planned))
         reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
@@ -110,14 +128,17 @@ def fit(
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
             read = decomposed(model, wrapped)
-            shell, threads = ESTIMATORS[read.kind], options.threads(jobs)
+            shell: Any = ESTIMATORS[read.kind]
+            threads = options.threads(jobs)
+            question = _question(shell, read.kind, tolerance=tolerance, relative=relative or None, bands=bands)
             fast: EarlyExit
-            if issubclass(shell, Parameters):
+            if question or read.kind in ("classifier", "outlier detector"):
                 if data is None:
                     _require_no_rows(bounds)
                 if isinstance(bounds, dict):
-                    planned["risk"] = by_label(bounds, read.classes)
-                fast = shell(FrozenEstimator(wrapped), n_jobs=threads, **planned)
+                    with as_user_error(str(model), ValueError, TypeError):
+                        planned["risk"] = by_label(bounds, reading_of(shell(None, **question))(wrapped).classes)
+                fast = shell(FrozenEstimator(wrapped), n_jobs=threads, **planned, **question)
             else:
                 _require_in_full(read.kind, risk, groups)
                 fast = shell(FrozenEstimator(wrapped), n_jobs=threads)
@@ -174,11 +195,28 @@ def _require_none(about: Mapping[str, Any]) -> None:
         raise UserError(f"{given[0]} speaks of rows, and there is no DATA.")
 
 
+def _question(shell: Any, kind: str, **asked: Any) -> dict[str, Any]:
+    """What is asked of the model, as parameters of its early-exit estimator."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    for name in given:
+        if name not in shell._get_param_names():
+            raise UserError(f"--{name} asks for what a {kind} has not.")
+    if "bands" in given:
+        try:
+            given["bands"] = [float(threshold) for threshold in given["bands"].split(",")]
+        except ValueError:
+            raise UserError(f"--bands must be numbers with commas, as 0.1,0.3. Got {given['bands']!r}.") from None
+    return given
+
+
 def _require_in_full(kind: str, risk: list[str] | None, groups: str | None) -> None:
     """Raise UserError for a promise about values, which are evaluated in full."""
     given = "--groups" if groups is not None else f"--risk {risk[0]}" if risk and by_text(risk) != 0 else None
     if given is not None:
-        raise UserError(f"{given} is a promise about labels, and every row of a {kind} is evaluated in full.")
+        raise UserError(
+            f"{given} is a promise about rows that leave early, and every row of a {kind} is evaluated in full"
+            f"{' without --tolerance or --bands' if kind == 'regressor' else ''}."
+        )
 
 
 def _fit_without_rows(fast: EarlyExit, model: AdditiveModel) -> None:

@@ -15,7 +15,7 @@ from ..plan import Plan, shares_reached
 from ..sources import Source
 from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import Line
-from .certification import Promise
+from .certification import Promise, name_of
 from .predictor import Predictor
 
 
@@ -74,7 +74,8 @@ def _left_at_stages(
 def _strata(promise: Promise, model: AdditiveModel) -> list[Line]:
     """The strata of a promise, as its certificate has them, each with its bound."""
     about = promise.about(model)
-    return [line._replace(risk=about.risk) if line.risk is None else line for line in about.lines]
+    lines = [line._replace(risk=about.risk) if line.risk is None else line for line in about.lines]
+    return [name_of(model, line) for line in lines]
 
 
 def audited(
@@ -100,13 +101,14 @@ def audited(
         return decided
     counted = monitor.pick(groups, len(codes)) if groups is not None else np.arange(len(codes))
     chosen = counted[monitor.draw(len(counted))]
-    n_answers, output = len(predictor.model.classes), predictor.model.decision
+    n_answers = predictor.model.decision.n_answers
     audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
     lost: NDArray[Any] = np.zeros(n_answers)
     if len(chosen):
         own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
+        losses, own = _lost(predictor.model, codes[chosen], own)
         audits = np.bincount(own, minlength=n_answers)
-        lost = np.bincount(own, weights=output.losses(codes[chosen], own), minlength=n_answers)
+        lost = np.bincount(own, weights=losses, minlength=n_answers)
     monitor.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
     return decided
 
@@ -147,10 +149,17 @@ def counted_one(
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
-        own = in_full()[0]
-        loss = predictor.model.decision.losses(np.array([code]), np.array([own]))
-        monitor.record_audit(float(loss[0]), own)
+        losses, own = _lost(predictor.model, np.array([code]), np.array([in_full()[0]]))
+        monitor.record_audit(float(losses[0]), int(own[0]))
     return answer
+
+
+def _lost(model: AdditiveModel, early: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Losses of early answers, and the full model's codes; of values these are all 0."""
+    if not model.decision.valued:
+        return model.decision.losses(early, own), own
+    losses = model.decision.lost_values(early.astype(np.float64), own.astype(np.float64))
+    return losses, np.zeros(len(own), dtype=np.int32)
 
 
 def _require_groups(monitor: Monitor | None) -> None:

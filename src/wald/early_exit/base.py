@@ -138,7 +138,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         if details:
             return compiled.predict_one(x, budget=budget, group=group)
         code, _, cost, _ = compiled.decide_one(x, budget, group)
-        label = compiled.model.classes[code]
+        label = code if compiled.model.decision.valued else compiled.model.classes[code]
         return (label, cost) if return_cost else label
 
     def predict_records(

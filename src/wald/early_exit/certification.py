@@ -16,13 +16,12 @@ from ..models.planning import Rest
 from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
-from ..stopping.core.risks import Promised, Risk, largest, promised, rows_of
+from ..stopping.core.risks import Line, Promised, Risk, largest, promised, rows_of
 from ..utils.figures import percent, thousands
 from .parameters import Parameters, checked_rule
 from .planner import planner_of, require_sides
-from .planning import full_codes
-from .request import without_exits
 from .rows import Rows
+from .stage_tables import full_answers, stage_scores
 
 #: A plan is kept if it pays at thresholds that its certificate will allow with this probability. The validation rows
 #: give the estimate.
@@ -85,11 +84,8 @@ def require_proof(made: Promise, plan: Plan, wanted: Promise) -> None:
 def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
     """Scores of rows at every stage of the plan, with the full model's labels."""
     packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
-    cascade = without_exits(model, packed, plan.early)
     parts = [
-        StageScores.of(
-            cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads), model.decision
-        )
+        stage_scores(model, packed, plan.early, some, full_answers(model, packed, some, n_threads), n_threads)
         for some in rows.pieces(PIECE_ROWS)
     ]
     return parts[0] if len(parts) == 1 else StageScores.concatenated(parts)
@@ -153,7 +149,7 @@ def certified(
     plan : Plan
         With the certified thresholds. It evaluates everything if the trial does, or if nothing could be certified.
     """
-    certificate = _certificate(model, trial, validation, rows, groups, promise)
+    certificate = in_words_of(model, _certificate(model, trial, validation, rows, groups, promise))
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
     if np.isfinite(q) and trial.evaluate_all:
         in_time = trial.cost_model.margin < 1
@@ -161,6 +157,28 @@ def certified(
         return evaluating_everything(model, trial, validation, promise, reason)
     reached = shares_reached(validation, trial.boundary, q, trial.precision)
     return certificate, trial.at(q, reached, evaluate_all=not np.isfinite(q))
+
+
+#: What detectors call the answers that are the positive and the negative of two.
+DETECTED = {"positives": "inliers", "negatives": "outliers"}
+
+
+def in_words_of(model: AdditiveModel, certificate: Certificate) -> Certificate:
+    """Name the answers of an outlier detector in its certificate, where one of the two is protected."""
+    if not _detects(model) or certificate.about not in ("positive", "negative"):
+        return certificate
+    left, protected = ("outlier", "inliers") if certificate.about == "positive" else ("inlier", "outliers")
+    strata = tuple(replace(s, name=DETECTED.get(s.name, s.name)) for s in certificate.strata)
+    return replace(certificate, strata=strata, event=f"exits as {left} among {protected}")
+
+
+def name_of(model: AdditiveModel, line: Line) -> Line:
+    """The line of a promise about an outlier detector in its own words."""
+    return line._replace(name=DETECTED.get(line.name, line.name)) if _detects(model) else line
+
+
+def _detects(model: AdditiveModel) -> bool:
+    return model.kind == "outlier detector" and not model.ruled
 
 
 def in_full(model: AdditiveModel) -> str:
@@ -244,7 +262,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     rows : StageScores or None
         Stage scores of the certificate rows.
     """
-    overall = certificate.about in ("all", "classes")
+    overall = certificate.about in ("all", "classes") and not model.decision.valued
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())

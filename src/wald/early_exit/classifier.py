@@ -30,6 +30,11 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
         Without ``y``, ``fit`` takes a fitted model as it is. With ``y``, it trains a clone of the estimator on a
         stratified half of the rows, and plans and certifies on the rest. It never trains a ``FrozenEstimator(model)``,
         a ``lightgbm.Booster``, ``xgboost.Booster`` or ``catboost.CatBoost``, or what `wald.read_model` returns.
+    bands : list of float or None, default=None
+        Thresholds of the probability of ``classes_[1]`` of two, in rising order: ``[0.1, 0.3, 0.6]``. `predict` then
+        gives the number of the band in which the probability lies, from 0 on, and these numbers are the classes. A
+        probability that equals a threshold belongs to the upper band. They are thresholds of the score, moved there
+        exactly; what lies within rounding of one is left to the wrapped model.
     risk : float, None or dict from stratum to float, default=0.001
         Bound on the probability that a row's label differs from the wrapped model's. 0: no label may differ, by proof;
         rows without a proof go to the wrapped model itself. None: promise nothing, use the rule as published, and
@@ -68,6 +73,7 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
     estimator_ : estimator
         The fitted estimator, whose labels are the reference of the promise.
     classes_ : ndarray of shape (n_classes,)
+        Of the wrapped model; with `bands`, their numbers.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Names of the columns, if the rows given to ``fit`` have names.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ..models import AdditiveModel, decompose
 from ..models.reading import Kind
 from .classifier import EarlyExitClassifier
 from .outlier_detector import EarlyExitOutlierDetector
 from .parameters import Parameters
+from .planned import PlannedEstimator
 from .ranker import EarlyExitRanker
 from .regressor import EarlyExitRegressor
 
@@ -26,6 +30,26 @@ def promising(fast: EarlyExit) -> Parameters:
     fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
     """
     return fast if isinstance(fast, Parameters) else Parameters(None, risk=0)
+
+
+def asks(fast: EarlyExit) -> bool:
+    """Whether an estimator asks another question than the model that it wraps answers.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+    """
+    return any(getattr(fast, name, None) is not None for name in ("bands", "tolerance"))
+
+
+def reading(fast: EarlyExit) -> Callable[..., AdditiveModel]:
+    """What reads a fitted model with the question that an estimator asks, and takes the options of `decompose`.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+    """
+    return fast._read if isinstance(fast, PlannedEstimator) else decompose
 
 
 def unwatched(fast: EarlyExit) -> EarlyExit:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
@@ -11,14 +12,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..engine.threads import effective_threads
-from ..models import fitted_for_good
+from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
 from ..sources import Schema
 from .certification import Promise
 from .compiled_plan import CompiledPlan
 from .data_split import is_fitted
-from .parameters import Parameters, require_estimator
+from .parameters import Parameters, require_estimator, require_kind
 from .validation import validate_fit_rows
 from .without_rows import compiled_without_rows
 
@@ -55,29 +56,8 @@ class ExactEstimator(MetaEstimatorMixin, BaseEstimator):
         ValueError, TypeError
             For unsupported models or rows, and if the engine answers one of the rows otherwise than the model.
         """
-        require_estimator(self.estimator)
-        inner = unfrozen(self.estimator)
-        fitted = fitted_for_good(inner) is not None or is_fitted(inner)
-        if not fitted:
-            if X is None or y is None:
-                raise ValueError(f"fit needs rows X and y to train {type(inner).__name__}, which is not fitted yet.")
-            inner = clone(inner).fit(X, y, **params)
-        elif y is not None or params:
-            given = ["y"] * (y is not None) + sorted(params)
-            raise ValueError(
-                f"{type(inner).__name__} is fitted already, so that {', '.join(given)} would be ignored: leave it out, "
-                "or pass a model that is not fitted."
-            )
-        promise = Promise.of(Parameters(None, risk=0), grouped=False)
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        source = None if X is None else validate_fit_rows(self, X)
-        compiled, self.estimator_ = compiled_without_rows(inner, self.kind, promise, {})
-        if compiled.schema.n_columns is not None:
-            self.n_features_in_ = compiled.schema.n_columns
-        compiled.require_own_answers(None if source is None else compiled.schema.matched(source))
-        self.compiled_plan_ = compiled
-        return self
+        fitted: Self = fit_in_full(self, partial(read_as, self.kind), X, y, params)
+        return fitted
 
     # ---- values ----------------------------------------------------------------------------------------------------
 
@@ -152,3 +132,37 @@ class ExactEstimator(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "compiled_plan_")
+
+
+def read_as(kind: Kind, inner: Any) -> AdditiveModel:
+    """Read a fitted estimator, which must be of a kind."""
+    model = decompose(inner)
+    require_kind(model, kind)
+    return model
+
+
+def fit_in_full(shell: Any, read: Callable[[Any], AdditiveModel], X: Any, y: Any, params: Mapping[str, Any]) -> Any:
+    """`fit` of an estimator that evaluates every row in full, for values; `params` are for a model to be trained."""
+    require_estimator(shell.estimator)
+    inner = unfrozen(shell.estimator)
+    fitted = fitted_for_good(inner) is not None or is_fitted(inner)
+    if not fitted:
+        if X is None or y is None:
+            raise ValueError(f"fit needs rows X and y to train {type(inner).__name__}, which is not fitted yet.")
+        inner = clone(inner).fit(X, y, **params)
+    elif y is not None or params:
+        given = ["y"] * (y is not None) + sorted(params)
+        raise ValueError(
+            f"{type(inner).__name__} is fitted already, so that {', '.join(given)} would be ignored: leave it out, "
+            "or pass a model that is not fitted."
+        )
+    promise = Promise.of(Parameters(None, risk=0), grouped=False)
+    for name in ("n_features_in_", "feature_names_in_"):
+        shell.__dict__.pop(name, None)
+    source = None if X is None else validate_fit_rows(shell, X)
+    compiled, shell.estimator_ = compiled_without_rows(inner, read, promise, {})
+    if compiled.schema.n_columns is not None:
+        shell.n_features_in_ = compiled.schema.n_columns
+    compiled.require_own_answers(None if source is None else compiled.schema.matched(source))
+    shell.compiled_plan_ = compiled
+    return shell

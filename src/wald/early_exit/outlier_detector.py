@@ -29,6 +29,10 @@ class EarlyExitOutlierDetector(OutlierMixin, PlannedEstimator):
     estimator : IsolationForest, OneClassSVM or SGDOneClassSVM, or a Pipeline that ends in one
         A fitted detector is taken as it is. Of another, ``fit`` trains a clone on a random half of the rows, and plans
         and certifies on the rest.
+    bands : list of float or None, default=None
+        Thresholds of ``decision_function``, in rising order, below 0 for outliers. `predict` then gives the number of
+        the band, from 0 on, the oddest rows first; a score that equals a threshold belongs to the upper band. Strata
+        of `risk` are then numbers of bands.
     risk : float, None or dict from stratum to float, default=0.001
         As for `EarlyExitClassifier`. Strata are "outlier" and "inlier", the rows that the full model calls so, and
         "all". ``{"outlier": 0.02}`` says that P(early label is inlier | the full model says outlier) <= 0.02; a row
@@ -42,8 +46,8 @@ class EarlyExitOutlierDetector(OutlierMixin, PlannedEstimator):
         As of `EarlyExitClassifier`.
     estimator_ : estimator
         The fitted detector, whose labels are the reference of the promise.
-    classes_ : ndarray of shape (2,)
-        -1 for outliers, and 1 for inliers.
+    classes_ : ndarray
+        -1 for outliers, and 1 for inliers; with `bands`, their numbers.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -69,7 +73,7 @@ class EarlyExitOutlierDetector(OutlierMixin, PlannedEstimator):
     @property
     def promised_risk(self) -> Risk:
         """The risk by labels: a class that is not named has the bound 0, where no bound holds for all rows."""
-        if not isinstance(self.risk, Mapping):
+        if not isinstance(self.risk, Mapping) or self.bands is not None:
             return self.risk
         named = {LABELS.get(stratum, stratum): bound for stratum, bound in self.risk.items()}
         if len(named) < len(self.risk):

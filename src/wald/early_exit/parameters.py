@@ -42,6 +42,7 @@ class Parameters:
         self,
         estimator: Any,
         *,
+        bands: Sequence[float] | None = None,
         risk: Risk = 0.001,
         confidence: float = 0.95,
         feature_costs: ArrayLike | Mapping[str, float] | None = None,
@@ -51,6 +52,7 @@ class Parameters:
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
+        self.bands = bands
         self.risk = risk
         self.confidence = confidence
         self.feature_costs = feature_costs

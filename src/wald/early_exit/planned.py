@@ -1,4 +1,4 @@
-"""`fit` of early-exit estimators whose answers are labels: planned and certified on rows."""
+"""`fit` of early-exit estimators: planned on some rows, and certified on others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_random_state
 
 from ..engine.threads import effective_threads
-from ..models import decompose
+from ..models import AdditiveModel, decompose, fitted_for_good
+from ..models.banded import METHODS, Banded, checked_bands
 from ..models.reading import Kind
 from ..sources import Source
 from ..steps import RawColumns
@@ -52,7 +53,7 @@ def wrapped_has(method: str) -> Any:
 
 
 class PlannedEstimator(EarlyExitEstimator):
-    """An early-exit estimator whose answers are labels: `fit` plans on some rows and certifies on others.
+    """An early-exit estimator: `fit` plans on some rows and certifies on others.
 
     A subclass says which kind of estimators it wraps.
     """
@@ -101,11 +102,12 @@ class PlannedEstimator(EarlyExitEstimator):
         planner = planner_of(self)
         require_counted(planner.n_splits, rule, largest(self.promised_risk))
         require_estimator(self.estimator)
+        if self.bands is not None:
+            checked_bands(self.bands, self.kind)
         if X is None:
             promise = Promise.of(self, grouped=False)
-            compiled, inner = compiled_without_rows(
-                self.estimator, self.kind, promise, {"y": y, "groups": groups, **params}
-            )
+            others = {"y": y, "groups": groups, **params}
+            compiled, inner = compiled_without_rows(self.estimator, self._read, promise, others)
             self._set_columns(compiled.schema.n_columns, None)
             self._install(compiled, inner)
             return self
@@ -118,14 +120,13 @@ class PlannedEstimator(EarlyExitEstimator):
             raise
         groups = None if groups is None else group_numbers(groups, source.n_rows)
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
-        model = decompose(inner)
-        require_kind(model, self.kind)
+        model = self._read(inner)
         if model.texts is not None:
             model.texts.vectorizer.require(source)
         if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
-            model = decompose(inner, fold=False)
+            model = self._read(inner, fold=False)
         if isinstance(model.preprocessing, RawColumns) and model.preprocessing.unanswered(source).any():
-            model = decompose(inner, raw_columns=False)  # the transformers know better what to make of these rows
+            model = self._read(inner, raw_columns=False)  # the transformers know better what to make of these rows
         model = reading_in_parts(model, self, rule)
         model = replace(model, schema=model.schema.seen(source))
         matched = model.schema.matched(source)
@@ -157,6 +158,15 @@ class PlannedEstimator(EarlyExitEstimator):
             compiled.measure_in_front(source)
             warn_of_time(compiled.in_front, outcome.plan.evaluate_all)
         return self
+
+    def _read(self, inner: Any, **options: Any) -> AdditiveModel:
+        """Read a fitted estimator, with what is asked of it here."""
+        model = decompose(inner, **options)
+        require_kind(model, self.kind)
+        if self.bands is None:
+            return model
+        asked = Banded(fitted_for_good(inner) or inner, checked_bands(self.bands, self.kind), METHODS[self.kind])
+        return decompose(asked, **options)
 
     def _set_columns(self, n_columns: int | None, names: NDArray[Any] | None) -> None:
         """Set scikit-learn's attributes of the columns, or delete those without a value."""
@@ -214,7 +224,9 @@ class PlannedEstimator(EarlyExitEstimator):
     ) -> None:
         """Compare some answers with the model's own, set the fitted attributes, and warn if no row may leave."""
         compiled.require_own_answers(source)
-        self.estimator_, self.classes_ = estimator, compiled.model.classes
+        self.estimator_ = estimator
+        if not compiled.model.decision.valued:
+            self.classes_ = compiled.model.classes
         self.compiled_plan_ = compiled if self._watch is None else compiled.watched(*self._watch)
         certificate = compiled.certificate
         if certificate.status in ("too few rows", "too many disagreements"):

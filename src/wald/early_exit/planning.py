@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
-from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages
+from ..engine import NO_STAGES, Stages
 from ..models import NO_SURROGATES, AdditiveModel, Units
 from ..models.packing import pack
 from ..models.planning import Precision
@@ -26,10 +26,10 @@ from ..stopping import Boundary, StageScores, Walk
 from ..utils.stage_table import StageTable
 from .costs import LINE, Costs
 from .documents import document_plan
-from .full_model import FullModel
 from .lossless import remainders
 from .request import Request, without_exits
 from .rows import Rows
+from .stage_tables import estimates_of, full_answers, stage_scores
 
 #: Largest number of validation rows; more made no measurable difference.
 MOST_VALIDATION_ROWS = 16_000
@@ -76,7 +76,7 @@ def make_plan(
             "Scale the features, or the weights, before wrapping the model."
         )
     validation_scores, _ = whole.scores(validation.preprocessed, working, n_threads)
-    validation_codes = full_codes(model, whole, validation, n_threads)
+    full = full_answers(model, whole, validation, n_threads)
     units = _units(model, validation, request)
     precision = _precision(model, validation, request)
     costs = Costs(model, validation, units, precision, request)
@@ -87,10 +87,12 @@ def make_plan(
         def traced(early: Stages) -> StageTable:
             return without_exits(model, packed, early).trace(validation.preprocessed, n_threads)
 
-        seen = StageScores.of(traced(recipe.early), validation_codes, model.decision)
+        seen = stage_scores(model, packed, recipe.early, validation, full, n_threads)
         walk = _walk(model, recipe, seen, validation_scores, request)
-        if any(r.spread is not None for r in recipe.early.readouts):
-            walk = replace(walk, errors=_standardized_errors(recipe.early, traced, validation_scores))
+        if model.decision.by_margin or any(r.spread is not None for r in recipe.early.readouts):
+            estimates, variances = estimates_of(recipe.early, traced)
+            errors = (estimates - validation_scores[:, :1]) / np.sqrt(1.0 if variances is None else variances)
+            walk = replace(walk, errors=errors)
         dtype: Precision = "float32" if seen.dtype == np.float32 else "float64"
         return costs.evaluation(recipe, packed, walk, dtype)
 
@@ -114,6 +116,7 @@ def make_plan(
             rng=request.rng,
             threshold=model.decision.centre or 0.0,
             races=_races(model, units, request),
+            by_margin=model.decision.by_margin,
             also_ordered_by=_priced_by_columns(model, units, request) or _priced_by_branches(costs, request),
         )
     )
@@ -138,25 +141,6 @@ def _races(model: AdditiveModel, units: Units, request: Request) -> bool:
     apart = own and len(units.members) == terms.n_terms
     few = 2 < decision.n_answers <= _core.LIMITS["race_classes"] and decision.races
     return apart and few and units.buys is None and request.rule.needs.error_scales
-
-
-def _standardized_errors(early: Stages, traced: Callable[[Stages], StageTable], scores: Floats) -> Floats:
-    """Errors of the estimates, each divided by what leaves say of its size."""
-    plain = [replace(r, spread=None) for r in early.readouts]
-    variance = [
-        Readout(np.zeros_like(r.weights) if r.spread is None else r.spread[None], np.array([r.spread_bias]))
-        for r in early.readouts
-    ]
-    estimates, variances = (traced(replace(early, readouts=r)).margins for r in (plain, variance))
-    errors: Floats = (estimates - scores[:, :1]) / np.sqrt(np.maximum(variances, LEAST_VARIANCE))
-    return errors
-
-
-def full_codes(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int) -> NDArray[np.int32]:
-    """Reference labels as codes: the wrapped model's own."""
-    return FullModel(model, without_exits(model, packed, NO_STAGES)).evaluated(rows.preprocessed, rows.raw, n_threads)[
-        0
-    ]
 
 
 def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool:

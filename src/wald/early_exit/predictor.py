@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
+from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Stages, Status
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..models.planning import Rest
@@ -20,11 +20,14 @@ from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
 from ..steps import ByColumn, RawColumns
 from ..steps.text_records import TextNames, TextRecord
+from ..utils.stage_table import StageTable
 from .full_model import FullModel, predict_wrapped
 from .late_columns import LateColumns
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
+from .request import without_exits
 from .rows import check_finite, preprocessed, refuse_half_precision
+from .stage_tables import estimates_of, judged
 from .texts import Texts
 
 #: Up to this number of rows the engine does full evaluation, because an estimator's input checks would dominate.
@@ -111,12 +114,16 @@ class Predictor:
                 self.label_one = self._texts.label_one
                 self.decided_one = partial(self._texts.decided_one, self._reach(None)[0])
         one = self._one_row() if model.preprocessing is None else None
-        if one is not None:
+        if one is not None and model.decision.valued:
+            self.label_one = partial(_value_of_one, one.label, model.links.predict)
+        elif one is not None:
             self.label_one, self._decided_row = one.label, one.decided
 
     def _late_steps(self) -> LateSteps | None:
         """What runs steps of the preprocessing late; None if all rows need all of them."""
         step = self.model.preprocessing
+        if self.model.decision.valued:
+            return None
         if isinstance(step, RawColumns):
             return LateColumns.of_columns(step, self._cascade, self._terms_by_stage(), self.plan.reached)
         if step is None or not step.branches:
@@ -130,12 +137,15 @@ class Predictor:
 
     def _one_row(self) -> _core.OneRow | None:
         """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
-        if self._ranges is not None or self.model.decision.valued:
+        decision = self.model.decision
+        if self._ranges is not None or (decision.valued and not decision.early_values):
             return None
         working = list(self._precision.values())
         if isinstance(self.model.preprocessing, RawColumns) and self.model.preprocessing.is_single:
             working = [max(working)] * len(working)
-        return self._cascade.one_row(*self._reach(None), working, tuple(self.model.classes))
+        return self._cascade.one_row(
+            *self._reach(None), working, (0,) if decision.valued else tuple(self.model.classes)
+        )
 
     @property
     def core(self) -> _core.Model | None:
@@ -145,6 +155,8 @@ class Predictor:
     def record(self, library: str) -> _core.Record | TextRecord | None:
         """What answers single dicts whose values transformers read column by column; None if dicts become frames."""
         step, schema = self.model.preprocessing, self.model.schema
+        if self.model.decision.valued:
+            return None
         described = step.of_records(library) if isinstance(step, ByColumn) else None
         one = None if described is None or schema.names is None else self._one_row()
         if one is None:
@@ -179,15 +191,15 @@ class Predictor:
             answer = self._decided_row(source.held())
             if answer is not None:
                 return Decisions.of_one(*answer)
-        if self.model.decision.valued:
-            self._reach(budget)  # refuses one below the first stage
-            return self._valued(source, n_threads)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
+        in_rows = source.is_sparse and self.model.centres  # its steps do not centre sparse rows
+        if self.model.decision.valued and (n_stages == 0 or in_rows):
+            return self._valued(source, n_threads)
         if self._texts is not None and self._texts.reads(n_stages):
             found = self._texts.decided(source, n_stages, at_end == "answer", n_threads)
             if found is not None:
                 return found
-        if n_stages == 0 or (source.is_sparse and self.model.centres):
+        if n_stages == 0 or in_rows:
             everything = self._everything(source, n_threads)
             if everything is not None:
                 return everything
@@ -196,6 +208,8 @@ class Predictor:
         decided = Decisions.gathered(
             source.n_rows, (self._decided(part, n_stages, at_end, n_threads) for part in parts)
         )
+        if self.model.decision.valued:
+            return self._with_values(source, decided, n_threads)
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.complete:
@@ -205,7 +219,7 @@ class Predictor:
     def _everything(self, source: Source, n_threads: int) -> Decisions | None:
         """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
         if source.is_sparse and self.model.centres and self.model.preprocessing is None:
-            return self._in_full(self._full.predict(source), Status.HANDED_OVER)  # its steps do not centre sparse rows
+            return self._in_full(self._full.predict(source), Status.HANDED_OVER)
         if source.n_rows <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":
@@ -236,6 +250,18 @@ class Predictor:
                 check_finite(self.model, rows)
             values[refused], status[refused] = predict_wrapped(self.model, rows), Status.HANDED_OVER
         return self._in_full(values, status)
+
+    def _with_values(self, source: Source, decided: Decisions, n_threads: int) -> Decisions:
+        """Values in place of the scores of early rows; rows that the engine refuses are evaluated in full."""
+        self._charge_overflows(decided.ledger)
+        settled, link = decided.ledger.settled, self.model.links.predict
+        assert link is not None
+        values = np.asarray(link(np.where(settled, decided.codes, 0.0).reshape(-1, 1)))
+        left = np.flatnonzero(~settled)
+        if len(left):
+            full = self._valued(source.take(left), n_threads)
+            values[left], decided.ledger.status[left] = full.codes, full.ledger.status
+        return Decisions(values, decided.ledger)
 
     def value_one(self, x: Any) -> Any:
         """The value of one row, an array that the engine reads in place; None for everything else."""
@@ -391,7 +417,7 @@ class Predictor:
         `source` has the row with the names of its columns, for the wrapped model.
         """
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
-        if self.model.preprocessing is not None:
+        if self.model.preprocessing is not None or (self.model.decision.valued and x.dtype in self._precision):
             if not isinstance(x, np.ndarray):  # x[None] would add a key to a defaultdict
                 raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
             return self.predict(source or ArraySource(x[None]), 1, budget, full=full).first
@@ -414,13 +440,34 @@ class Predictor:
         """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
         Z = source_of(preprocessed(self.model, source).array(self.model.terms.accepts.conversion))
         check_finite(self.model, Z)
-        early = self._cascade.trace(Z, n_threads).margins
+        early = self._looks(Z, n_threads).margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = self.model.decision.judged(full)[1]
         ledger = self._cascade.predict(Z, *self._reach(None), n_threads).ledger
         self._undo_unsafe_exits(Z, ledger, n_threads)
         self._charge_overflows(ledger)
         return np.column_stack([early.astype(np.float64), last]), ledger.stages
+
+    def _looks(self, Z: Source, n_threads: int) -> StageTable:
+        """What is compared with the thresholds at every stage."""
+        output, early = self.model.decision, self.plan.early
+        if not output.by_margin:
+            return self._cascade.trace(Z, n_threads)
+
+        def trace(stages: Stages) -> StageTable:
+            return without_exits(self.model, self._packed, stages).trace(Z, n_threads)
+
+        return judged(output, *estimates_of(early, trace))
+
+
+def _value_of_one(score_one: Callable[[Any, bool], Any], link: Any, x: Any, with_cost: bool) -> Any:
+    """The value of one row, or value and cost; None if the engine gives no score."""
+    found = score_one(x, with_cost)
+    if found is None:
+        return None
+    score = found[0] if with_cost else found
+    value = link(np.array([[score]]))[0]
+    return (value, found[1]) if with_cost else value
 
 
 def _nothing(*_: Any) -> None:

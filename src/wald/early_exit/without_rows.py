@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..models import AdditiveModel, decompose, fitted_for_good
+from ..models import AdditiveModel, fitted_for_good
 from ..models.boosters import unfrozen
-from ..models.reading import Kind
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
 from .certification import Promise, in_full
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import is_fitted
-from .parameters import require_kind
 from .planning import plan_without_stages
 from .reader import RowReader
 
 
 def compiled_without_rows(
-    estimator: Any, kind: Kind, promise: Promise, others: dict[str, Any]
+    estimator: Any, read: Callable[[Any], AdditiveModel], promise: Promise, others: dict[str, Any]
 ) -> tuple[CompiledPlan, Any]:
     """Compile the plan that evaluates everything, which needs no rows.
 
@@ -28,8 +27,8 @@ def compiled_without_rows(
     ----------
     estimator : estimator
         A fitted one.
-    kind : {"classifier", "outlier detector", "regressor", "ranker"}
-        What it must be.
+    read : callable
+        Takes the fitted estimator and gives the model.
     promise : Promise
     others : dict
         The other arguments of `fit`.
@@ -57,8 +56,7 @@ def compiled_without_rows(
             f"risk={promise.risk} is certified on rows: pass X, unlabelled rows that the model was not trained on. "
             "Without rows there is risk=0 alone."
         )
-    model = decompose(inner)
-    require_kind(model, kind)
+    model = read(inner)
     if not (model.serves_full or model.decision.valued):
         raise ValueError(
             f"fit needs rows X: wald's own scores of a {model.terms.description} may differ from the model's in the "

@@ -82,7 +82,7 @@ class Decisions(NamedTuple):
     ----------
     codes : int32 ndarray of shape (n_rows,)
         Indices of labels; 0 for rows that have none. For outputs of values, the values
-        themselves, of shape (n_rows,) or (n_rows, n_values).
+        themselves, of shape (n_rows,) or (n_rows, n_values); from an engine, their float64 scores.
     ledger : Ledger
     """
 
@@ -90,16 +90,15 @@ class Decisions(NamedTuple):
     ledger: Ledger
 
     @classmethod
-    def of(cls, codes: Codes, stages: Codes, paid: NDArray[np.float64], status: Statuses) -> Decisions:
+    def of(cls, codes: NDArray[Any], stages: Codes, paid: NDArray[np.float64], status: Statuses) -> Decisions:
         """Put the arrays of an engine together."""
         return cls(codes, Ledger(stages, paid, status))
 
     @classmethod
-    def of_one(cls, code: int, stage: int, paid: float, status: int) -> Decisions:
-        """The decision about one row."""
-        return cls.of(
-            np.array([code], np.int32), np.array([stage], np.int32), np.array([paid]), np.array([status], np.uint8)
-        )
+    def of_one(cls, code: Any, stage: int, paid: float, status: int) -> Decisions:
+        """The decision about one row; `code` may be a value."""
+        codes = np.array([code], np.int32 if isinstance(code, int) else None)
+        return cls.of(codes, np.array([stage], np.int32), np.array([paid]), np.array([status], np.uint8))
 
     def put(self, rows: NDArray[np.intp] | slice, found: Decisions) -> None:
         """Write the decisions about some rows in place of what is there."""
@@ -107,10 +106,11 @@ class Decisions(NamedTuple):
         self.codes[rows], stages[rows], paid[rows], status[rows] = found.codes, new.stages, new.paid, new.status
 
     @property
-    def first(self) -> tuple[int, int, float, int]:
-        """Code, stage, cost and status of the first row."""
+    def first(self) -> tuple[Any, int, float, int]:
+        """Code (or value), stage, cost and status of the first row."""
         stages, paid, status = self.ledger
-        return int(self.codes[0]), int(stages[0]), float(paid[0]), int(status[0])
+        code = self.codes[0]
+        return code if self.codes.dtype.kind == "f" else int(code), int(stages[0]), float(paid[0]), int(status[0])
 
     @classmethod
     def concatenated(cls, parts: Sequence[Decisions]) -> Decisions:

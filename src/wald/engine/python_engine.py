@@ -138,7 +138,7 @@ class PythonCascade:
         """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
         X = source_of(X).array(self._packed.conversion)
         n = X.shape[0]
-        codes = np.zeros(n, dtype=np.int32)
+        codes = np.zeros(n, dtype=np.float64 if self._model.decision.early_values else np.int32)
         stages = np.full(n, len(self._stage_terms), dtype=np.int32)
         status = np.full(n, Status.PENDING, dtype=np.uint8)
         for start in range(0, n, ROWS):
@@ -167,6 +167,10 @@ class PythonCascade:
         finite = np.isfinite(values).all(axis=1)
         estimates = [self._estimate(values, t) for t in range(len(self._stage_terms))]
         n, output = X.shape[0], self._model.decision
+        if output.by_margin:
+            margins = np.column_stack([np.empty((n, 0)), *estimates])
+            margins[~finite] = np.nan
+            return StageTable(margins=margins)
         judged = [output.judged(z) for z in estimates]
         margins = np.column_stack([np.empty((n, 0)), *(m for _, m in judged)])
         margins[~finite] = np.nan
@@ -181,7 +185,9 @@ class PythonCascade:
         full = np.asarray(scores, dtype=np.float64)
         return self._settled(full, np.full(len(full), error))
 
-    def _answer(self, X: Any, n_stages: int, at_end: AtEnd, codes: Codes, stages: Codes, status: Statuses) -> None:
+    def _answer(
+        self, X: Any, n_stages: int, at_end: AtEnd, codes: NDArray[Any], stages: Codes, status: Statuses
+    ) -> None:
         """Write the codes, stages and status of some pending rows."""
         output, order = self._model.decision, self._packed.order
         active = np.arange(len(codes))
@@ -199,7 +205,7 @@ class PythonCascade:
             if at_end == "answer" and t == n_stages - 1:
                 found[~leaves] = Status.OUT_OF_BUDGET
                 label = output.answers(z) if output.two_sided else label
-            found[~finite], label = Status.NOT_FINITE, np.where(finite, label, 0)
+            found[~finite], label = Status.NOT_FINITE, np.where(finite, z[:, 0] if output.early_values else label, 0)
             decided = found != Status.PENDING
             rows = active[decided]
             codes[rows], stages[rows], status[rows] = label[decided], t, found[decided]
@@ -208,7 +214,8 @@ class PythonCascade:
             complete = self._packed.completed(X[active], values[active, :evaluated])
             scores, errors = self._packed.totals(complete, self._model.working_precision(X.dtype))
             finite = np.isfinite(scores).all(axis=1)
-            codes[active], found = self._settled(scores, errors)
+            answers, found = self._settled(scores, errors)
+            codes[active] = scores[:, 0] if output.early_values else answers
             status[active] = np.where(finite, found, Status.NOT_FINITE)
 
     def _estimate(self, values: Floats, stage: int) -> Floats:

@@ -18,6 +18,8 @@ from ..steps.by_column import n_read_alone
 from ..steps.known_values import flat
 from ..steps.named_columns import NamedColumns
 from ..steps.vectorizer_unions import rows_attributes
+from .banded import Banded
+from .bands import banded
 from .before import before_steps, is_projection
 from .boosters import fitted_for_good
 from .checks import check_terms
@@ -121,6 +123,8 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     estimator = fitted_for_good(estimator) or estimator
     if isinstance(estimator, TransformedTargetRegressor):
         return with_target_back(estimator, decompose(target_model(estimator), fold=fold, raw_columns=raw_columns))
+    if isinstance(estimator, Banded) and estimator.method != "predict_proba":
+        return banded(estimator, decompose(estimator.estimator, fold=fold, raw_columns=raw_columns))
     peeled = peel(estimator)
     leaf: Any = peeled.model
     family = family_of(leaf)
@@ -167,7 +171,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
     if preprocessing is not None and _matches_names(preprocessing.first):
         schema = replace(schema, library="pipeline")
     kept = [step for _, step in steps[:n_kept]]
-    texts = TextScores.of(kept, terms, leaf, folded=folded is not None) if decision.compiled else None
+    texts = None if decision.by_margin else TextScores.of(kept, terms, leaf, folded=folded is not None)
     if isinstance(preprocessing, RawColumns):
         kept = [*kept, *(step for part in preprocessing.text_columns for step in flat(part.transformer))]
     further = (attribute for step in kept for attribute in rows_attributes(step))

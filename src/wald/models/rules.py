@@ -22,6 +22,8 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 
 from ..outputs import Labels
+from .banded import Banded, require_two_classes
+from .bands import with_bands
 from .calibrators import calibrated_links, calibrator_response, has_temperature, inverse_temperature
 from .linear import LinearTerms
 from .links import NO_LINKS, Links, Method, as_they_are
@@ -81,6 +83,10 @@ def with_rules(peeled: Peeled, reading: Reading, by_links: bool) -> Reading:
     for rule in peeled.rules:
         if isinstance(rule, CalibratedClassifierCV) and not np.array_equal(rule.classes_, model.classes_):
             raise ValueError(f"{type(rule).__name__} and {type(model).__name__} know different classes.")
+    if isinstance(outer, Banded):
+        require_two_classes(model)
+        number = _number(outer, peeled.rules[1:], model, outer.method, reading, by_links)
+        return with_bands([number.at(level, 1) for level in outer.bands])
     if len(model.classes_) != 2:
         return _of_several_classes(peeled, reading, by_links)
     if isinstance(outer, CalibratedClassifierCV):
@@ -303,13 +309,14 @@ def _linear_response(outer: Any, model: Any, single: bool) -> Response:
 
 def _unknown(outer: Any, model: Any, method: str) -> TypeError:
     name = type(model).__name__
+    what = "bands of" if isinstance(outer, Banded) else f"{type(outer).__name__} around"
     instead = (
         "Use response_method='decision_function', or calibrate with CalibratedClassifierCV(ensemble=False)"
         if method == "predict_proba" and hasattr(model, "decision_function")
         else "Wrap the model itself"
     )
     return TypeError(
-        f"{type(outer).__name__} around {name} is not supported: it compares {method} of {name}, which is no known "
+        f"{what} {name} is not supported: it compares {method} of {name}, which is no known "
         f"function of the score that {name} decides by. {instead}."
     )
 

@@ -15,6 +15,7 @@ from sklearn.preprocessing import Binarizer
 from sklearn.utils.validation import check_is_fitted
 
 from ..steps.affine import READ_BY_TRANSFORM, ColumnMap, read_step
+from .banded import Banded
 
 # Base class of all searches, including those of other libraries; it has no public name in scikit-learn.
 SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "BaseSearchCV")
@@ -70,6 +71,9 @@ def peel(estimator: Any) -> Peeled:
             peeled.rules.append(model)
         elif isinstance(model, TunedThresholdClassifierCV):
             names, inner = ["estimator_", "best_threshold_", "response_method"], inside(model)
+            peeled.rules.append(model)
+        elif isinstance(model, Banded):
+            names, inner = ["estimator", "bands"], model.estimator
             peeled.rules.append(model)
         elif isinstance(model, CalibratedClassifierCV):
             pair = only_calibrated(model)

@@ -39,6 +39,7 @@ class Bands(Output):
     [0, 1, 1, 1, 2]
     """
 
+    compiled: ClassVar[bool] = True
     kind: ClassVar[Literal["bands"]] = "bands"
     column: ClassVar[str] = "band"
 
@@ -87,3 +88,7 @@ class Bands(Output):
         """Bands of full scores, and whether no threshold lies within the error; see `Output.settled`."""
         answers, distances = self.judged(scores)
         return answers, (distances > errors) | ((errors == 0) & ~np.isnan(distances))
+
+    def linear_margins(self) -> Floats:
+        """The score itself, than which no distance to a threshold moves further; see `Output.linear_margins`."""
+        return np.eye(1)

@@ -31,8 +31,6 @@ class Output(ABC):
 
     Attributes
     ----------
-    compiled : bool
-        Whether the compiled engine knows the output. If not, the engine in Python evaluates the model.
     valued : bool
         Whether scores are answers themselves, so that codes say nothing. An early answer is the estimate, and
         `lost_values` says what it loses.
@@ -40,7 +38,6 @@ class Output(ABC):
         What an answer is called in tables and messages.
     """
 
-    compiled: ClassVar[bool] = False
     valued: ClassVar[bool] = False
     column: ClassVar[str] = "label"
 
@@ -113,6 +110,11 @@ class Output(ABC):
     # ---- what may be said ------------------------------------------------------------------------------------------
 
     @property
+    def compiled(self) -> bool:
+        """Whether the compiled engine knows the output. If not, the engine in Python evaluates the model."""
+        return False
+
+    @property
     def event(self) -> str:
         """Noun for an early answer that loses, in certificates."""
         return "disagreement"
@@ -128,7 +130,7 @@ class Output(ABC):
         return False
 
     def linear_margins(self) -> Floats | None:
-        """Matrix from scores to the margins that decide, (n_margins, n_outputs); None if these are not linear.
+        """Matrix from scores to numbers that move at least as far as the margins, (n_margins, n_outputs), or None.
 
         Lossless exits need it.
         """
@@ -189,6 +191,11 @@ class Output(ABC):
     def by_margin(self) -> bool:
         """Whether rows leave by the margin of one score, so that the estimate itself is traced."""
         return not self.two_sided and self.n_outputs == 1
+
+    @property
+    def early_values(self) -> bool:
+        """Whether rows may leave with an estimate of their value, so that engines answer with scores."""
+        return self.valued and self.by_margin
 
     @property
     def has_own_losses(self) -> bool:

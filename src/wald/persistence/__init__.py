@@ -35,9 +35,9 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     """Save a fitted model to one file, without pickle.
 
     The file holds the parameters and what prediction needs: for an early-exit estimator the plan, the certificate,
-    trees, coefficients, support vectors, labels, and how scores become values; for a parser or a chain the averaged weights; for an online learner its whole training
-    state, so that `partial_fit` continues bit for bit. It is written whole or not at all, replaces what was
-    there, and the same model gives the same bytes.
+    trees, coefficients, support vectors, labels, and how scores become values; for a parser or a chain the averaged
+    weights; for an online learner its whole training state, so that `partial_fit` continues bit for bit. It is written
+    whole or not at all, replaces what was there, and the same model gives the same bytes.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..codec.writing import Arrays, encode, encode_fields, fields_of, text_array
 from ..early_exit import CompiledPlan
 from ..early_exit.certification import Promise
 from ..early_exit.compiled_plan import ValidationRows
-from ..early_exit.estimators import ESTIMATORS, EarlyExit, promising
+from ..early_exit.estimators import ESTIMATORS, EarlyExit, asks, promising, reading
 from ..early_exit.parameters import Parameters, checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
@@ -29,13 +29,14 @@ from ..models.documents import at_looks, read_in_parts
 from ..models.encoding import needs_estimator
 from ..models.protocols import Documents
 from ..models.reading import Kind
+from ..outputs import Output
 from ..sources import Schema
 from ..steps import Codes
 from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import largest
 from ..utils.warn import warn_caller
 from . import archives
-from .models import decode_model, encode_model
+from .models import decode_model, decode_question, encode_model, encode_question
 from .monitors import decode_monitor, monitor_fields
 from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan
@@ -77,14 +78,15 @@ def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = N
         "estimator": (_archived if whole else _encode_estimator)(owner, model, arrays),
         "own_steps": bool(own_steps),
         "monitor": served.monitor and encode_fields(monitor_fields(served.monitor), arrays, "monitor"),
-        "stage_scores": encode_fields(_given(validation.scores), arrays, "stage_scores"),
+        "stage_scores": encode_fields(_given(validation.scores, model.decision), arrays, "stage_scores"),
         **encode_fields({"one_per_group": None if rows is None else rows.astype(np.int64)}, arrays, ""),
     }
 
 
-def _given(scores: StageScores) -> dict[str, Any]:
+def _given(scores: StageScores, output: Output) -> dict[str, Any]:
     """The fields of stage scores that do not follow from others."""
-    return {name: value for name, value in fields_of(scores).items() if name != "losses"}
+    own = output.valued and output.by_margin
+    return {name: value for name, value in fields_of(scores).items() if own or name != "losses"}
 
 
 def _as_fitted(owner: EarlyExit) -> EarlyExit:
@@ -111,6 +113,18 @@ def _encode_estimator(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) ->
     """Describe the wrapped estimator, so that a file answers by it; None, with a warning, where that cannot be."""
     if isinstance(owner.estimator_, SavedModel):
         return None
+    if asks(owner):
+        inner = _reread(owner.estimator_, model, decompose, question=False)
+        if not _equal(inner, model, question=False):
+            _undescribed(owner, model, "its terms follow from what is asked of it")
+            return None
+        node = _described(owner, inner, arrays)
+        return None if node is None else node | {"asked": encode_question(inner, arrays, "estimator.asked")}
+    return _described(owner, model, arrays)
+
+
+def _described(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
+    """Describe the wrapped estimator, as it was read without another question."""
     alone = encode_trees(model, arrays)
     if alone is not None:
         return alone
@@ -127,23 +141,31 @@ def _encode_estimator(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) ->
         n_columns = None if model.preprocessing is not None else getattr(owner, "n_features_in_", None)
         node = Writer(model, n_columns, own).node(owner.estimator_)
         section = Section(node, "header.estimator", dict(own))
-        read = _reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model)
+        read = _reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model, decompose)
         if not (_equal(read, model) and _same_links(read, model)):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
-        if model.preprocessing is not None:
-            raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {error}.") from None
-        without = (
-            f"It promises the {model.decision.column}s of the estimator (risk=0), and is loaded by wald.load(path, "
-            "estimator=...) alone."
-            if owner.compiled_plan_.by_proof
-            else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
-            "probabilities; wald.load(path, estimator=...) takes it."
-        )
-        warn_caller(f"The file holds the terms of this {name} and not the estimator itself: {error}. {without}")
+        _undescribed(owner, model, str(error))
         return None
     arrays |= own
     return node
+
+
+def _undescribed(owner: EarlyExit, model: AdditiveModel, why: str) -> None:
+    """Warn of a file without the estimator; raise ValueError where its steps would be lost."""
+    if model.preprocessing is not None:
+        raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {why}.") from None
+    without = (
+        f"It promises the {model.decision.column}s of the estimator (risk=0), and is loaded by wald.load(path, "
+        "estimator=...) alone."
+        if owner.compiled_plan_.by_proof or model.decision.valued
+        else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
+        "probabilities; wald.load(path, estimator=...) takes it."
+    )
+    warn_caller(
+        f"The file holds the terms of this {type(owner.estimator_).__name__} and not the estimator itself: {why}. "
+        f"{without}"
+    )
 
 
 def _archived(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
@@ -151,7 +173,7 @@ def _archived(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[st
     raw = archives.dump(owner.estimator_)
     unknown = archives.untrusted(raw)
     try:
-        rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"), model)
+        rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"), reading(owner), model)
         if not (_needs_archive(rebuilt) and _equal(rebuilt, model) and _same_links(rebuilt, model)):
             raise FileFormatError("it reads otherwise when it is built again")
     except FileFormatError as error:
@@ -165,12 +187,12 @@ def _archived(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[st
     return encode_fields(values | {"skops": np.frombuffer(raw, dtype=np.uint8)}, arrays, "estimator")
 
 
-def _read(estimator: Any, like: AdditiveModel | None = None) -> AdditiveModel:
+def _read(estimator: Any, read: Callable[..., AdditiveModel], like: AdditiveModel | None = None) -> AdditiveModel:
     """Read what a file gave; raises FileFormatError if it is no model that wald reads."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return decompose(estimator) if like is None else _reread(estimator, like)
+            return read(estimator) if like is None else _reread(estimator, like, read)
     except Exception as error:  # attributes of a forged estimator may be anything
         raise FileFormatError(f"the estimator inside is no model that wald reads: {error}") from None
 
@@ -181,10 +203,12 @@ def _as_planned(model: AdditiveModel, planned: AdditiveModel) -> AdditiveModel:
     return model if terms is None or not read_in_parts(model) else at_looks(model, terms.looks, terms.blocks)
 
 
-def _reread(estimator: Any, model: AdditiveModel) -> AdditiveModel:
-    """Read an estimator as a model was read: with a sum over raw columns, or without it."""
-    whole = _as_planned(decompose(estimator), model)
-    return whole if _equal(whole, model) else _as_planned(decompose(estimator, raw_columns=False), model)
+def _reread(
+    estimator: Any, model: AdditiveModel, read: Callable[..., AdditiveModel], question: bool = True
+) -> AdditiveModel:
+    """Read an estimator as a model was read, whose ``question`` may differ: over raw columns, or without them."""
+    whole = _as_planned(read(estimator), model)
+    return whole if _equal(whole, model, question) else _as_planned(read(estimator, raw_columns=False), model)
 
 
 def _rows_of(model: AdditiveModel) -> list[str] | None:
@@ -228,7 +252,7 @@ def _fingerprint(owner: EarlyExit, model: AdditiveModel) -> str:
     if isinstance(owner.estimator_, SavedModel):
         return owner.estimator_.fingerprint
     fingerprint = model.fingerprint()
-    read = (_as_planned(decompose(owner.estimator_, raw_columns=raw), model) for raw in (True, False))
+    read = (_as_planned(reading(owner)(owner.estimator_, raw_columns=raw), model) for raw in (True, False))
     if all(now.fingerprint() != fingerprint for now in read):
         raise ValueError("The wrapped model has changed since fit: what would be saved is not what it is. Fit again.")
     return fingerprint
@@ -242,10 +266,12 @@ class Parts:
 
     def __init__(self, header: Section, kind: Kind) -> None:
         self.room, self.shell = header.room, ESTIMATORS[kind]
+        self.made: Any = None  # the estimator that the file describes
         self.fingerprint, self.by_proof = header.get("fingerprint", str), header.get("by_proof", bool)
         self.parameters = decode_parameters(header.section("parameters"), self.shell)
         described = None if header.lacks("estimator") else header.section("estimator")
         self.archive, n_columns = self._archive(described)
+        self._read = reading(self.shell(None, **self.parameters))
         whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
         self.model, n_features = decode_model(header.section("model"), kind, whole or self.own_steps)
         own_columns = self.model.schema.n_columns
@@ -302,7 +328,8 @@ class Parts:
     def whole(self, trusted: Sequence[str], where: str) -> AdditiveModel:
         """Build the pipeline, which must have the terms of the file."""
         assert self.archive is not None
-        read = _read(archives.load(self.archive, trusted, self.room, where), self.model)
+        self.made = archives.load(self.archive, trusted, self.room, where)
+        read = _read(self.made, self._read, self.model)
         n_columns = getattr(read.estimator, "n_features_in_", None)
         fits = _needs_archive(read) and _equal(read, self.model)
         require(fits and n_columns in (None, self.n_features), "the pipeline inside has other terms than the file")
@@ -310,14 +337,18 @@ class Parts:
 
     def _rebuilt(self, described: Section) -> AdditiveModel:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
-        n_columns = self.n_features
+        n_columns, inner = self.n_features, self.model
+        if "asked" in described:
+            inner = decode_question(described.section("asked"), inner)
         if is_trees(described):
-            read = _read(decode_trees(described, self.model))
+            self.made = decode_trees(described, inner)
+            read = _read(self.made, self._read)
             require(read.schema.n_columns == n_columns, "header.model.n_columns fits no trees")
+            require(inner is self.model or _equal(read, self.model), "the trees are not asked what the file says")
             return read
         rows = ["", "a text"] if self.no_table else None
-        made = Reader(self.model, None if self.own_steps else n_columns).rebuilt(described, rows)
-        read = _read(made, self.model)
+        self.made = Reader(inner, None if self.own_steps else n_columns).rebuilt(described, rows)
+        read = _read(self.made, self._read, self.model)
         same = (read.preprocessing is not None) == self.own_steps and _equal(read, self.model)
         same = same and (not self.own_steps or read.schema.n_columns == n_columns)
         require(same, "the estimator that the file describes has other terms than the file")
@@ -357,7 +388,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         model, packed = replace(parts.model, estimator=saved), saved.packed
     if model.schema.names is None:  # the estimator alone does not know them
         model = replace(model, schema=parts.model.schema)
-    inner = model.estimator if inner is None else inner
+    inner = parts.made or model.estimator if inner is None else inner
     owner: Any = parts.shell(FrozenEstimator(inner), **parts.parameters)
     owner.estimator_ = inner
     if not model.decision.valued:
@@ -384,7 +415,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
-    model = _reread(estimator, parts.model)
+    model = _reread(estimator, parts.model, reading(parts.shell(None, **parts.parameters)))
     same = (model.preprocessing is not None) == parts.own_steps
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint
@@ -396,9 +427,12 @@ def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     return model
 
 
-def _equal(one: AdditiveModel, other: AdditiveModel) -> bool:
+def _equal(one: AdditiveModel, other: AdditiveModel, question: bool = True) -> bool:
+    """Whether two models have the same numbers, and the same is asked of them, unless that may differ."""
     first: Arrays = {}
     second: Arrays = {}
+    if not question:
+        one = replace(one, decision=other.decision, classes=other.classes, tie_margin=other.tie_margin)
     fields = encode_model(one, first), encode_model(other, second)
     for each in fields:
         del each["n_columns"]  # which the rows of fit may have told

@@ -32,6 +32,9 @@ RULES = tuple(
 )
 #: Types of the parameters of early-exit estimators, except the wrapped estimator and the planner.
 PARAMETERS: dict[str, Any] = {
+    "tolerance": float | None,
+    "relative": bool,
+    "bands": list[float] | None,
     "risk": float | None | Mapping[bool | int | float | str, float | None],
     "confidence": float,
     "feature_costs": NDArray[np.float64] | Mapping[str, float] | None,
@@ -55,6 +58,8 @@ def encode_parameters(owner: EarlyExit, arrays: Arrays) -> dict[str, Any]:
     values = {name: getattr(owner, name) for name in _names_of(type(owner))}
     if isinstance(values.get("risk"), Mapping):
         values["risk"] = {_plain(stratum): None if r is None else float(r) for stratum, r in values["risk"].items()}
+    if values.get("bands") is not None:
+        values["bands"] = [float(threshold) for threshold in values["bands"]]
     costs, groups = values.get("feature_costs"), values.get("feature_groups")
     if costs is not None and not isinstance(costs, Mapping):
         values["feature_costs"] = np.asarray(costs, dtype=np.float64)

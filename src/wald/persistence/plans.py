@@ -203,6 +203,11 @@ def decode_stage_scores(section: Section, model: AdditiveModel, plan: Plan) -> S
         require(section.lacks("answers"), f"{section.where}.answers does not fit the output")
     else:
         answers = section.integers("answers", CODE, *shape, low=0, high=output.n_answers)
+    if output.valued and output.by_margin:  # what a value loses does not follow from codes
+        losses = section.floats("losses", *shape, low=0.0)
+        require((losses <= 1).all(), f"the array {section.called('losses')!r} holds numbers above 1")
+        section.done()
+        return StageScores(full=full, margins=margins, answers=answers, losses=losses)
     section.done()
     return StageScores.of(StageTable(margins=margins, answers=answers), full, output)
 

@@ -159,7 +159,7 @@ def _made(
         raise FileFormatError(f"{section.where}.link does not fit the output")
     reading = Reading(
         model.terms,
-        model.decision,
+        Values(model.decision.n_outputs) if model.decision.valued else model.decision,
         model.dtype,
         steps,
         row_by_row="always",

@@ -117,6 +117,8 @@ class Problem:
         Binary models answer positive above it.
     races : bool
         Whether classes that are far behind may be dropped.
+    by_margin : bool, default=False
+        Whether rows leave by the margin of one score, for which the spread of each row counts more.
     also_ordered_by : Units or None, default=None
         The same units at other prices: their greedy order gives another candidate.
     given : tuple of Recipe, default=()
@@ -139,5 +141,6 @@ class Problem:
     rng: np.random.Generator
     threshold: float = 0.0
     races: bool = False
+    by_margin: bool = False
     also_ordered_by: Units | None = None
     given: tuple[Recipe, ...] = ()

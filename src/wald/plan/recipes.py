@@ -218,7 +218,7 @@ def _with_sums(problem: Problem, recipe: Recipe, values: Floats, row_weights: Fl
     if stepped is None or counts is None or few or not problem.rule.needs.error_scales:
         return
     terms = replace(terms, leaves=stepped.leaves(problem.order_rows, pool), n_leaves=counts[pool])
-    yield replace(recipe, early=corrected_stages(terms, mixed))
+    yield replace(recipe, early=corrected_stages(terms, mixed, problem.by_margin))
 
 
 def _priced(units: Units, known: list[int], n_surrogates: int) -> Units:

@@ -30,7 +30,8 @@ VALUE_ROWS, VARIANCE_ROWS = 100.0, 2000.0
 #: Squared errors are cut at this multiple of their mean, lest few rows decide.
 LARGEST_SQUARE = 25.0
 #: Corrections are made from at least so many rows, and from at most so many leaves of all rows and trees together.
-LEAST_ROWS, MOST_LEAVES = 1000, 8_000_000
+#: Where rows leave by the margin of one score, variances are made from more.
+LEAST_ROWS, MOST_LEAVES, MOST_SPREAD = 1000, 8_000_000, 16_000_000
 #: The conjugate gradients stop at this relative residual, or after so many steps.
 TOLERANCE, MOST_STEPS = 1e-2, 20
 
@@ -92,7 +93,7 @@ def mixed_stages(terms: SummedTerms, stage_terms: Ints, readouts: Sequence[Reado
     return _mixed(terms, stage_terms, sums)
 
 
-def corrected_stages(terms: SummedTerms, stages: Stages) -> Stages:
+def corrected_stages(terms: SummedTerms, stages: Stages, fine_spread: bool = False) -> Stages:
     """Stages whose sums have corrected leaves.
 
     The corrections of a sum are a ridge regression of the error of its own stage's estimate on the leaves of its terms.
@@ -103,6 +104,8 @@ def corrected_stages(terms: SummedTerms, stages: Stages) -> Stages:
         With leaves.
     stages : Stages
         From `mixed_stages`.
+    fine_spread : bool, default=False
+        Whether variances are made of more sums.
     """
     assert stages.sums is not None
     assert terms.leaves is not None
@@ -120,7 +123,7 @@ def corrected_stages(terms: SummedTerms, stages: Stages) -> Stages:
             _add_ridge(table, terms, own, terms.scores[:, k] - partial - bias, VALUE_ROWS)
         corrections.append(table.astype(np.float32))
     corrected = _mixed(terms, stages.terms, RunningSums(ends, weights, tuple(corrections)))
-    return _with_spread(terms, corrected) if terms.scores.shape[1] == 1 else corrected
+    return _with_spread(terms, corrected, fine_spread) if terms.scores.shape[1] == 1 else corrected
 
 
 def _anchors(n_terms: Sequence[int]) -> list[int]:
@@ -183,12 +186,12 @@ def _regression(X: Floats, y: Floats, row_weights: Floats) -> tuple[Floats, floa
     return weights, goal - float(weights @ mean)
 
 
-def _with_spread(terms: SummedTerms, stages: Stages) -> Stages:
+def _with_spread(terms: SummedTerms, stages: Stages, fine: bool) -> Stages:
     """Add sums of what leaves say about the size of a row's error, relative to the usual one."""
     assert stages.sums is not None
     n_sums = len(stages.sums.weights)
-    every_second = np.sort(stages.sums.ends)[1:-1:2].tolist()
-    chosen = [end for end in every_second if end * len(terms.values) <= MOST_LEAVES]
+    ends, most = np.sort(stages.sums.ends)[1:-1].tolist(), MOST_SPREAD if fine else MOST_LEAVES
+    chosen = [end for end in (ends if fine else ends[::2]) if end * len(terms.values) <= most]
     partial = _partial_sums(terms, stages.terms, stages.sums, 0)
     tables: list[NDArray[np.float32] | None] = []
     for end in chosen:

@@ -70,15 +70,16 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
     link = PathLink(usual * len(model.estimators_), float(model.offset_))
     deepest = float(np.maximum.reduceat(terms.trees.leaves, terms.trees.first_leaf[:-1]).sum()) + 1.0
     threshold = _deepest_outlier(link.decision_function, deepest)
+    links = Links(link.decision_function, score_samples=link.score_samples, path_link=link)
     if math.isinf(threshold):  # all rows have one label
-        label = OUTLIER_AND_INLIER[[int(threshold < 0)]]
-        return Reading(terms, Labels("sign", 1, threshold=math.inf), row_by_row="always", classes=label, kind=KIND)
+        label, decision = OUTLIER_AND_INLIER[[int(threshold < 0)]], Labels("sign", 1, threshold=math.inf)
+        return Reading(terms, decision, row_by_row="always", links=links, classes=label, kind=KIND)
     return Reading(
         terms,
         Labels("sign", 2, threshold=threshold),
         row_by_row="always",
         tie_margin=NEAR * max(1.0, abs(threshold)),
-        links=Links(link.decision_function, score_samples=link.score_samples, path_link=link),
+        links=links,
         classes=OUTLIER_AND_INLIER,
         kind=KIND,
     )

@@ -138,7 +138,7 @@ class Certificate:
         Number of certificates from which this one was chosen. Each is on rows that its own plan has not seen, though
         the plans of others may have. The test holds for all of them at once.
     event : str
-        Noun for an early answer that loses.
+        Noun for an early answer that loses; about one of two answers, what rows must not do.
 
     Examples
     --------
@@ -310,7 +310,8 @@ class Certificate:
 
     def _event(self) -> str:
         named = any(stratum.risk for stratum in self.strata)
-        event = _EVENT["all" if named else self.about].format(self.event)
+        own = self.about in ("positive", "negative") and self.event != Certificate.event
+        event = self.event if own else _EVENT["all" if named else self.about].format(self.event)
         return event + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:

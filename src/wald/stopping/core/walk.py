@@ -111,7 +111,7 @@ class Walk(StageScores):
     slack : float64 array of shape (T,), optional
         Bound of the rounding errors of z and of the full score together.
     errors : float64 array of shape (N, T), optional
-        Two-sided: errors of the estimates, where these are no plain differences of z and the full score.
+        Errors of the estimates, where these are no plain differences of the margins and those of the full scores.
     n_classes : int, default=2
     sides : {"both", "negative", "positive"}, default="both"
         Answers as which the promise lets rows leave early.

@@ -1,0 +1,90 @@
+"""Stage scores of rows: by outputs that leave by the margin of one score, from its estimates and their variances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages
+from ..models import AdditiveModel
+from ..outputs import Output
+from ..plan.moments import Floats
+from ..stopping import StageScores
+from ..utils.stage_table import FloatArray, StageTable
+from .full_model import FullModel
+from .request import without_exits
+from .rows import Rows
+
+#: What the engine says of some rows at the stages that it is given.
+Trace = Callable[[Stages], StageTable]
+
+
+def stage_scores(model: AdditiveModel, packed: Packed, early: Stages, rows: Rows, full: Any, n_threads: int) -> Any:
+    """Scores of rows at every stage, with the full model's answers (`full`, from `full_answers`)."""
+
+    def trace(some: Stages) -> StageTable:
+        return without_exits(model, packed, some).trace(rows.preprocessed, n_threads)
+
+    output = model.decision
+    if not output.by_margin:
+        return StageScores.of(trace(early), full, output)
+    estimates, variances = estimates_of(early, trace)
+    table = judged(output, estimates, variances)
+    if not output.valued:
+        return StageScores.of(table, full, output)
+    codes = np.zeros(len(full), dtype=np.int32)
+    return StageScores(full=codes, margins=table.margins, answers=table.answers, losses=_lost(model, estimates, full))
+
+
+def full_answers(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int) -> NDArray[Any]:
+    """The wrapped model's own answers: codes of its labels, or values where these are promised."""
+    if model.decision.valued:
+        scores, _ = packed.scores(rows.preprocessed, model.working_precision, n_threads)
+        return values_of(model, scores)
+    full = FullModel(model, without_exits(model, packed, NO_STAGES))
+    return full.evaluated(rows.preprocessed, rows.raw, n_threads)[0]
+
+
+def estimates_of(early: Stages, trace: Trace) -> tuple[FloatArray, Floats | None]:
+    """Estimates at every stage, and the variances of their errors, relative to the usual ones; None: these are 1."""
+    if all(r.spread is None for r in early.readouts):
+        return trace(early).margins, None
+    plain = [replace(r, spread=None) for r in early.readouts]
+    variance = [
+        Readout(np.zeros_like(r.weights) if r.spread is None else r.spread[None], np.array([r.spread_bias]))
+        for r in early.readouts
+    ]
+    estimates, variances = (trace(replace(early, readouts=r)).margins for r in (plain, variance))
+    return estimates, np.maximum(variances, variances.dtype.type(LEAST_VARIANCE))
+
+
+def judged(output: Output, estimates: FloatArray, variances: FloatArray | None) -> StageTable:
+    """What is compared with the thresholds: margins, in the size of each row's error relative to the usual one."""
+    found = [output.judged(z) for z in estimates.T]
+    margins, answers = np.empty_like(estimates), np.zeros(estimates.shape, dtype=np.int32)
+    for t, (codes, margin) in enumerate(found):
+        margins[:, t], answers[:, t] = margin, np.where(np.isnan(margin), 0, codes)
+    return StageTable(margins=margins if variances is None else margins / np.sqrt(variances), answers=answers)
+
+
+def values_of(model: AdditiveModel, scores: FloatArray) -> Floats:
+    """Values of scores, (n,) from (n, 1), as the model gives them; NaN where a score is not finite."""
+    link = model.links.predict
+    assert link is not None
+    finite = np.isfinite(scores)
+    with np.errstate(over="ignore"):
+        values = np.asarray(link(np.where(finite, scores, 0.0).astype(np.float64)), dtype=np.float64)
+    return np.where(finite[:, 0], values, np.nan)
+
+
+def _lost(model: AdditiveModel, estimates: FloatArray, full: Floats) -> Floats:
+    """Loss of leaving at each stage, (n, T); 0 for estimates that are not finite, with which no row leaves."""
+    lost = np.zeros(estimates.shape)
+    for t, z in enumerate(estimates.T):
+        early = values_of(model, z[:, None])
+        lost[:, t] = np.where(np.isnan(early), 0.0, model.decision.lost_values(early, full))
+    return lost
