@@ -116,8 +116,10 @@ def test_inspect(tmp_path: Path) -> None:
 def test_what_values_have_none_of(tmp_path: Path) -> None:
     path, _, rows = saved("hist", tmp_path)
     data = written(rows[:9], tmp_path / "rows.csv")
-    assert "whose answers are values" in refusal("explain", path, "[1, 2, 3, 4, 5]")
+    assert "8 trees" in done("explain", path, "[1, 2, 3, 4, 5]").stdout
     assert "is no classifier, and has no probabilities" in refusal("predict", path, data, "-o", "-", "--proba")
+    ranker = saved("lightgbm ranker", tmp_path)[0]
+    assert "wald explain is for labels and values" in refusal("explain", ranker, "[1, 2, 3, 4, 5]")
     assert "--budget: budget must be at least" in refusal("predict", path, data, "-o", "-", "--budget", 1)
 
 
@@ -169,3 +171,26 @@ def test_fit_of_an_outlier_detector(tmp_path: Path) -> None:
     shown = said("predict", out, tmp_path / "rows.npy", "-o", tmp_path / "labels.csv")
     assert shown["labels"].keys() == {"-1", "1"}
     assert json.loads(done("explain", out, "[1, 2, 3, 4, 5]", "--json").stdout)["label"] in (-1, 1)
+
+
+def test_fit_within_a_tolerance_and_into_bands(tmp_path: Path) -> None:
+    model = made("lightgbm")[1]
+    model.booster_.save_model(tmp_path / "model.txt")
+    np.save(tmp_path / "rows.npy", X[300:])
+    asked = ("fit", tmp_path / "model.txt", tmp_path / "rows.npy", "--cost", "units", "--risk")
+    done(*asked, 0.2, "--tolerance", 0.2, "-o", tmp_path / "near.wald")
+    near = wald.load(tmp_path / "near.wald")
+    assert (near.tolerance, near.relative, near.bands) == (0.2, False, None)
+    done("predict", tmp_path / "near.wald", tmp_path / "rows.npy", "-o", tmp_path / "near.parquet", "--cost")
+    found = polars.read_parquet(tmp_path / "near.parquet")
+    values, costs = near.predict(X[300:], return_cost=True)
+    np.testing.assert_array_equal(found["value"].to_numpy(), values)
+    np.testing.assert_array_equal(found["cost"].to_numpy(), costs)
+    done(*asked, "all=0.2", "--risk", "2=0.5", "--bands", "0.8,1.2", "-o", tmp_path / "bands.wald")
+    assert wald.load(tmp_path / "bands.wald").risk == {"all": 0.2, 2: 0.5}
+    facts = said("predict", tmp_path / "bands.wald", tmp_path / "rows.npy", "-o", tmp_path / "bands.csv")
+    assert facts["labels"].keys() == {"0", "1", "2"}
+    assert (tmp_path / "bands.csv").read_text().startswith("band\n")
+    assert "--bands must be numbers with commas" in refusal(*asked, 0.1, "--bands", "1;2", "-o", tmp_path / "no.wald")
+    words = refusal(*asked, 0.1, "-o", tmp_path / "no.wald")
+    assert "every row of a regressor is evaluated in full without --tolerance or --bands" in words

@@ -50,8 +50,8 @@ def explain(
         fast = load_served(file, 1, model, trust_pickle, trust_type or ())
         if not hasattr(fast, "explain"):
             raise UserError(
-                f"{file} holds an {type(fast).__name__}, whose answers are values: every part of the model is "
-                "evaluated for each, and nothing is explained. wald explain is for labels."
+                f"{file} holds an {type(fast).__name__}, whose scores say something beside those of other rows alone: "
+                "wald explain is for labels and values."
             )
         where = "ROW" if data is None else f"{data_name(data)}, row {row}"
         x = _given(fast, row) if data is None else _row_of(fast, file, row, data, reading)

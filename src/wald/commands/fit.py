@@ -102,7 +102,7 @@ def fit(
     with handling_errors("fit", debug):
         from sklearn.frozen import FrozenEstimator
 
-        from ..early_exit.estimators import ESTIMATORS
+        from ..early_exit.estimators import ESTIMATORS, reading
         from ..early_exit.parameters import Parameters, checked_rule
 
         options.require_seed(seed)
@@ -123,7 +123,7 @@ def fit(
         }
         with as_user_error("options"):
             checked_rule(Parameters(None, **planned))
-        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+        form = options.reading(format, drop, header, zero_based, separator, groups, text=text)
         with progress(progress_console(), 4) as step:
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
@@ -137,13 +137,13 @@ def fit(
                     _require_no_rows(bounds)
                 if isinstance(bounds, dict):
                     with as_user_error(str(model), ValueError, TypeError):
-                        planned["risk"] = by_label(bounds, reading_of(shell(None, **question))(wrapped).classes)
+                        planned["risk"] = by_label(bounds, reading(shell(None, **question))(wrapped).classes)
                 fast = shell(FrozenEstimator(wrapped), n_jobs=threads, **planned, **question)
             else:
                 _require_in_full(read.kind, risk, groups)
                 fast = shell(FrozenEstimator(wrapped), n_jobs=threads)
             step("reading rows")
-            part = None if data is None else read_whole(data, form_of(model, read, wrapped), reading)
+            part = None if data is None else read_whole(data, form_of(model, read, wrapped), form)
             where = str(model) if data is None else data_name(data)
             with warnings.catch_warnings(), as_user_error(where, ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the certificate says it
