@@ -26,6 +26,7 @@ SETTINGS = (
     "pipelines",
     "texts",
     "values",
+    "ranking",
 )
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"

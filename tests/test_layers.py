@@ -27,7 +27,11 @@ KNOWS = {
     "stopping": {"outputs", "utils"},
     "plan": {"engine", "models", "stopping", "utils"},
     "monitoring": {"utils"},
-    "early_exit": {"engine", "models", "monitoring", "outputs", "plan", "sources", "steps", "stopping", "utils"},
+    "ranking": {"engine", "models", "plan", "sources", "stopping", "utils"},
+    "early_exit": {
+        *("engine", "models", "monitoring", "outputs", "plan", "ranking", "sources", "steps", "stopping"),
+        "utils",
+    },
     "online": {"sources", "stopping", "utils"},
     "structured": {"engine", "stopping", "utils"},
     "persistence": {

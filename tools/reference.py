@@ -55,7 +55,7 @@ SECTIONS = (
     (
         "Data",
         "wald.datasets",
-        "fetch_flights fetch_mnist fetch_ocr fetch_treebank",
+        "fetch_flights fetch_mnist fetch_newsgroup_ranking fetch_ocr fetch_treebank",
     ),
     ("Files", "wald.persistence", "FileFormatError"),
 )

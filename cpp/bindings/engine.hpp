@@ -44,6 +44,8 @@ inline Decision make_decision(Fields f) {
 }
 
 class BoundEngine {
+    friend class BoundRace;  // reads stages in the same way
+
 public:
     BoundEngine(const Model& model, nb::handle decided, nb::handle described, const Doubles& low, const Doubles& high,
                 const std::optional<Doubles>& costs) {

@@ -21,6 +21,7 @@
 #include "bindings/parser.hpp"
 #include "bindings/parser_session.hpp"
 #include "bindings/policies.hpp"
+#include "bindings/ranking.hpp"
 #include "bindings/record.hpp"
 #include "bindings/text.hpp"
 #include "bindings/text_plan.hpp"
@@ -91,6 +92,7 @@ NB_MODULE(_core, m) {
     bind_parser(m);
     bind_parser_session(m);
     bind_policies(m);
+    bind_ranking(m);
     bind_online(m);
     bind_boosting(m);
     bind_text(m);

@@ -1057,6 +1057,56 @@ def afford(
     Restrict the chosen items to the best ones that each example can afford, ``per_part`` for each of its parts: (n_parts, K).
     """
 
+class GroupRace:
+    """
+    Early exit for the first places of groups of rows. Never changes; threads may share it.
+
+    Parameters
+    ----------
+    model : Model
+        A tree ensemble with one output, packed in the order of the stages.
+    stages : object
+        The attributes of `wald.engine.Stages`, with running sums. Each stage is a pass.
+    usual : float64 ndarray of shape (n_stages,)
+        Usual error of each stage's estimates. That of a row is this times the root of its variance, at least
+        `least_variance`, if the readouts have a spread.
+    """
+
+    def __init__(self, model: Model, stages: object, usual: NDArray[numpy.float64]) -> None: ...
+    def rank(
+        self, rows: Rows, ends: NDArray[numpy.int64], k: int, q: float, n_threads: int
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32]]:
+        """
+        Find the first rows of each group.
+
+        Parameters
+        ----------
+        rows : Rows
+            Group after group; `Rows.take` brings them into this order.
+        ends : int64 ndarray of shape (n_groups,)
+            Number of rows up to the end of each group.
+        k : int
+        q : float
+            A row leaves when its estimate lies more than q of its usual errors below the k-th best of its group.
+        n_threads : int
+
+        Returns
+        -------
+        scores : float64 ndarray of shape (n_rows,)
+            Full scores of rows that stay (NaN for refused values); for the others estimates, below those of their group.
+        stages : int32 ndarray of shape (n_rows,)
+            Where a row left; `n_stages` if it stayed.
+        """
+
+    def trace(self, rows: Rows, n_threads: int) -> tuple[NDArray[numpy.float32], NDArray[numpy.float32]]:
+        """
+        Estimates of every stage, and their usual errors, (n_rows, n_stages); NaN for rows with refused values.
+        """
+
+    @property
+    def n_stages(self) -> int:
+        """Number of early stages."""
+
 class OnlineLearner:
     """
     A binary online learner of features, with its boundaries.

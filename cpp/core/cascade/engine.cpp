@@ -153,6 +153,8 @@ public:
 
     const ModelShape& shape() const override { return shape_; }
     std::int64_t n_trees() const override { return trees_->n_trees(); }
+    std::shared_ptr<const TreeEnsemble> ensemble() const override { return trees_; }
+    std::span<const std::int64_t> order() const override { return order_; }
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,
                                               double tie_margin) const override {
         return std::make_shared<const TreeCascade>(shape_, trees_, order_, decision, spec, tie_margin);

@@ -15,6 +15,7 @@ namespace wald {
 struct ColumnModelSpec;
 struct KernelMachineSpec;
 struct LinearModelSpec;
+class TreeEnsemble;
 struct TreesSpec;
 
 // How a call treats rows that are still active after its last stage: evaluate the full model, answer with the last
@@ -129,6 +130,9 @@ class PackedTrees : public PackedModel {
 public:
     virtual std::shared_ptr<const PackedTrees> reordered(std::span<const std::int64_t> order) const = 0;
     virtual std::int64_t n_trees() const = 0;
+    // What all orders share, and this order.
+    virtual std::shared_ptr<const TreeEnsemble> ensemble() const = 0;
+    virtual std::span<const std::int64_t> order() const = 0;
     // Writes the row's leaf in each tree of the order, (n, n_terms). Where leaves of a tree have the same value, one
     // may stand for all of them.
     virtual void leaves(const RowSet& set, std::int32_t* leaves) const = 0;

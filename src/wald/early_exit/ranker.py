@@ -2,30 +2,59 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 
+from ..engine import Decisions, Ledger, Status
+from ..engine.threads import effective_threads
+from ..models import fitted_for_good
+from ..models.boosters import unfrozen
 from ..models.reading import Kind
+from ..ranking import Asked, Race, Ranked, RowGroups, planned
+from ..sources import Source, source_of
+from .answers import Answers
+from .compiled_plan import CompiledPlan
+from .data_split import is_fitted
 from .exact import ExactEstimator
+from .locating import located
+from .rows import preprocessed
+from .validation import validate_fit_rows
 
 
 class EarlyExitRanker(ExactEstimator):
     """Score and rank rows like a trained ranker of trees, by wald's engine.
 
-    Every row is evaluated in full.
+    Without a ``risk``, every row is evaluated in full. With one, the rows of a group race for its first ``k`` places: a
+    row leaves once its estimate lies so far below the k-th best that it will not get there. The rows that stay are
+    evaluated in full, so that the first ones come in the model's own order, with its own scores.
 
     Parameters
     ----------
-    estimator : LGBMRanker or XGBRanker, or a Pipeline that ends in one
-        A fitted one is taken as it is. Another is trained by ``fit(X, y, group=...)``, whose arguments it gets.
+    estimator : LGBMRanker or XGBRanker, a booster with a ranking objective, or a Pipeline that ends in a ranker
+        A fitted one is taken as it is. Another is trained by ``fit(X, y, group=...)``, whose arguments it gets, and
+        evaluates every row in full.
+    k : int, default=10
+        How many first rows of a group are promised. Groups of at most ``k`` rows are evaluated in full.
+    risk : float or None, default=None
+        Largest share of the first ``k`` rows of the model's own order that may be missing, on average over groups; it
+        is certified by groups that ``fit`` sets aside. None or 0: nothing is missing.
+    confidence : float, default=0.95
+        Of the certificate: the promise fails in at most one in twenty calls of ``fit``.
     n_jobs : int or None, default=None
-        Threads of ``predict``, as in joblib.
+        Threads of ``predict``, as in joblib; they share groups.
+    random_state : int, RandomState or None, default=None
+        Chooses the groups that plan, and those that certify.
 
     Attributes
     ----------
+    certificate_ : RankingCertificate
+        The promise; printed, it is one or two sentences. Only with a risk.
+    ranking_plan_ : RankingPlan or None
+        Order, stages and exits; None where every row is evaluated in full. Only with a risk.
     compiled_plan_, estimator_, schema_, n_features_in_, feature_names_in_
         As of `EarlyExitRegressor`.
 
@@ -34,15 +63,155 @@ class EarlyExitRanker(ExactEstimator):
     >>> import numpy as np
     >>> from lightgbm import LGBMRanker
     >>> from wald import EarlyExitRanker
-    >>> X = np.random.default_rng(0).normal(size=(200, 4))
-    >>> ranker = LGBMRanker(n_estimators=10, verbose=-1).fit(X, (X[:, 0] > 0).astype(int), group=[100, 100])
-    >>> fast = EarlyExitRanker(ranker).fit()
-    >>> first = fast.rank(X[:100], 3)
-    >>> bool((fast.predict(X)[first] >= np.sort(ranker.predict(X[:100]))[-3]).all())
+    >>> X = np.random.default_rng(0).normal(size=(40_000, 4))
+    >>> y, group = (X[:, 0] > 0).astype(int), np.repeat(np.arange(400), 100)
+    >>> ranker = LGBMRanker(n_estimators=50, n_jobs=1, verbose=-1).fit(X[:5000], y[:5000], group=np.full(50, 100))
+    >>> exact = EarlyExitRanker(ranker).fit()
+    >>> bool((exact.predict(X) == ranker.predict(X)).all())
+    True
+    >>> fast = EarlyExitRanker(ranker, k=5, risk=0.05, random_state=0).fit(X[5000:], groups=group[5000:])
+    >>> first = fast.rank(X[:100], 5)
+    >>> bool((fast.predict(X[:100], groups=group[:100])[first] == ranker.predict(X[:100])[first]).all())
     True
     """
 
     kind: ClassVar[Kind] = "ranker"
+    _race: Race | None = None
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        k: int = 10,
+        risk: float | None = None,
+        confidence: float = 0.95,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(estimator, n_jobs=n_jobs)
+        self.k = k
+        self.risk = risk
+        self.confidence = confidence
+        self.random_state = random_state
+
+    def fit(self, X: Any = None, y: Any = None, *, groups: ArrayLike | None = None, **params: Any) -> Self:
+        """Read the fitted model, compare some of the engine's answers with its own, and with a risk, plan and certify.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_rows, n_features), default=None
+            With a risk: rows that the model was not trained on. Else as for `EarlyExitRegressor.fit`.
+        y : array-like of shape (n_rows,), default=None
+            With a risk: relevance of the rows, at least 0, from which ``certificate_`` tells the NDCG that is lost;
+            nothing is fitted to it. Without one: what a model that is not fitted is trained on.
+        groups : array-like of shape (n_rows,), default=None
+            With a risk: the key of each row's group, such as its query; rows of a group may lie apart. Half of the
+            groups plan, the others certify.
+        **params : dict
+            For the ``fit`` of a model that is not fitted, such as LightGBM's ``group``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            For unsupported models or rows, missing keys or relevance, and if the engine answers one of the rows
+            otherwise than the model.
+        """
+        self._check()
+        for name in ("certificate_", "ranking_plan_", "_race"):
+            self.__dict__.pop(name, None)
+        if not self.risk:
+            if groups is not None:
+                raise ValueError(
+                    f"groups plan and certify early exit, and with risk={self.risk!r} there is none: every row is "
+                    "evaluated in full. Leave groups out, or give a risk such as EarlyExitRanker(model, risk=0.02)."
+                )
+            super().fit(X, y, **params)
+            return self
+        if X is None or groups is None:
+            raise ValueError(
+                f"risk={self.risk:g} is certified on groups of rows: pass X, rows that the model was not trained on, "
+                "and groups, the key of each row's group. Without them there is risk=None alone."
+            )
+        inner = unfrozen(self.estimator)
+        if hasattr(inner, "fit") and fitted_for_good(inner) is None and not is_fitted(inner):
+            raise ValueError(
+                f"{type(inner).__name__} is not fitted yet: fit it first. With a risk, the rows given here plan and "
+                "certify, and it must not be trained on them."
+            )
+        if params:
+            raise ValueError(
+                f"{type(inner).__name__} is fitted already, so that {', '.join(sorted(params))} would be ignored: "
+                "leave it out."
+            )
+        super().fit(X)
+        compiled, source = self._compiled(), validate_fit_rows(self, X)
+        side_by_side = RowGroups.of(groups, source.n_rows)
+        relevance = None if y is None else _relevance(y, source.n_rows)
+        n_threads = effective_threads(self.n_jobs, X)
+        full = np.asarray(compiled.predict(source, n_threads=n_threads).labels, dtype=np.float64)
+        rows = Ranked(compiled.read(X).preprocessed, full, side_by_side, relevance)
+        core = compiled._predictor.core
+        assert core is not None
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        asked = Asked(int(self.k), float(self.risk), float(self.confidence), n_threads)
+        self._race, self.certificate_ = planned(compiled.model.terms, core, rows, asked, rng)
+        self.ranking_plan_ = None if self._race is None else self._race.plan
+        return self
+
+    def _check(self) -> None:
+        if not _is_whole(self.k):
+            raise ValueError(f"k must be a positive whole number. Got {self.k!r} instead.")
+        risk: Any = self.risk
+        if risk is not None and not (isinstance(risk, Real) and 0 <= float(risk) < 1):
+            raise ValueError(f"risk must be None, or a number of at least 0 and below 1. Got {risk!r} instead.")
+        if not (isinstance(self.confidence, Real) and 0 < self.confidence < 1):
+            raise ValueError(f"confidence must be a number above 0 and below 1. Got {self.confidence!r} instead.")
+
+    # ---- scores ----------------------------------------------------------------------------------------------------
+
+    def predict(
+        self, X: Any, *, groups: ArrayLike | None = None, details: bool = False, check_input: bool = True
+    ) -> Any:
+        """Scores of rows: the wrapped model's own or, with a risk and groups, of the rows that stay in the race.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            The key of each row's group; rows of a group may lie apart. None: every row is evaluated in full.
+        details : bool, default=False
+            Whether to return `Answers`: scores, the stage at which each row left, and the trees evaluated for it.
+        check_input : bool, default=True
+            Whether feature names and their number are checked.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The wrapped model's own scores of rows that stay; for the others estimates, below the scores of all rows of
+            their group that stay. So the largest scores of a group are its first rows, in the model's own order.
+        answers : Answers
+            Instead, with ``details``.
+
+        Raises
+        ------
+        ValueError
+            If rows do not fit the model, it was fitted again since ``fit``, or a key is missing.
+        """
+        compiled, race = self._compiled(), self._race
+        if groups is None:
+            return super().predict(X, details=details, check_input=check_input)
+        compiled.require_unchanged()
+        source = _source(compiled, X) if check_input else source_of(X)
+        side_by_side = RowGroups.of(groups, source.n_rows)
+        if race is not None:
+            answers = _raced(compiled, race, source, side_by_side, effective_threads(self.n_jobs, X))
+            if answers is not None:
+                return answers if details else answers.labels
+        return super().predict(X, details=details, check_input=check_input)
 
     def rank(self, X: Any, k: int | None = None) -> NDArray[np.intp]:
         """The rows of one group, the best first; rows of equal scores stay in their order.
@@ -52,7 +221,8 @@ class EarlyExitRanker(ExactEstimator):
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             The rows of one group, such as the documents of a query.
         k : int or None, default=None
-            How many of the best rows; None: all.
+            How many of the best rows; None: all. With a risk, the promise is about the first ``k`` of the estimator:
+            behind them, None orders rows by estimates, and a larger number has all rows evaluated in full.
 
         Returns
         -------
@@ -64,6 +234,48 @@ class EarlyExitRanker(ExactEstimator):
         ValueError
             If ``k`` is not positive, and as `predict`.
         """
-        if k is not None and not (isinstance(k, Integral) and not isinstance(k, bool) and k >= 1):
+        if k is not None and not _is_whole(k):
             raise ValueError(f"k must be a positive whole number or None. Got {k!r} instead.")
-        return np.argsort(-self.predict(X), kind="stable")[:k]
+        race = self._race
+        if race is None or (k is not None and k > race.plan.k):
+            return np.argsort(-self.predict(X), kind="stable")[:k]
+        compiled = self._compiled()
+        compiled.require_unchanged()
+        source = _source(compiled, X)
+        answers = _raced(compiled, race, source, RowGroups.one(source.n_rows), effective_threads(self.n_jobs, X))
+        scores = self.predict(X) if answers is None else answers.labels
+        return np.argsort(-scores, kind="stable")[:k]
+
+
+def _source(compiled: CompiledPlan, X: Any) -> Source:
+    """Rows with columns in the model's order."""
+    with located(X, compiled.model):
+        return compiled.reader.source(X)
+
+
+def _raced(compiled: CompiledPlan, race: Race, source: Source, groups: RowGroups, n_threads: int) -> Answers | None:
+    """Answers by a race; None if a row that stays holds values that the engine refuses."""
+    model, link = compiled.model, compiled.model.links.predict
+    assert link is not None
+    with located(source, model):
+        rows = source if model.preprocessing is None else preprocessed(model, source, n_threads)
+        scores, stages = race.rank(rows, groups, n_threads)
+    if np.isnan(scores).any():
+        return None
+    status = np.where(stages < len(race.plan.usual), Status.EARLY, Status.FULL).astype(np.uint8)
+    ledger = Ledger(stages, race.plan.stage_costs[stages], status)
+    return Answers(compiled._predictor, Decisions(np.asarray(link(scores[:, None])), ledger))
+
+
+def _relevance(y: Any, n_rows: int) -> NDArray[np.float64]:
+    relevance = np.asarray(y, dtype=np.float64)
+    if relevance.shape != (n_rows,):
+        raise ValueError(f"y must have the relevance of each of the {n_rows} rows. Got shape {relevance.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(relevance) & (relevance >= 0)))
+    if len(bad):
+        raise ValueError(f"Relevance must be finite and at least 0. Got y[{bad[0]}] = {relevance[bad[0]]:g}.")
+    return relevance
+
+
+def _is_whole(k: Any) -> bool:
+    return type(k) is not bool and isinstance(k, Integral) and int(k) >= 1
