@@ -65,6 +65,7 @@ def test_options_reach_the_classifier(files: Path, tmp_path: Path) -> None:
     others = wald.EarlyExitClassifier(None, planner=wald.Planner()).get_params().keys() - {"estimator", "planner"}
     assert {name: given[name] for name in expected} == expected
     assert {name: given[name] for name in others - expected.keys()} == {
+        "bands": None,
         "feature_costs": None,
         "feature_groups": None,
         "planner__rule": "ladder",

@@ -193,4 +193,4 @@ def test_fit_within_a_tolerance_and_into_bands(tmp_path: Path) -> None:
     assert (tmp_path / "bands.csv").read_text().startswith("band\n")
     assert "--bands must be numbers with commas" in refusal(*asked, 0.1, "--bands", "1;2", "-o", tmp_path / "no.wald")
     words = refusal(*asked, 0.1, "-o", tmp_path / "no.wald")
-    assert "every row of a regressor is evaluated in full without --tolerance or --bands" in words
+    assert "every row of a regressor is evaluated in full here, without --tolerance or --bands" in words

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from wald import EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRegressor, Planner
+from wald import EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRanker, EarlyExitRegressor, Planner
 from wald.persistence import FileFormatError, SavedModel, from_bytes, to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore:The certificate's risk")
@@ -142,3 +142,72 @@ def unasked(fields: Any, arrays: Any) -> None:
 def test_false_content_is_refused(name, change):
     with pytest.raises(FileFormatError):
         from_bytes(altered(name, change))
+
+
+# ---- rankings --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def ranker() -> Any:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(9000, 5))
+    relevance = np.clip(np.rint(rows[:, 0] + rows[:, 1] ** 2 + 0.3 * rng.normal(size=len(rows))), 0, 4).astype(int)
+    model = lightgbm.LGBMRanker(n_estimators=60, num_leaves=7, verbose=-1, n_jobs=1)
+    model.fit(rows[:1000], relevance[:1000], group=[50] * 20)
+    groups = np.arange(8000) // 40
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fast = EarlyExitRanker(model, k=3, risk=0.1, random_state=0).fit(rows[1000:], groups=groups)
+    return fast, rows[1000:], groups
+
+
+def test_a_race_comes_back():
+    fast, rows, groups = ranker()
+    assert fast.ranking_plan_ is not None
+    raw = to_bytes(fast)
+    again = from_bytes(raw)
+    assert (again.k, again.risk, str(again.certificate_)) == (3, 0.1, str(fast.certificate_))
+    found, own = (each.predict(rows, groups=groups, details=True) for each in (again, fast))
+    np.testing.assert_array_equal(found.labels, own.labels)
+    np.testing.assert_array_equal(found.costs, own.costs)
+    np.testing.assert_array_equal(again.rank(rows[:40], 3), fast.rank(rows[:40], 3))
+    np.testing.assert_array_equal(again.predict(rows), fast.predict(rows))
+    assert to_bytes(again) == raw
+
+
+def altered_ranking(change: Any) -> bytes:
+    fields, arrays = taken_apart(to_bytes(ranker()[0]))
+    change(fields, arrays)
+    return put_together(fields, arrays)
+
+
+def of_certificate(**values: Any) -> Any:
+    return lambda fields, arrays: fields["ranking"]["certificate"].update(values)
+
+
+def of_plan(**values: Any) -> Any:
+    return lambda fields, arrays: fields["ranking"]["plan"].update(values)
+
+
+def of_array(name: str, value: float) -> Any:
+    return lambda fields, arrays: arrays[f"ranking.plan.{name}"].__setitem__(0, value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda fields, arrays: fields.update(ranking=None), "does not follow from the risk"),
+        (lambda fields, arrays: fields["parameters"].update(k=4), "not that of the parameters"),
+        (of_certificate(limit=0.5), "does not keep its risk"),
+        (of_certificate(in_full=True), "plan is not certified"),
+        (of_certificate(n_trees=7), "out of range"),
+        (of_plan(q=-1.0), "q should be a number of at least 0"),
+        (of_plan(k=2), "plan is not certified"),
+        (of_array("terms", 10**6), "holds numbers outside"),
+        (of_array("usual", np.nan), "NaN"),
+    ],
+)
+def test_a_race_with_false_content_is_refused(change, words):
+    with pytest.raises(FileFormatError, match=words):
+        from_bytes(altered_ranking(change))

@@ -94,7 +94,7 @@ def test_what_is_asked_of_values_in_vain():
     answer = ask(app, "POST", "/predict", content=b'{"row": ["a", 1, 1, 1, 1]}', headers=JSON)
     assert (answer.status_code, "must be a number" in answer.text) == (400, True)
     with pytest.raises(ValueError, match="evaluates every row in full, so that there is nothing to audit"):
-        create_app(made("hist")[0], audit_rate=0.1)
+        create_app(made("lightgbm ranker")[0], audit_rate=0.1)
 
 
 def test_other_endpoints_and_files(tmp_path):

@@ -214,8 +214,8 @@ def _require_in_full(kind: str, risk: list[str] | None, groups: str | None) -> N
     given = "--groups" if groups is not None else f"--risk {risk[0]}" if risk and by_text(risk) != 0 else None
     if given is not None:
         raise UserError(
-            f"{given} is a promise about rows that leave early, and every row of a {kind} is evaluated in full"
-            f"{' without --tolerance or --bands' if kind == 'regressor' else ''}."
+            f"{given} is a promise about rows that leave early, and every row of a {kind} is evaluated in full here"
+            f"{', without --tolerance or --bands' if kind == 'regressor' else ': rankings race from Python alone'}."
         )
 
 

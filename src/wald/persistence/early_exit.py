@@ -40,6 +40,7 @@ from .models import decode_model, decode_question, encode_model, encode_question
 from .monitors import decode_monitor, monitor_fields
 from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan
+from .rankings import decode_ranking, encode_ranking
 from .rebuilding import NotRebuildableError, Reader, Writer
 from .saved import SavedModel
 from .trees import LIBRARIES, decode_trees, encode_trees, is_trees
@@ -77,6 +78,7 @@ def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = N
         "schema": _encode_schema(owner, arrays),
         "estimator": (_archived if whole else _encode_estimator)(owner, model, arrays),
         "own_steps": bool(own_steps),
+        **({"ranking": encode_ranking(owner, arrays)} if model.kind == "ranker" else {}),
         "monitor": served.monitor and encode_fields(monitor_fields(served.monitor), arrays, "monitor"),
         "stage_scores": encode_fields(_given(validation.scores, model.decision), arrays, "stage_scores"),
         **encode_fields({"one_per_group": None if rows is None else rows.astype(np.int64)}, arrays, ""),
@@ -281,6 +283,11 @@ class Parts:
         self.plan = decode_plan(header.section("plan"), self.model)
         self.certificate: Certificate = header.get("certificate", Certificate)
         self.model, self.names_seen = self._with_schema(header.section("schema"))
+        self.ranking = None
+        if kind == "ranker" and not header.lacks("ranking"):
+            self.ranking = decode_ranking(header.section("ranking"), self.model, self.parameters)
+        promised = kind == "ranker" and bool(self.parameters["risk"])
+        require((self.ranking is not None) == promised, "header.ranking does not follow from the risk")
         self.stage_scores = decode_stage_scores(header.section("stage_scores"), self.model, self.plan)
         self.estimator = None if whole or described is None else self._rebuilt(described)
         agree = self.estimator is None or (self.estimator.preprocessing is not None) == self.own_steps
@@ -405,6 +412,11 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     except BAD_VALUES as error:
         raise FileFormatError(str(error)) from None
     owner.compiled_plan_ = compiled
+    if parts.ranking is not None:
+        try:
+            owner.set_ranking(*parts.ranking)
+        except BAD_VALUES as error:
+            raise FileFormatError(f"header.ranking: {error}") from None
     if parts.monitor is not None:
         try:
             owner.compiled_plan_ = compiled.restored(**parts.monitor)

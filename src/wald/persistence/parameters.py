@@ -32,6 +32,7 @@ RULES = tuple(
 )
 #: Types of the parameters of early-exit estimators, except the wrapped estimator and the planner.
 PARAMETERS: dict[str, Any] = {
+    "k": int,
     "tolerance": float | None,
     "relative": bool,
     "bands": list[float] | None,
