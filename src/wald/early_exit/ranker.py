@@ -162,7 +162,7 @@ class EarlyExitRanker(ExactEstimator):
         self.ranking_plan_ = None if self._race is None else self._race.plan
         return self
 
-    def set_ranking(self, certificate: RankingCertificate, plan: RankingPlan | None) -> None:
+    def _set_ranking(self, certificate: RankingCertificate, plan: RankingPlan | None) -> None:
         """Set what a file says of the race.
 
         Parameters

@@ -414,7 +414,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     owner.compiled_plan_ = compiled
     if parts.ranking is not None:
         try:
-            owner.set_ranking(*parts.ranking)
+            owner._set_ranking(*parts.ranking)
         except BAD_VALUES as error:
             raise FileFormatError(f"header.ranking: {error}") from None
     if parts.monitor is not None:

@@ -43,6 +43,8 @@ PARAMETERS: dict[str, Any] = {
     "n_jobs": int | None,
     "random_state": int | None,
 }
+#: Parameters that are in files where they are given, as there were none in those of before.
+LATER = ("bands",)
 #: Types of those of its planner.
 PLANNER: dict[str, Any] = {
     "rule": Union[str, *RULES],  # of a tuple
@@ -59,8 +61,11 @@ def encode_parameters(owner: EarlyExit, arrays: Arrays) -> dict[str, Any]:
     values = {name: getattr(owner, name) for name in _names_of(type(owner))}
     if isinstance(values.get("risk"), Mapping):
         values["risk"] = {_plain(stratum): None if r is None else float(r) for stratum, r in values["risk"].items()}
-    if values.get("bands") is not None:
-        values["bands"] = [float(threshold) for threshold in values["bands"]]
+    for name in LATER:
+        if values.get(name) is None:
+            values.pop(name, None)
+        else:
+            values[name] = [float(threshold) for threshold in values[name]]
     costs, groups = values.get("feature_costs"), values.get("feature_groups")
     if costs is not None and not isinstance(costs, Mapping):
         values["feature_costs"] = np.asarray(costs, dtype=np.float64)
@@ -93,7 +98,8 @@ def _plain(label: Any) -> Any:
 def decode_parameters(section: Section, kind: type[EarlyExit]) -> dict[str, Any]:
     """Read the parameters of an estimator as keyword arguments, and check their types."""
     names = _names_of(kind)
-    given = {name: section.get(name, PARAMETERS[name]) for name in names if name != "planner"}
+    there = [name for name in names if name != "planner" and (name in section or name not in LATER)]
+    given = {name: section.get(name, PARAMETERS[name]) for name in there}
     if "planner" in names:
         planner = section.section("planner")
         given["planner"] = Planner(**{name: planner.get(name, hint) for name, hint in PLANNER.items()})
