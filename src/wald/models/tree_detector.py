@@ -41,7 +41,7 @@ class TreeDetector(OutlierMixin, TreeModel):
     >>> import wald
     >>> from sklearn.ensemble import IsolationForest
     >>> X = np.random.default_rng(0).normal(size=(500, 4))
-    >>> forest = IsolationForest(20, random_state=0).fit(X)
+    >>> forest = IsolationForest(n_estimators=20, random_state=0).fit(X)
     >>> raw = wald.persistence.to_bytes(wald.EarlyExitOutlierDetector(forest, risk=0).fit())
     >>> loaded = wald.persistence.from_bytes(raw).estimator_
     >>> type(loaded).__name__, bool((loaded.score_samples(X) == forest.score_samples(X)).all())
