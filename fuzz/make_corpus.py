@@ -16,13 +16,14 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # before the imports below, which need it: E402
 
 import numpy as np  # noqa: E402
+from sklearn.compose import TransformedTargetRegressor  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
-from sklearn.ensemble import RandomForestClassifier  # noqa: E402
+from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor  # noqa: E402
 from sklearn.frozen import FrozenEstimator  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
-from sklearn.svm import SVC  # noqa: E402
+from sklearn.svm import SVC, SVR  # noqa: E402
 from trees.texts import TEXTS  # noqa: E402
 
 import wald  # noqa: E402
@@ -54,6 +55,20 @@ def early(model: Any, classes: int = 2, **params: Any) -> Any:
     return fast
 
 
+def others(X: Any, y: Any) -> dict[str, Any]:
+    """Regressors, a ranker and an outlier detector."""
+    ranker = TEXTS["model.txt"].replace(b"objective=binary sigmoid:1", b"objective=lambdarank")
+    values = RandomForestRegressor(2, max_depth=2, random_state=0).fit(X, X[:, :2])
+    target = TransformedTargetRegressor(SVR(), transformer=StandardScaler()).fit(X[:20], y[:20])
+    forest = IsolationForest(n_estimators=4, max_samples=8, contamination=0.2, random_state=0).fit(X[:40])
+    return {
+        "values": wald.EarlyExitRegressor(values).fit(),
+        "target": wald.EarlyExitRegressor(target).fit(),
+        "ranker": wald.EarlyExitRanker(wald.read_model(ranker)).fit(),
+        "outliers": wald.EarlyExitOutlierDetector(forest, risk=0).fit(),
+    }
+
+
 def own_files() -> Files:
     chains, labels = make_chains(10, n_features=2, random_state=0)
     X, y = rows(3)
@@ -65,6 +80,7 @@ def own_files() -> Files:
         "rbf": to_bytes(early(make_pipeline(StandardScaler(), SVC()), risk=0.2)),
         "three": to_bytes(early(LogisticRegression(), 3, risk=0.2)),
         "forest": to_bytes(early(RandomForestClassifier(3, max_depth=2, random_state=0), risk=0.2)),
+        **{name: to_bytes(model) for name, model in others(X, y).items()},
         "trees": to_bytes(wald.EarlyExitClassifier(wald.read_model(TEXTS["model.txt"]), risk=0).fit()),
         "online": to_bytes(learner.fit(X, y)),
         "chain": to_bytes(ChainClassifier(max_iter=1, random_state=0).fit(chains, labels)),

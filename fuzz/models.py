@@ -41,7 +41,13 @@ def predict(model: Any) -> None:
         assert np.isin(labels, model.classes_).all()
         return
     X = _rows(model.n_features_in_)
-    if isinstance(model, wald.EarlyExitClassifier):
+    if not sparse.issparse(X) and not isinstance(model, wald.EarlyExitClassifier):
+        X = np.clip(X, -1e30, 1e30)  # forests refuse what overflows in float32
+    if not hasattr(model, "classes_"):  # of a regressor or ranker
+        values = model.predict(X, check_input=False)
+        assert len(values) == X.shape[0]
+        return
+    if isinstance(model, wald.EarlyExitClassifier | wald.EarlyExitOutlierDetector):
         names = getattr(model, "feature_names_in_", None)
         if names is not None and sparse.issparse(X):
             return

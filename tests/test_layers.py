@@ -35,8 +35,8 @@ KNOWS = {
     "online": {"sources", "stopping", "utils"},
     "structured": {"engine", "stopping", "utils"},
     "persistence": {
-        *("codec", "early_exit", "engine", "models", "monitoring", "online", "outputs", "plan", "sources", "steps"),
-        *("stopping", "structured", "utils"),
+        *("codec", "early_exit", "engine", "models", "monitoring", "online", "outputs", "plan", "ranking", "sources"),
+        *("steps", "stopping", "structured", "utils"),
     },
     "serving": {"early_exit", "engine", "persistence", "utils"},
     "datasets": {"structured", "utils"},

@@ -8,7 +8,7 @@ from typing import Any
 
 from .clusters import Job, Predictions, Shipment, ship
 from .clusters.shipping import required
-from .early_exit import EarlyExitClassifier
+from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
 
 __all__ = ["predict"]
@@ -17,7 +17,7 @@ __all__ = ["predict"]
 @completes_documentation(Job.of, ship)
 def predict(
     dataset: Any,
-    model: EarlyExitClassifier | str | os.PathLike[str],
+    model: EarlyExit | str | os.PathLike[str],
     *,
     columns: Sequence[Any] | None = None,
     keep: Sequence[Any] | None = None,
@@ -29,9 +29,9 @@ def predict(
     pipeline: str | None = None,
     trusted: Sequence[str] = (),
 ) -> Predictions:
-    """Predict the labels of a Dask data frame, partition by partition.
+    """Predict the rows of a Dask data frame, partition by partition.
 
-    The model is one object of the graph, as the bytes of its file, and each worker loads it once. Labels and costs are
+    The model is one object of the graph, as the bytes of its file, and each worker loads it once. Answers and costs are
     those of one machine, bit for bit. Like all of Dask this is lazy: nothing is predicted before ``compute`` or a
     ``to_parquet``, and a partition whose worker dies is predicted again.
 
@@ -42,8 +42,8 @@ def predict(
     Returns
     -------
     rows : dask.dataframe.DataFrame
-        The kept columns, then ``label``, and ``cost``, ``stage`` and probabilities if requested. Divisions and index
-        are kept.
+        The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested. Divisions
+        and index are kept.
     certificate : Certificate or None
         The promise; None with a budget, which it does not cover.
 
@@ -54,7 +54,7 @@ def predict(
     TypeError
         If the data set or the model is of another kind, or has no probabilities that are asked for.
     ValueError
-        If columns are missing, or a file of the model alone does not give its labels.
+        If columns are missing, or a file of the model alone does not give its answers.
     """
     dask, frames = required("dask", "dask"), required("dask.dataframe", "dask")
     if isinstance(dataset, frames.Series):
@@ -78,7 +78,7 @@ def predict(
     sent = dask.delayed(shipment, name=f"wald-model-{shipment.key}-{n_jobs}", traverse=False)
     meta = job.answer_frame(shipment, dataset._meta)
     rows = dataset.map_partitions(_answer, sent, job, meta=meta)
-    return Predictions(rows, received.certificate_ if budget is None else None)
+    return Predictions(rows, received.compiled_plan_.certificate if budget is None else None)
 
 
 def _answer(part: Any, shipment: Shipment, job: Job) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .clusters import Job, Predictions, receive, ship
 from .clusters.shipping import required
-from .early_exit import EarlyExitClassifier
+from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
 
 __all__ = ["predict"]
@@ -17,7 +17,7 @@ __all__ = ["predict"]
 @completes_documentation(Job.of, ship)
 def predict(
     dataset: Any,
-    model: EarlyExitClassifier | str | os.PathLike[str],
+    model: EarlyExit | str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
@@ -30,9 +30,9 @@ def predict(
     trusted: Sequence[str] = (),
     workers: int | tuple[int, int] | None = None,
 ) -> Predictions:
-    """Predict the labels of a Ray data set by actors, each of which loads the model once.
+    """Predict the rows of a Ray data set by actors, each of which loads the model once.
 
-    The bytes of the model's file are put into Ray's object store once. Labels and costs are those of one machine, bit
+    The bytes of the model's file are put into Ray's object store once. Answers and costs are those of one machine, bit
     for bit. Like all of Ray Data this is lazy, except that names of columns are asked for, which may read one block;
     a batch whose actor dies is predicted again by another.
 
@@ -46,7 +46,7 @@ def predict(
     Returns
     -------
     rows : ray.data.Dataset
-        The kept columns, then ``label``, and ``cost``, ``stage`` and probabilities if requested.
+        The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested.
     certificate : Certificate or None
         The promise; None with a budget, which it does not cover.
 
@@ -57,7 +57,7 @@ def predict(
     TypeError
         If the data set or the model is of another kind, or has no probabilities that are asked for.
     ValueError
-        If columns are missing, or a file of the model alone does not give its labels.
+        If columns are missing, or a file of the model alone does not give its answers.
     """
     ray, data = required("ray", "ray"), required("ray.data", "ray")
     if not isinstance(dataset, data.Dataset):
@@ -85,7 +85,7 @@ def predict(
         num_cpus=1,
         compute=_pool(data, workers, int(ray.cluster_resources().get("CPU", 1))),
     )
-    return Predictions(rows, received.certificate_ if budget is None else None)
+    return Predictions(rows, received.compiled_plan_.certificate if budget is None else None)
 
 
 def _pool(data: Any, workers: Any, n_cpus: int) -> Any:

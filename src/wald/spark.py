@@ -9,7 +9,8 @@ from typing import Any
 from .clusters import Job, Predictions, ship
 from .clusters.job import arrow_type
 from .clusters.shipping import required
-from .early_exit import EarlyExitClassifier
+from .early_exit.answer_columns import AnswerColumns
+from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
 
 __all__ = ["predict"]
@@ -18,7 +19,7 @@ __all__ = ["predict"]
 @completes_documentation(Job.of, ship)
 def predict(
     dataset: Any,
-    model: EarlyExitClassifier | str | os.PathLike[str],
+    model: EarlyExit | str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
@@ -30,9 +31,9 @@ def predict(
     pipeline: str | None = None,
     trusted: Sequence[str] = (),
 ) -> Predictions:
-    """Predict the labels of a Spark data frame by ``mapInArrow``.
+    """Predict the rows of a Spark data frame by ``mapInArrow``.
 
-    The bytes of the model's file are broadcast, and each Python process of an executor loads them once. Labels and
+    The bytes of the model's file are broadcast, and each Python process of an executor loads them once. Answers and
     costs are those of one machine, bit for bit. Like all of Spark this is lazy, and a task whose executor dies is run
     again.
 
@@ -44,7 +45,7 @@ def predict(
     Returns
     -------
     rows : pyspark.sql.DataFrame
-        The kept columns, then ``label``, and ``cost``, ``stage`` and probabilities if requested.
+        The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested.
     certificate : Certificate or None
         The promise; None with a budget, which it does not cover.
 
@@ -55,7 +56,7 @@ def predict(
     TypeError
         If the data set or the model is of another kind, or has no probabilities that are asked for.
     ValueError
-        If columns are missing, or a file of the model alone does not give its labels.
+        If columns are missing, or a file of the model alone does not give its answers.
     """
     sql = required("pyspark.sql", "spark")
     if not isinstance(dataset, sql.DataFrame):
@@ -87,18 +88,18 @@ def predict(
             yield from job.answer_arrow(broadcast.value, pa.Table.from_batches([batch]), types).to_batches()
 
     rows = dataset.mapInArrow(answer, _schema(dataset, job, types))
-    return Predictions(rows, received.certificate_ if budget is None else None)
+    return Predictions(rows, received.compiled_plan_.certificate if budget is None else None)
 
 
-def _types(model: EarlyExitClassifier, job: Job) -> dict[str, Any]:
+def _types(model: EarlyExit, job: Job) -> dict[str, Any]:
     """The Arrow types of wald's columns; Spark has no unsigned numbers."""
     import pyarrow as pa
 
-    label = arrow_type(model.classes_)
-    if pa.types.is_unsigned_integer(label):
-        label = pa.int64()
+    columns = AnswerColumns.of(model.compiled_plan_)
+    answers = {name: arrow_type(none) for name, none in columns.of_answers(columns.none).items()}
+    answers = {name: pa.int64() if pa.types.is_unsigned_integer(own) else own for name, own in answers.items()}
     numbers = dict.fromkeys(job.probabilities, pa.float64())
-    return {"label": label, "cost": pa.float64(), "stage": pa.int32(), **numbers}
+    return {**answers, "cost": pa.float64(), "stage": pa.int32(), **numbers}
 
 
 def _schema(dataset: Any, job: Job, types: dict[str, Any]) -> Any:

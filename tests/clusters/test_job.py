@@ -243,10 +243,10 @@ def test_a_model_whose_file_would_decide_ties_otherwise_is_refused(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = wald.EarlyExitClassifier(FrozenEstimator(own), risk=0.05, random_state=0).fit(X[500:])
-        with pytest.raises(ValueError, match="do not give the labels of the wrapped Own at ties"):
+        with pytest.raises(ValueError, match="do not give the answers of the wrapped Own at ties"):
             ship(model)
         exact = wald.EarlyExitClassifier(FrozenEstimator(own), risk=0, random_state=0).fit(X[500:])
-        with pytest.raises(ValueError, match="do not give the labels of the wrapped Own"):
+        with pytest.raises(ValueError, match="do not give the answers of the wrapped Own"):
             ship(exact)
 
 

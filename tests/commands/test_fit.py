@@ -65,6 +65,7 @@ def test_options_reach_the_classifier(files: Path, tmp_path: Path) -> None:
     others = wald.EarlyExitClassifier(None, planner=wald.Planner()).get_params().keys() - {"estimator", "planner"}
     assert {name: given[name] for name in expected} == expected
     assert {name: given[name] for name in others - expected.keys()} == {
+        "bands": None,
         "feature_costs": None,
         "feature_groups": None,
         "planner__rule": "ladder",
@@ -238,7 +239,7 @@ def model_that(kind: str, digits: Any, folder: Path) -> Path:
     ("kind", "words"),
     [
         ("is its neighbours", "KNeighborsClassifier is not"),
-        ("is no classifier", "an object of type dict, which is no classifier"),
+        ("is no classifier", "an object of type dict, which is no model that predicts"),
         ("is not fitted", "not fitted"),
         ("clusters", "KMeans is not supported"),
         ("is wrapped already", "give the model that it wraps"),

@@ -16,7 +16,7 @@ from conftest import ROOT
 
 NAMES = sorted(folder.name for folder in (ROOT / "fuzz" / "corpus").iterdir())
 #: Bytes of all files of a target's corpus, and mutations in the fast tests.
-MOST_BYTES, MUTATIONS = 40_000, 200
+MOST_BYTES, MUTATIONS = 60_000, 200
 
 
 @pytest.fixture(scope="module", autouse=True)

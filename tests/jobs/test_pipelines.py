@@ -107,8 +107,8 @@ def test_documents_are_read_few_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
     size = file_columns.rows_at_once(ParquetFile(tmp_path / "x.parquet").metadata, columns, ["text"], 1 << 20)
     assert 5 < size < 30
     seen: list[int] = []
-    predict = fast.predict
-    monkeypatch.setattr(fast, "predict", lambda X, **more: (seen.append(len(X)), predict(X, **more))[1])
+    predict = fast.compiled_plan_.predict
+    monkeypatch.setattr(fast.compiled_plan_, "predict", lambda X, **more: (seen.append(len(X)), predict(X, **more))[1])
     run(fast, [str(tmp_path / "x.parquet")], tmp_path / "out", model="m", options=Options(text="text"))
     assert max(seen) == size
     assert labels(tmp_path / "out") == model.predict(texts).tolist()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.answer_columns import AnswerColumns
+from ..early_exit.estimators import EarlyExit
 from ..engine.threads import effective_threads
 from ..stopping import Certificate
 from ..utils.figures import first_of
@@ -30,9 +31,10 @@ class Predictions(NamedTuple):
     Attributes
     ----------
     rows : data set of the engine
-        The kept columns, ``label``, and ``cost``, ``stage`` and ``proba_<class>`` if requested.
+        The kept columns, ``label`` or ``value``, and ``cost``, ``stage`` and ``proba_<class>`` if requested. Several
+        values are ``value_0``, ``value_1`` and so on.
     certificate : Certificate or None
-        The promise about the labels; None with a budget, which it does not cover.
+        The promise about the answers; None with a budget, which it does not cover.
     """
 
     rows: Any
@@ -71,7 +73,7 @@ class Job:
     @classmethod
     def of(
         cls,
-        model: EarlyExitClassifier,
+        model: EarlyExit,
         there: Sequence[Any],
         *,
         columns: Sequence[Any] | None,
@@ -85,7 +87,7 @@ class Job:
 
         Parameters
         ----------
-        model : EarlyExitClassifier
+        model : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
         there : sequence of str
             Names of the columns of the data set.
         columns : sequence of str, default=None
@@ -123,12 +125,15 @@ class Job:
         if n_features is None:
             raise TypeError("The model reads dicts or lists, and no columns: its rows are no table of a cluster.")
         if budget is not None:
-            model.plan_.affordable(budget)
-        string_labels(model.classes_)
+            model.compiled_plan_.plan.affordable(budget)
+        own = AnswerColumns.of(model.compiled_plan_)
+        string_labels(own.none if own.classes is None else own.classes)
         if proba and not hasattr(model, "predict_proba"):
             name = type(model.estimator_).__name__
             raise TypeError(f"proba=True needs a model with probabilities, and this {name} has none. Leave it out.")
-        found = tuple(f"proba_{label}" for label in model.classes_) if proba else ()  # as `wald predict` names them
+        found = (
+            tuple(f"proba_{label}" for label in model.compiled_plan_.model.classes) if proba else ()
+        )  # as `wald predict` names them
         schema = model.schema_
         kept = there if keep is None else _names("keep", keep)
         if columns is not None:
@@ -150,17 +155,17 @@ class Job:
             require_columns(there, wanted, what)
         if len(features) != n_features:
             raise ValueError(f"The model has {n_features} features, and {len(features)} columns are given.")
-        answered = ("label", *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()), *found)
+        answered = (*own.names, *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()), *found)
         beside = with_kept({name: name for name in kept}, dict.fromkeys(answered))
         renamed = tuple((name, new) for new, name in beside.items() if new not in answered)
         return cls(features, schema.names, renamed, answered, budget, found, documents)
 
-    def answers(self, model: EarlyExitClassifier, rows: Any, n_rows: int) -> dict[str, NDArray[Any]]:
+    def answers(self, model: EarlyExit, rows: Any, n_rows: int) -> dict[str, NDArray[Any]]:
         """Wald's own columns for rows.
 
         Parameters
         ----------
-        model : EarlyExitClassifier
+        model : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
         rows : data frame or column of texts
             The features with the model's own names, if it has some.
         n_rows : int
@@ -169,8 +174,9 @@ class Job:
         -------
         dict from name to ndarray
         """
+        own = AnswerColumns.of(model.compiled_plan_)
         if n_rows == 0:
-            found = {"label": model.classes_[:0], "cost": np.empty(0), "stage": np.empty(0, dtype=np.int32)}
+            found = own.of_answers(own.none) | {"cost": np.empty(0), "stage": np.empty(0, dtype=np.int32)}
             found |= dict.fromkeys(self.probabilities, np.empty(0))
         else:
             answers = model.compiled_plan_.predict(
@@ -179,7 +185,7 @@ class Job:
                 n_threads=effective_threads(model.n_jobs),
                 check_input=self.names is not None or self.documents,
             )
-            found = {"label": answers.labels, "cost": answers.costs, "stage": answers.stages}
+            found = own.of_answers(answers.labels) | {"cost": answers.costs, "stage": answers.stages}
             if self.probabilities:
                 if self.names is None and not self.documents:
                     # numbers as names are no names: the model does not know any
@@ -229,7 +235,7 @@ class Job:
         return pa.table(columns, names=[*(str(name) for _, name in self.kept), *answers])
 
 
-def _reads_texts(model: EarlyExitClassifier) -> bool:
+def _reads_texts(model: EarlyExit) -> bool:
     """Whether rows are texts."""
     texts = model.compiled_plan_.model.texts
     return texts is not None and texts.vectorizer.row_kind == "texts"

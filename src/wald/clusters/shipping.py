@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from ..codec.room import NO_END
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit, unwatched
 from ..persistence import SavedModel, from_bytes, load, to_bytes
 from ..utils.install import install
 
 #: Number of models that a process keeps loaded.
 MOST_KEPT = 4
 
-_kept: OrderedDict[tuple[str, int | None], EarlyExitClassifier] = OrderedDict()
+_kept: OrderedDict[tuple[str, int | None], EarlyExit] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -56,7 +56,7 @@ class Shipment:
 
 def ship(
     model: Any, *, n_jobs: int | None = 1, pipeline: str | None = None, trusted: Sequence[str] = ()
-) -> tuple[Shipment, EarlyExitClassifier]:
+) -> tuple[Shipment, EarlyExit]:
     """Make a model ready to be sent.
 
     Its monitor stays here, and workers do not audit. If the promise is broken and rows are to be evaluated in full,
@@ -64,8 +64,8 @@ def ship(
 
     Parameters
     ----------
-    model : EarlyExitClassifier, str or path-like
-        A fitted classifier, or the path of the file that `wald.save` wrote.
+    model : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker, EarlyExitOutlierDetector, str or path-like
+        A fitted one, or the path of the file that `wald.save` wrote.
     n_jobs : int or None, default=1
         Threads of a task; the engine runs several tasks at once.
     pipeline : {"skops"} or None, default=None
@@ -76,15 +76,15 @@ def ship(
     Returns
     -------
     shipment : Shipment
-    received : EarlyExitClassifier
-        The classifier as workers load it.
+    received : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+        The model as workers load it.
 
     Raises
     ------
     TypeError
-        If it is no classifier.
+        If it is none of these.
     ValueError
-        If its file does not give the same labels by itself.
+        If its file does not give the same answers by itself.
     """
     import wald
 
@@ -93,28 +93,26 @@ def ship(
             raise ValueError(f"pipeline is for a model in memory. {os.fspath(model)} is saved already: leave it out.")
         raw = Path(model).read_bytes()
         received = load(model, trusted=trusted)
-    elif isinstance(model, EarlyExitClassifier):
-        model = model.unwatched()
+    elif isinstance(model, EarlyExit):
+        model = unwatched(model)
         raw = to_bytes(model, pipeline=pipeline)
         received = _as_received(model, raw, trusted)
     else:
         received = model
-    if not isinstance(received, EarlyExitClassifier):
-        raise TypeError(
-            f"model must be a fitted EarlyExitClassifier or the path of its file. Got {type(received).__name__}."
-        )
-    received = copy.copy(received.unwatched())
+    if not isinstance(received, EarlyExit):
+        raise TypeError(f"model must be a fitted {ANY_EARLY_EXIT}, or a file's path. Got {type(received).__name__}.")
+    received = copy.copy(unwatched(received))
     received.n_jobs = n_jobs
     return Shipment(raw, hashlib.sha256(raw).hexdigest(), wald.__version__, tuple(trusted), n_jobs), received
 
 
-def _as_received(model: EarlyExitClassifier, raw: bytes, trusted: Sequence[str]) -> EarlyExitClassifier:
+def _as_received(model: EarlyExit, raw: bytes, trusted: Sequence[str]) -> EarlyExit:
     why = (
-        f"Workers load this model from the bytes of its file, and these alone do not give the labels of the wrapped "
+        f"Workers load this model from the bytes of its file, and these alone do not give the answers of the wrapped "
         f"{type(model.estimator_).__name__}"
     )
     try:
-        received: EarlyExitClassifier = from_bytes(raw, trusted=trusted, max_bytes=NO_END)
+        received: EarlyExit = from_bytes(raw, trusted=trusted, max_bytes=NO_END)
     except ValueError as error:
         raise ValueError(f"{why}: {error}") from None
     if isinstance(received.estimator_, SavedModel) and not isinstance(model.estimator_, SavedModel):
@@ -125,7 +123,7 @@ def _as_received(model: EarlyExitClassifier, raw: bytes, trusted: Sequence[str])
     return received
 
 
-def receive(shipment: Shipment) -> EarlyExitClassifier:
+def receive(shipment: Shipment) -> EarlyExit:
     """Load a model on a worker, once per process.
 
     Parameters
@@ -134,7 +132,7 @@ def receive(shipment: Shipment) -> EarlyExitClassifier:
 
     Returns
     -------
-    EarlyExitClassifier
+    EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
         Shared by the threads of the process.
 
     Raises
@@ -147,14 +145,14 @@ def receive(shipment: Shipment) -> EarlyExitClassifier:
     if shipment.version != wald.__version__:
         raise RuntimeError(
             f"The worker {platform.node()} (process {os.getpid()}) has wald {wald.__version__}, and the model was sent "
-            f"by wald {shipment.version}. Labels are the same only with one version: install wald {shipment.version} "
+            f"by wald {shipment.version}. Answers are the same only with one version: install wald {shipment.version} "
             "on every worker."
         )
     wanted = shipment.key, shipment.n_jobs
     with _lock:  # a second thread waits, and does not load it again
         if wanted not in _kept:
-            loaded: EarlyExitClassifier = from_bytes(shipment.raw, trusted=shipment.trusted, max_bytes=NO_END)
-            model = loaded.unwatched()
+            loaded: EarlyExit = from_bytes(shipment.raw, trusted=shipment.trusted, max_bytes=NO_END)
+            model = unwatched(loaded)
             model.n_jobs = shipment.n_jobs
             _kept[wanted] = model
             while len(_kept) > MOST_KEPT:

@@ -177,11 +177,11 @@ def _warnings_as_lines(command: str) -> Iterator[None]:
 
 def monitor_facts(fast: Any) -> dict[str, Any]:
     """What the monitor of a watched model says after its rows, for JSON; nothing for other models."""
-    monitor = getattr(fast, "monitor_", None)
+    monitor = fast.compiled_plan_.monitor
     return {} if monitor is None else {"monitor": monitor.as_dict()}
 
 
 def note_monitor(fast: Any) -> None:
     """Print what the monitor of a watched model says after its rows."""
-    if getattr(fast, "monitor_", None) is not None:
-        note(f"{fast.monitor_!r}.")
+    if (monitor := fast.compiled_plan_.monitor) is not None:
+        note(f"{monitor!r}.")

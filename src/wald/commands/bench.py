@@ -58,7 +58,7 @@ def bench(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Time FILE against the model it wraps, in turns, on the same rows and threads, and compare the labels.
+    """Time FILE against the model it wraps, in turns, on the same rows and threads, and compare the answers.
 
     A model of LightGBM, XGBoost or CatBoost is timed in its own library, where that is installed.
 
@@ -87,19 +87,25 @@ def bench(
         ).rows
         with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
             full = rival.predict(rival.rows(rows))
-            labels, cost = fast.predict(rows, return_cost=True)
+            found = fast.compiled_plan_.predict(rows, n_threads=threads)
             with share_done(progress_console(), "timing in turns") as report:
                 cases = _timed(rival, fast, rows, repeats, report)
-        differs = labels != full
-        broken = broken_promise(fast.certificate_, full, differs, fast.classes_)
+        certificate, additive = fast.compiled_plan_.certificate, fast.compiled_plan_.model
+        output = additive.decision
+        differs = found.labels != full
+        differs = differs.any(axis=1) if differs.ndim > 1 else differs
+        # values of sums may differ in their last bits
+        broken = None if output.valued else broken_promise(certificate, full, differs, additive.classes)
         facts = {
             "file": str(file),
             "model": rival.name,
-            "n_rows": len(labels),
+            "n_rows": len(found.labels),
+            "answer": output.column,
             "n_different": int(np.count_nonzero(differs)),
-            "mean_cost": float(cost.mean()),
-            "full_cost": fast.plan_.full_cost,
-            "certificate": str(fast.certificate_),
+            "largest_difference": float(np.abs(found.labels - full).max(initial=0.0)) if output.valued else None,
+            "mean_cost": float(found.costs.mean()),
+            "full_cost": fast.compiled_plan_.plan.full_cost,
+            "certificate": str(certificate),
             "broken": broken,
             "threads": threads,
             "repeats": repeats,
@@ -116,10 +122,10 @@ def bench(
 
 def _rival(path: Path, wrapped: Any, threads: int) -> tuple[Rival, str]:
     """The wrapped model; one of a tree library's file in that library, where it is installed. And a note about it."""
-    from ..models import TreeClassifier
+    from ..models.tree_classifier import TreeModel
     from ..reporting.timing import Rival
 
-    if not isinstance(wrapped, TreeClassifier):
+    if not isinstance(wrapped, TreeModel):
         return Rival(type(wrapped).__name__, wrapped.predict), ""
     loaded = library_model(path, wrapped, threads)
     if loaded is not None:
@@ -206,8 +212,10 @@ def _table(cases: list[Timing], model: str) -> Table:
 def _words(facts: dict[str, Any]) -> list[str]:
     n, k = facts["n_rows"], facts["n_different"]
     many = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
+    most = facts["largest_difference"]
+    by = "" if not most else f", by {most:.2g} at most"
     return [
-        f"Same label on {share(n - k, n)} of {n} rows ({k} differ); {number(facts['mean_cost'])} of "
+        f"Same {facts['answer']} on {share(n - k, n)} of {n} rows ({k} differ{by}); {number(facts['mean_cost'])} of "
         f"{number(facts['full_cost'])} units per row.",
         f"Medians of {facts['repeats']} runs in turns, {many}. predict_one checks less than predict.",
         facts["certificate"],

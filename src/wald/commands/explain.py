@@ -15,7 +15,7 @@ from .models import load_served, schema_of_saved
 from .rows import Reading, data_name, read
 
 if TYPE_CHECKING:
-    from ..early_exit import EarlyExitClassifier
+    from ..early_exit.estimators import EarlyExit
 
 
 def explain(
@@ -48,6 +48,11 @@ def explain(
     with handling_errors("explain", debug):
         reading = options.reading(format, drop, header, zero_based, separator, text=text)
         fast = load_served(file, 1, model, trust_pickle, trust_type or ())
+        if not hasattr(fast, "explain"):
+            raise UserError(
+                f"{file} holds an {type(fast).__name__}, whose scores say something beside those of other rows alone: "
+                "wald explain is for labels and values."
+            )
         where = "ROW" if data is None else f"{data_name(data)}, row {row}"
         x = _given(fast, row) if data is None else _row_of(fast, file, row, data, reading)
         with as_user_error(where, ValueError, TypeError):
@@ -58,7 +63,7 @@ def explain(
             show(str(found))
 
 
-def _given(fast: EarlyExitClassifier, row: str) -> Any:
+def _given(fast: EarlyExit, row: str) -> Any:
     """The row that an argument holds."""
     texts = fast.compiled_plan_.model.texts
     if texts is not None and texts.vectorizer.takes(row):
@@ -77,7 +82,7 @@ def _given(fast: EarlyExitClassifier, row: str) -> Any:
     return x
 
 
-def _row_of(fast: EarlyExitClassifier, file: Path, row: str, data: Path, reading: Reading) -> Any:
+def _row_of(fast: EarlyExit, file: Path, row: str, data: Path, reading: Reading) -> Any:
     """One row of a file, as a table."""
     import numpy as np
 

@@ -17,12 +17,14 @@ from ..utils.progress import progress
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
-from .models import load_model, schema_of
+from .models import decomposed, form_of, load_model
 from .rows import data_name, read_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..early_exit.estimators import EarlyExit
+    from ..models import AdditiveModel
     from ..stopping import Certificate
 
 #: Statuses of certificates whose requested promise cannot be made.
@@ -34,8 +36,8 @@ def fit(
         Path,
         typer.Argument(
             metavar="MODEL",
-            help="A fitted scikit-learn classifier, saved with skops.io.dump; or a model file of LightGBM, XGBoost or "
-            "CatBoost.",
+            help="A fitted classifier, regressor, ranker or outlier detector, saved with skops.io.dump; or a model "
+            "file of LightGBM, XGBoost or CatBoost.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write the result.")],
@@ -44,7 +46,8 @@ def fit(
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help=f"{options.DATA} --risk 0 needs none for tree ensembles, which are then evaluated in full.",
+            help=f"{options.DATA} None are needed for regressors and rankers, and with --risk 0 for tree ensembles, "
+            "all of which are evaluated in full.",
         ),
     ] = None,
     risk: Annotated[
@@ -52,12 +55,26 @@ def fit(
         typer.Option(
             metavar="RISK|STRATUM=RISK",
             help="Bound on the probability that a row's label differs; 0: none may. [default: 0.001] May be repeated: "
-            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself.",
+            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself. For "
+            "regressors, with --tolerance or --bands.",
         ),
     ] = None,
     confidence: Annotated[
         float, typer.Option(help="Probability, over the draw of the rows, with which the bound holds.")
     ] = 0.95,
+    bands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T1,T2,...",
+            help="Rising thresholds, as 0.1,0.3,0.6, of a probability, a value or an outlier's score: the answer is "
+            "the number of the band.",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="How far a regressor's value may be off, with --risk: rows then leave with an estimate."),
+    ] = None,
+    relative: Annotated[bool, typer.Option("--relative", help="--tolerance is a share of the full value.")] = False,
     cost: Annotated[str, typer.Option(help="What the plan minimizes: time or units.")] = "time",
     groups: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents).")
@@ -79,14 +96,14 @@ def fit(
     """Plan and certify early exit for a trained MODEL, on rows DATA that it was not trained on.
 
     Labels are not needed; columns that are no features are left out with --drop. A tree ensemble with --risk 0 needs
-    no DATA: every row is then evaluated in full, by wald. Exit code 1: the rows cannot back
-    the promise; the file is written all the same, and evaluates everything.
+    no DATA, nor do regressors and rankers: every row is then evaluated in full, by wald. Exit code 1: the rows cannot
+    back the promise; the file is written all the same, and evaluates everything.
     """
     with handling_errors("fit", debug):
         from sklearn.frozen import FrozenEstimator
 
-        from ..early_exit.parameters import checked_rule
-        from ..models import decompose
+        from ..early_exit.estimators import ESTIMATORS, reading
+        from ..early_exit.parameters import Parameters, checked_rule
 
         options.require_seed(seed)
         if str(output) == "-":
@@ -95,34 +112,46 @@ def fit(
         bounds = by_text(risk or ["0.001"])
         if data is None:
             about = {"--groups": groups, "--drop": drop, "--text": text, "--format": format}
-            _require_no_rows(bounds, about | {"--header": header, "--zero-based": zero_based, "--separator": separator})
-        fast = wald.EarlyExitClassifier(
-            None,
-            risk=bounds,
-            confidence=confidence,
-            planner=wald.Planner(cost=cost),
-            n_jobs=options.threads(jobs),
-            random_state=seed,
-        )
+            _require_none(about | {"--header": header, "--zero-based": zero_based, "--separator": separator})
+            if risk:
+                _require_no_rows(bounds)
+        planned: dict[str, Any] = {
+            "risk": bounds,
+            "confidence": confidence,
+            "planner": wald.Planner(cost=cost),
+            "random_state": seed,
+        }
         with as_user_error("options"):
-            checked_rule(fast)
-        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+            checked_rule(Parameters(None, **planned))
+        form = options.reading(format, drop, header, zero_based, separator, groups, text=text)
         with progress(progress_console(), 4) as step:
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
+            read = decomposed(model, wrapped)
+            shell: Any = ESTIMATORS[read.kind]
+            threads = options.threads(jobs)
+            question = _question(shell, read.kind, tolerance=tolerance, relative=relative or None, bands=bands)
+            fast: EarlyExit
+            if question or read.kind in ("classifier", "outlier detector"):
+                if data is None:
+                    _require_no_rows(bounds)
+                if isinstance(bounds, dict):
+                    with as_user_error(str(model), ValueError, TypeError):
+                        planned["risk"] = by_label(bounds, reading(shell(None, **question))(wrapped).classes)
+                fast = shell(FrozenEstimator(wrapped), n_jobs=threads, **planned, **question)
+            else:
+                _require_in_full(read.kind, risk, groups)
+                fast = shell(FrozenEstimator(wrapped), n_jobs=threads)
             step("reading rows")
-            part = None if data is None else read_whole(data, schema_of(model, wrapped), reading)
-            fast.set_params(estimator=FrozenEstimator(wrapped))
-            if isinstance(bounds, dict):
-                fast.set_params(risk=by_label(bounds, decompose(wrapped).classes))
+            part = None if data is None else read_whole(data, form_of(model, read, wrapped), form)
             where = str(model) if data is None else data_name(data)
             with warnings.catch_warnings(), as_user_error(where, ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the certificate says it
                 step("planning and certifying")
                 if part is None:
-                    _fit_without_rows(fast)
+                    _fit_without_rows(fast, read)
                 else:
-                    fast.fit(part.rows, groups=part.groups)
+                    fast.fit(part.rows, **({} if part.groups is None else {"groups": part.groups}))
             step("writing")
             with as_user_error(str(output)):
                 _save(fast, output)
@@ -130,13 +159,13 @@ def fit(
             n_rows = 0 if part is None else part.rows.shape[0]
             as_json({"file": str(output), "n_rows": n_rows, **facts_of(fast)})
         else:
-            show(str(fast.certificate_))
-        if failed(fast.certificate_):
+            show(str(fast.compiled_plan_.certificate))
+        if failed(fast.compiled_plan_.certificate):
             note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
             raise typer.Exit(EXIT_NO)
 
 
-def _save(fast: wald.EarlyExitClassifier, output: Path) -> None:
+def _save(fast: EarlyExit, output: Path) -> None:
     """Write a file of numbers and texts; where these do not describe a pipeline, one that holds it by skops."""
     try:
         wald.save(fast, output)
@@ -150,25 +179,51 @@ def _save(fast: wald.EarlyExitClassifier, output: Path) -> None:
         note(f"{output} holds the whole pipeline, by skops, because numbers and texts do not describe it.")
 
 
-def _require_no_rows(risk: float | dict[str, float], about: Mapping[str, Any]) -> None:
-    """Raise UserError if rows are needed, or options speak of rows that are not there."""
+def _require_no_rows(risk: float | dict[str, float]) -> None:
+    """Raise UserError if rows are needed."""
     if risk != 0:
         raise UserError(
             f"--risk {risk} is certified on rows: name DATA, rows that the model was not trained on. Only --risk 0 "
             "does without, for tree ensembles."
         )
+
+
+def _require_none(about: Mapping[str, Any]) -> None:
+    """Raise UserError if options speak of rows that are not there."""
     given = [name for name, value in about.items() if value not in (None, [])]
     if given:
         raise UserError(f"{given[0]} speaks of rows, and there is no DATA.")
 
 
-def _fit_without_rows(fast: wald.EarlyExitClassifier) -> None:
-    from ..models import decompose
+def _question(shell: Any, kind: str, **asked: Any) -> dict[str, Any]:
+    """What is asked of the model, as parameters of its early-exit estimator."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    for name in given:
+        if name not in shell._get_param_names():
+            raise UserError(f"--{name} asks for what a {kind} has not.")
+    if "bands" in given:
+        try:
+            given["bands"] = [float(threshold) for threshold in given["bands"].split(",")]
+        except ValueError:
+            raise UserError(f"--bands must be numbers with commas, as 0.1,0.3. Got {given['bands']!r}.") from None
+    return given
 
-    terms = decompose(fast.estimator.estimator).terms
-    if not terms.planning.rest.serves_full:
+
+def _require_in_full(kind: str, risk: list[str] | None, groups: str | None) -> None:
+    """Raise UserError for a promise about values, which are evaluated in full."""
+    given = "--groups" if groups is not None else f"--risk {risk[0]}" if risk and by_text(risk) != 0 else None
+    if given is not None:
         raise UserError(
-            f"DATA is missing: for a {terms.description}, --risk 0 plans exits on rows. Only tree ensembles do without."
+            f"{given} is a promise about rows that leave early, and every row of a {kind} is evaluated in full here"
+            f"{', without --tolerance or --bands' if kind == 'regressor' else ': rankings race from Python alone'}."
+        )
+
+
+def _fit_without_rows(fast: EarlyExit, model: AdditiveModel) -> None:
+    if not (model.decision.valued or model.terms.planning.rest.serves_full):
+        raise UserError(
+            f"DATA is missing: for a {model.terms.description}, --risk 0 plans exits on rows. Only tree ensembles do "
+            "without."
         )
     fast.fit()
 
@@ -189,11 +244,14 @@ def by_text(words: Sequence[str]) -> float | dict[str, float]:
 
 
 def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, float]:
-    """Replace the texts of labels by the labels."""
-    labels = {str(label): label for label in classes.tolist()}
+    """Replace the texts of labels by the labels; those of an outlier detector have names of their own."""
+    from ..early_exit.outlier_detector import LABELS
     from ..stopping.core.risks import WORDS
 
-    strange = [text for text in risks if text not in labels and text not in WORDS]
+    labels = {str(label): label for label in classes.tolist()}
+    detects = labels.keys() <= {"-1", "1"}
+
+    strange = [text for text in risks if text not in labels and text not in (*WORDS, *(LABELS if detects else ()))]
     if strange:
         raise UserError(f"--risk names {strange[0]}, which is none of the classes {', '.join(labels)}.")
     return {labels.get(text, text): risk for text, risk in risks.items()}

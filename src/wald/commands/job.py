@@ -16,7 +16,7 @@ from .errors import UserError
 from .rows import Reading, RowSchema, note_left_out, read
 
 if TYPE_CHECKING:
-    from ..early_exit import EarlyExitClassifier
+    from ..early_exit.estimators import EarlyExit
     from ..jobs import Options, Report
 
 
@@ -25,7 +25,7 @@ def is_job(data: Sequence[str], output: str) -> bool:
     if len(data) > 1 or output.endswith(("/", os.sep)):
         return True
     one = data[0]
-    if output == "-":  # a single file's labels; a folder is refused where files are read
+    if output == "-":  # a single file's answers; a folder is refused where files are read
         return False
     return "://" in one or os.path.isdir(one) or (glob.has_magic(one) and not os.path.exists(one))
 
@@ -47,7 +47,7 @@ def _names_a_file(output: str) -> bool:
 
 
 def run_job(
-    fast: EarlyExitClassifier,
+    fast: EarlyExit,
     schema: RowSchema,
     reading: Reading,
     data: Sequence[str],
@@ -111,9 +111,9 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def say(result: Report, output: str, fast: EarlyExitClassifier, budget: float | None, json: bool) -> None:
+def say(result: Report, output: str, fast: EarlyExit, budget: float | None, json: bool) -> None:
     """Say what was done: by a job of many parts, or with a single file, which is none of them."""
-    full_cost, many = fast.plan_.full_cost, result.n_parts > 0
+    full_cost, many = fast.compiled_plan_.plan.full_cost, result.n_parts > 0
     mean = result.total_cost / result.n_rows if result.n_rows else None
     rate = result.rows_now / max(result.seconds, 1e-9)
     if json:

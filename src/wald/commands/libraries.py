@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,20 +13,20 @@ from .errors import UserError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..models import TreeClassifier
+    from ..models.tree_classifier import TreeModel
     from ..reporting.timing import Rival
 
 Predict = Callable[[Any], "NDArray[Any]"]
 
 
-def library_model(path: Path, model: TreeClassifier, threads: int) -> Rival | None:
+def library_model(path: Path, model: TreeModel, threads: int) -> Rival | None:
     """Load a model file with the library that wrote it.
 
     Parameters
     ----------
     path : Path
         A file that `wald.read_model` reads.
-    model : TreeClassifier
+    model : TreeClassifier or TreeRegressor
         What it reads.
     threads : int
 
@@ -42,14 +43,18 @@ def library_model(path: Path, model: TreeClassifier, threads: int) -> Rival | No
     from ..reporting.timing import Rival
 
     try:
-        return Rival(library_name(model), _LOADERS[model.library](path, model.classes_, threads), _without_names)
+        return Rival(
+            library_name(model),
+            _LOADERS[model.library](path, getattr(model, "classes_", None), threads),
+            _without_names,
+        )
     except ImportError:
         return None
     except Exception as error:  # libraries raise types of their own
         raise UserError(f"{path}: {library_name(model)} cannot read it: {reason(error)}") from error
 
 
-def library_name(model: TreeClassifier) -> str:
+def library_name(model: TreeModel) -> str:
     """Name of the library that wrote a model's file."""
     return {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}[model.library]
 
@@ -74,22 +79,29 @@ def is_library_model(path: Path) -> bool:
         return False
 
 
-def _lightgbm(path: Path, classes: NDArray[Any], threads: int) -> Predict:
+def _lightgbm(path: Path, classes: NDArray[Any] | None, threads: int) -> Predict:
     import lightgbm
+    import numpy as np
 
     booster = lightgbm.Booster(model_file=str(path))
 
     def predict(rows: Any) -> NDArray[Any]:
         found: Any = booster.predict(rows, num_threads=threads)
+        if classes is None:
+            return np.asarray(found)
         labels: NDArray[Any] = classes.take((found > 0.5).astype(int) if found.ndim == 1 else found.argmax(axis=1))
         return labels
 
     return predict
 
 
-def _xgboost(path: Path, classes: NDArray[Any], threads: int) -> Predict:
+def _xgboost(path: Path, classes: NDArray[Any] | None, threads: int) -> Predict:
+    import numpy as np
     import xgboost
 
+    if classes is None:
+        booster: Any = xgboost.Booster({"nthread": threads}, model_file=bytearray(path.read_bytes()))
+        return lambda rows: np.asarray(booster.inplace_predict(rows, missing=math.nan))
     model: Any = xgboost.XGBClassifier(n_jobs=threads)
     model.load_model(bytearray(path.read_bytes()))
 
@@ -100,15 +112,19 @@ def _xgboost(path: Path, classes: NDArray[Any], threads: int) -> Predict:
     return predict
 
 
-def _catboost(path: Path, classes: NDArray[Any], threads: int) -> Predict:
+def _catboost(path: Path, classes: NDArray[Any] | None, threads: int) -> Predict:
     import catboost  # type: ignore[import-not-found,import-untyped,unused-ignore]  # optional, untyped
+    import numpy as np
 
-    model: Any = catboost.CatBoostClassifier()
+    model: Any = catboost.CatBoost() if classes is None else catboost.CatBoostClassifier()
     binary = path.read_bytes().startswith(b"CBM1")
     model.load_model(str(path), format="cbm" if binary else "json")
 
     def predict(rows: Any) -> NDArray[Any]:
-        found: Any = model.predict(rows, thread_count=threads).ravel()
+        found: Any = model.predict(rows, thread_count=threads)
+        if classes is None:
+            return np.asarray(found)
+        found = found.ravel()
         if classes.dtype.kind == "b" and found.dtype.kind in "UO":  # written as texts
             found = found == "True"
         labels: NDArray[Any] = found.astype(classes.dtype)

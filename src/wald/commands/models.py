@@ -18,7 +18,7 @@ from .errors import UserError
 from .rows import RowSchema
 
 if TYPE_CHECKING:
-    from ..early_exit import EarlyExitClassifier
+    from ..early_exit.estimators import EarlyExit
     from ..models import AdditiveModel
 
 #: Types that skops names and that are harmless: it makes a dtype from that of an empty array, which it checks before.
@@ -65,15 +65,17 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
         with as_user_error(str(path), ValueError, ImportError):
             return wald.read_model(path)
     model = _skops(path, trusted) if zipfile.is_zipfile(path) else _pickle(path, trust_pickle)
-    if isinstance(model, wald.EarlyExitClassifier):
-        raise UserError(f"{path} holds an EarlyExitClassifier; give the model that it wraps.")
+    from ..early_exit.estimators import EarlyExit
+
+    if isinstance(model, EarlyExit):
+        raise UserError(f"{path} holds an {type(model).__name__}; give the model that it wraps.")
     if not hasattr(model, "predict"):
-        raise UserError(f"{path} holds an object of type {type(model).__name__}, which is no classifier.")
+        raise UserError(f"{path} holds an object of type {type(model).__name__}, which is no model that predicts.")
     return model
 
 
-def schema_of(path: Path, model: Any) -> RowSchema:
-    """Form of the rows of a model. Raises UserError if wald does not read the model."""
+def decomposed(path: Path, model: Any) -> AdditiveModel:
+    """Read a fitted model. Raises UserError if wald does not read it, or a file cannot hold it."""
     from sklearn.exceptions import NotFittedError
 
     from ..models import decompose
@@ -83,6 +85,11 @@ def schema_of(path: Path, model: Any) -> RowSchema:
         additive = decompose(model)
         if additive.preprocessing is None:
             require_no_estimators(additive)  # terms that are no numbers
+    return additive
+
+
+def form_of(path: Path, additive: AdditiveModel, model: Any) -> RowSchema:
+    """Form of the rows of a model that was read."""
     return _form(path, additive, additive.schema.n_columns, additive.schema.names, model, model)
 
 
@@ -111,7 +118,7 @@ def _form(
     return replace(_schema(model, n_features, names), sparse=False, transforms=False, categories=categories)
 
 
-def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
+def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[str] = ()) -> EarlyExit:
     """Load a file of ``wald fit``, of ``wald.save`` or of a tree library.
 
     Parameters
@@ -125,6 +132,7 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
     trusted : sequence of str, default=()
         Types to trust in a pipeline inside the file.
     """
+    from ..early_exit.estimators import EarlyExit
     from ..persistence import FileFormatError, SavedModel, UntrustedTypesError
     from ..persistence.library import in_full
 
@@ -145,7 +153,7 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
             raise HoldsPipelineError(f"{path} holds its whole pipeline: leave --model out.") from error
         hint = " On the command line: --model MODEL." if estimator is None else ""
         raise UserError(reason(error) + hint) from error
-    if not isinstance(fast, wald.EarlyExitClassifier):
+    if not isinstance(fast, EarlyExit):
         raise UserError(f"{path} holds another model, {type(fast).__name__}; wald.load reads it from Python.")
     fast.set_params(n_jobs=n_jobs)
     if isinstance(fast.estimator_, SavedModel):
@@ -160,7 +168,7 @@ def load_served(
     trust_pickle: bool = False,
     trusted: Sequence[str] = (),
     proba: bool = False,
-) -> EarlyExitClassifier:
+) -> EarlyExit:
     """Load FILE with its --model; where FILE answers without, a model that is not trusted is not read, which is said.
 
     Parameters
@@ -199,12 +207,14 @@ def load_served(
         return fast
 
 
-def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
+def schema_of_saved(fast: EarlyExit, path: Path) -> RowSchema:
     """Form of the rows of a loaded model. Raises UserError if they are no rows of a table."""
-    unwatched = fast.watched(None)  # a monitor would count the row that is tried
+    from ..early_exit.estimators import unwatched
+
     n_features = getattr(fast, "n_features_in_", None)
     names, model = fast.schema_.names, fast.compiled_plan_.model
-    return _form(path, model, n_features, names, fast.estimator_, unwatched, fast.estimator_)
+    # a monitor would count the row that is tried
+    return _form(path, model, n_features, names, fast.estimator_, unwatched(fast), fast.estimator_)
 
 
 def _schema(model: AdditiveModel, n_features: int, names: tuple[str, ...] | None, *predictors: Any) -> RowSchema:

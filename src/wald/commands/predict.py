@@ -1,4 +1,4 @@
-"""``wald predict``: labels of the rows of a file, in bounded memory."""
+"""``wald predict``: labels or values of the rows of a file, in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .models import load_served, schema_of_saved
 from .rows import Part, data_name, read
 
 if TYPE_CHECKING:
+    from ..early_exit.answer_columns import AnswerColumns
     from ..jobs import Options, Report
 
 
@@ -41,7 +42,7 @@ def predict(
             "takes a part for each file; the same command again goes on where a job was broken off.",
         ),
     ],
-    cost: Annotated[bool, typer.Option("--cost", help="Write what each row cost beside its label.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="Write what each row cost beside its answer.")] = False,
     proba: Annotated[
         bool,
         typer.Option(
@@ -81,11 +82,14 @@ def predict(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write the labels of the rows DATA, one line per row, in their order: what is kept, label, cost, probabilities.
+    """Write the answers for the rows DATA, one line per row, in their order: what is kept, label, cost, probabilities.
+
+    A regressor or ranker has a value in place of the label; several are called value_0, value_1 and so on.
 
     Memory is bounded by parts of the file, but for svmlight, which is read as a whole.
     """
     with handling_errors("predict", debug):
+        from ..early_exit.answer_columns import AnswerColumns
         from ..jobs import Options, Report
 
         many = is_job(data, output)
@@ -98,14 +102,14 @@ def predict(
             raise UserError("--skip-bad is for a job into a folder (-o OUT/); a single file is written whole or not.")
         piped = output == "-"
         if piped and json:
-            raise UserError("--json and -o - both want stdout; write the labels to a file.")
+            raise UserError("--json and -o - both want stdout; write the answers to a file.")
         if not piped and not many:
             options.require_writable(output_file, True, file, data_file, model, devices=True)
         fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or (), proba)
         schema = schema_of_saved(fast, file)
         if budget is not None:
             with as_user_error("--budget"):
-                fast.plan_.affordable(budget)
+                fast.compiled_plan_.plan.affordable(budget)
         if proba:
             _require_probabilities(fast, file)
         reading = options.reading(format, drop, header, zero_based, separator, keep=keep, text=text)
@@ -113,31 +117,30 @@ def predict(
         if many:
             done = run_job(fast, schema, reading, data, output, (file, model), written, force)
         else:
-            done = Report()
+            done, columns = Report(), AnswerColumns.of(fast.compiled_plan_)
             with share_done(progress_console(), "predicting") as report, sink(output_file) as write:
                 for part in read(data_file, schema, reading):
                     with as_user_error(data_name(data_file), ValueError, TypeError):
-                        write(_answers(fast, part, written, done))
+                        write(_answers(fast, columns, part, written, done))
                     report(part.done)
         say(done, output, fast, budget, json)
         if done.skipped:
             raise typer.Exit(EXIT_SKIPPED)
 
 
-def _answers(fast: Any, part: Part, asked: Options, done: Report) -> dict[str, Any]:
+def _answers(fast: Any, columns: AnswerColumns, part: Part, asked: Options, done: Report) -> dict[str, Any]:
     """Columns of the output for some rows, which are counted."""
-    import numpy as np
+    from ..engine.threads import effective_threads
+    from ..utils.labels import with_kept
 
-    from ..utils.labels import codes_of_labels, with_kept
-
-    labels, costs = fast.predict(part.rows, budget=asked.budget, return_cost=True)
-    own = {"label": labels, **({"cost": costs} if asked.cost else {})}
+    n_threads = effective_threads(fast.n_jobs, part.rows)
+    found = fast.compiled_plan_.predict(part.rows, budget=asked.budget, n_threads=n_threads)
+    own = columns.of_answers(found.labels) | ({"cost": found.costs} if asked.cost else {})
     if asked.proba:
-        columns = fast.predict_proba(part.rows).T
-        own |= {f"proba_{label}": column for label, column in zip(fast.classes_, columns, strict=True)}
-    counts = np.bincount(codes_of_labels(fast.classes_, labels), minlength=len(fast.classes_))
-    counted = dict(zip(map(str, fast.classes_), counts, strict=True))
-    done.add({"rows": len(labels), "cost": float(costs.sum()), "labels": counted})
+        proba = fast.predict_proba(part.rows).T
+        own |= {f"proba_{label}": column for label, column in zip(fast.classes_, proba, strict=True)}
+    counted = columns.counted(found.labels)
+    done.add({"rows": len(found.labels), "cost": float(found.costs.sum()), "labels": counted})
     done.left_out = dict.fromkeys(part.left_out, 1)
     return with_kept(part.kept, own)
 
@@ -146,6 +149,7 @@ def _require_probabilities(fast: Any, file: Path) -> None:
     """Raise UserError if the model has no probabilities, before any work is done."""
     if hasattr(fast, "predict_proba"):
         return
+    from ..early_exit import EarlyExitClassifier
     from ..persistence import SavedModel
 
     if isinstance(fast.estimator_, SavedModel):
@@ -153,6 +157,8 @@ def _require_probabilities(fast: Any, file: Path) -> None:
             f"--proba: {file} holds no probabilities; the wrapped model's own file has them: --model MODEL."
         )
     name = type(fast.estimator_).__name__
+    if not isinstance(fast, EarlyExitClassifier):
+        raise UserError(f"--proba: the wrapped {name} is no classifier, and has no probabilities. Leave --proba out.")
     raise UserError(
         f"--proba: the wrapped {name} has no probabilities. Calibrate it before wald fit (CalibratedClassifierCV with "
         "ensemble=False), or leave --proba out."

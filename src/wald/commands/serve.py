@@ -14,7 +14,7 @@ from .errors import UserError
 from .models import load_served
 
 if TYPE_CHECKING:
-    from ..early_exit import EarlyExitClassifier
+    from ..early_exit.estimators import EarlyExit
 
 
 def serve(
@@ -51,7 +51,7 @@ def serve(
             raise UserError("--full-if-broken needs audits: --audit-rate 0.01, for example.")
         threads = options.threads(jobs)
 
-        def load() -> EarlyExitClassifier:
+        def load() -> EarlyExit:
             return load_served(file, threads, model, trust_pickle, trust_type or ())
 
         with as_user_error(str(file), OSError, ValueError, TypeError, ImportError):

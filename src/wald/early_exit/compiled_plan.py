@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..engine import NOTHING, Decisions, Packed
+from ..engine import NOTHING, Decisions, Ledger, Packed, Status
 from ..models import AdditiveModel
 from ..models.protocols import Documents
 from ..monitoring import Monitor
@@ -234,7 +234,22 @@ class CompiledPlan:
         group : object, default=None
             Group of the row, for the monitor.
         """
+        if self.model.decision.valued:
+            return self._one_value(x, budget)
         return Answers(self._predictor, Decisions.of_one(*self.decide_one(x, budget, group)))
+
+    def _one_value(self, x: Any, budget: float | None) -> Answers:
+        """Answer one row with its value."""
+        if budget is not None:
+            self.plan.affordable(budget)
+        if self.plan.n_stages == 0:
+            values, paid = np.asarray(self.value_one(x))[None], np.array([self.plan.full_cost])
+            full = np.full(1, Status.FULL, dtype=np.uint8)
+            return Answers(self._predictor, Decisions(values, Ledger(np.zeros(1, dtype=np.int32), paid, full)))
+        self.require_unchanged()
+        source = self.reader.row(x)[1]
+        with located(source, self.model):
+            return Answers(self._predictor, self._predictor.predict(source, 1, budget))
 
     def value_one(self, x: Any) -> Any:
         """The value of one row in any form, for models whose answers are values."""

@@ -14,7 +14,7 @@ from ..engine.threads import effective_threads
 from ..models import fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
-from ..ranking import Asked, Race, Ranked, RowGroups, planned
+from ..ranking import Asked, Race, Ranked, RankingCertificate, RankingPlan, RowGroups, planned
 from ..sources import Source, source_of
 from .answers import Answers
 from .compiled_plan import CompiledPlan
@@ -161,6 +161,21 @@ class EarlyExitRanker(ExactEstimator):
         self._race, self.certificate_ = planned(compiled.model.terms, core, rows, asked, rng)
         self.ranking_plan_ = None if self._race is None else self._race.plan
         return self
+
+    def _set_ranking(self, certificate: RankingCertificate, plan: RankingPlan | None) -> None:
+        """Set what a file says of the race.
+
+        Parameters
+        ----------
+        certificate : RankingCertificate
+        plan : RankingPlan or None
+        """
+        compiled, self.certificate_, self.ranking_plan_ = self._compiled(), certificate, plan
+        core = compiled._predictor.core
+        if plan is not None:
+            if core is None:
+                raise ValueError("rows race by trees alone.")
+            self._race = Race(core, plan, compiled.model.terms.accepts.conversion)
 
     def _check(self) -> None:
         if not _is_whole(self.k):

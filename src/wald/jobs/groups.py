@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..early_exit import EarlyExitClassifier, Status
+from ..early_exit import Status
+from ..early_exit.answer_columns import AnswerColumns
+from ..early_exit.estimators import EarlyExit
 from ..engine.threads import effective_threads
 from ..sources import SomeColumns
 from .errors import JobError
@@ -25,7 +27,7 @@ MOST_OPEN = 32 << 20
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Labels, costs and, if they are asked for, probabilities of rows, and the columns to keep."""
+    """Labels or values, costs and, if they are asked for, probabilities of rows, and the columns to keep."""
 
     labels: NDArray[Any]
     costs: NDArray[Any]
@@ -46,7 +48,7 @@ class RowGroups:
 
     Parameters
     ----------
-    fast : EarlyExitClassifier
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
     wanted : Wanted
     budget : float or None
         Most that a row may cost.
@@ -57,15 +59,19 @@ class RowGroups:
     ----------
     bytes : Decoded
         Counts of all tables so far.
+    columns : AnswerColumns
+        What answers are called.
     """
 
-    def __init__(self, fast: EarlyExitClassifier, wanted: Wanted, budget: float | None, proba: bool = False) -> None:
+    def __init__(self, fast: EarlyExit, wanted: Wanted, budget: float | None, proba: bool = False) -> None:
         self._fast, self._wanted, self._budget, self._proba = fast, wanted, budget, proba
         self._compiled = fast.compiled_plan_
+        self.columns = AnswerColumns.of(self._compiled)
         self._compiled.require_unchanged()
         self._threads = effective_threads(fast.n_jobs)
         plan = self._compiled.plan
         n_stages = plan.n_stages if budget is None else min(plan.n_stages, plan.affordable(budget))
+        n_stages = 0 if self.columns.classes is None else n_stages
         watched = budget is None and self._compiled.monitor is not None  # audited rows are read whole
         self._steps = Steps(
             None if watched or proba or wanted.is_framed else self._compiled.columns_by_stage(),
@@ -87,8 +93,8 @@ class RowGroups:
         announced = sum(table.group_rows[group] for group in groups)
         if announced == 0:
             kept = {name: pyarrow.array([], table.kind(name)) for name in self._wanted.keep}
-            none = np.empty((0, len(self._fast.classes_))) if self._proba else None
-            yield Answers(self._fast.classes_[:0], np.empty(0), kept, none)
+            none = np.empty((0, len(self._compiled.model.classes))) if self._proba else None
+            yield Answers(self.columns.none, np.empty(0), kept, none)
         if self._wanted.is_framed:
             yield from self._of_frames(table, groups)
             return
@@ -124,8 +130,10 @@ class RowGroups:
     def predict(self, rows: Any, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         """Labels, costs and probabilities of rows that are read whole; a JobError says where rows are refused."""
         with _refused(where):
-            labels, costs = self._fast.predict(rows, budget=self._budget, return_cost=True)
-            return labels, costs, self._fast.predict_proba(rows) if self._proba else None
+            n_threads = effective_threads(self._fast.n_jobs, rows)
+            found = self._compiled.predict(rows, budget=self._budget, n_threads=n_threads)
+            proba = self._fast.predict_proba(rows) if self._proba else None
+            return found.labels, found.costs, proba
 
     def _first_blocks(self, table: Table, groups: range) -> Iterator[tuple[int, list[int], Block]]:
         """Blocks of the columns of each row group's first step."""

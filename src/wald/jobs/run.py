@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ..early_exit import CompiledPlan, EarlyExitClassifier
+from ..early_exit import CompiledPlan
+from ..early_exit.estimators import EarlyExit
 from ..models.column_kinds import Holds
 from ..models.file_categories import FileCategories
 from ..models.file_columns import FileColumns
 from ..sources import Schema
 from ..sources.schema import listed
 from ..utils.files import temporary_name
-from ..utils.labels import codes_of_labels, with_kept
+from ..utils.labels import with_kept
 from .errors import JobError
 from .folders import kinds_of
 from .groups import Answers, RowGroups
@@ -141,7 +142,7 @@ class Report:
 
 
 def run(
-    fast: EarlyExitClassifier,
+    fast: EarlyExit,
     data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str],
     *,
@@ -155,7 +156,7 @@ def run(
 
     Parameters
     ----------
-    fast : EarlyExitClassifier
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
     data : str or path, or sequence of these
         Files, patterns, folders or URLs; see `find`.
     out : str or path
@@ -275,14 +276,15 @@ def _checked(
 class _Job:
     def __init__(
         self,
-        fast: EarlyExitClassifier,
+        fast: EarlyExit,
         wanted: Wanted,
         options: Options,
         reader: Reader | None,
         progress: Callable[[Report], object],
         report: Report,
     ) -> None:
-        self._classes, self._options, self._reader, self._progress = fast.classes_, options, reader, progress
+        self._options, self._reader, self._progress = options, reader, progress
+        self._classes = fast.compiled_plan_.model.classes
         self._wanted, self._report = wanted, report
         self._rows = RowGroups(fast, wanted, options.budget, options.proba)
 
@@ -314,21 +316,23 @@ class _Job:
     def _part(self, part: Part, folder: Path, begun: float) -> dict[str, Any]:
         import pyarrow
 
-        classes = self._classes
-        kind = pyarrow.array(classes).type  # of empty parts, too
-        n, total, counts = 0, 0.0, np.zeros(len(classes), dtype=np.int64)
+        columns, counts = self._rows.columns, Counter[str]()
+        # of empty parts, too
+        kinds = {name: _kind(columns.classes, none) for name, none in columns.of_answers(columns.none).items()}
+        n, total = 0, 0.0
         other = part.source.kind == "other"
         answers = self._other(part) if other else self._rows.answers(part.source, range(*(part.groups or (0, 0))))
         with temporary_name(folder) as beside:
             with writer(beside, self._options.to) as write:
                 for some in answers:
-                    own: dict[str, Any] = {"label": pyarrow.array(some.labels, kind)}
+                    answered = columns.of_answers(some.labels)
+                    own: dict[str, Any] = {name: pyarrow.array(one, kinds[name]) for name, one in answered.items()}
                     if self._options.cost:
                         own["cost"] = some.costs
                     if some.proba is not None:
-                        own |= {f"proba_{label}": some.proba[:, k] for k, label in enumerate(classes)}
+                        own |= {f"proba_{label}": some.proba[:, k] for k, label in enumerate(self._classes)}
                     write(with_kept(some.kept, own))
-                    counts += np.bincount(codes_of_labels(classes, some.labels), minlength=len(classes))
+                    counts.update(columns.counted(some.labels))
                     n, total = n + len(some.labels), total + float(some.costs.sum())
                     self._report.rows_now += len(some.labels)
                     self._report.bytes_decoded = self._rows.bytes.decoded
@@ -338,8 +342,7 @@ class _Job:
             with beside.open("rb+") as file:
                 os.fsync(file.fileno())
             beside.replace(folder / part.name)
-        labelled = {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
-        return {"rows": n, "cost": total, "labels": labelled}
+        return {"rows": n, "cost": total, "labels": columns.counted(columns.none) | counts}
 
     def _other(self, part: Part) -> Iterator[Answers]:
         import pyarrow
@@ -352,6 +355,13 @@ class _Job:
                 self._wanted.require_kind(where, name, column.type)
             labels, costs, proba = self._rows.predict(rows, where)
             yield Answers(labels, costs, columns, proba)
+
+
+def _kind(classes: NDArray[Any] | None, none: NDArray[Any]) -> Any:
+    """The Arrow type of a column of answers."""
+    import pyarrow
+
+    return pyarrow.array(none if classes is None else classes).type
 
 
 def _typed(compiled: CompiledPlan) -> FileColumns | None:

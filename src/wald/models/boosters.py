@@ -23,6 +23,7 @@ from .readers.xgboost import read_xgboost_model
 from .reading import Decompose, Family, Reading, full_name
 from .tree_classifier import FAMILY as TREE_CLASSIFIER
 from .tree_classifier import FittedForGood, TreeModel, require_columns
+from .tree_detector import FAMILY as TREE_DETECTOR
 from .tree_regressor import FAMILY as TREE_REGRESSOR
 
 LIGHTGBM, XGBOOST, CATBOOST = "lightgbm.basic.Booster", "xgboost.core.Booster", "catboost.core.CatBoost"
@@ -220,4 +221,5 @@ FAMILIES = (
     Family((BoosterClassifier,), ("predict",), ("booster", "rounds"), _read, thresholds=False),
     TREE_CLASSIFIER,
     TREE_REGRESSOR,
+    TREE_DETECTOR,
 )

@@ -132,14 +132,14 @@ class ValueLink:
 
     Parameters
     ----------
-    kind : {"identity", "exp", "square", "sigmoid", "softplus"}
-        ``"square"``: the square with the sign of the score. ``"sigmoid"``: ``1 / (1 + exp(-score))``. ``"softplus"``:
-        ``log(1 + exp(score))``.
+    kind : {"identity", "exp", "numpy exp", "square", "sigmoid", "softplus"}
+        ``"numpy exp"``: the exponential with NumPy's rounding, as scikit-learn computes it. ``"square"``: the square
+        with the sign of the score. ``"sigmoid"``: ``1 / (1 + exp(-score))``. ``"softplus"``: ``log(1 + exp(score))``.
     single : bool, default=False
         Whether the library computes in float32.
     """
 
-    kind: Literal["identity", "exp", "square", "sigmoid", "softplus"]
+    kind: Literal["identity", "exp", "numpy exp", "square", "sigmoid", "softplus"]
     single: bool = False
 
     def values(self, scores: Floats) -> NDArray[Any]:
@@ -162,6 +162,8 @@ class ValueLink:
             return float32_sigmoid(single) if self.kind == "sigmoid" else single
         if self.kind == "exp":
             return exponentials(found)
+        if self.kind == "numpy exp":
+            return np.exp(found)
         if self.kind == "sigmoid":
             return np.asarray(1.0 / (1.0 + exponentials(-found)))
         if self.kind == "square":
@@ -169,6 +171,39 @@ class ValueLink:
         if self.kind == "softplus":
             return np.asarray(np.vectorize(math.log1p, otypes=[np.float64])(exponentials(found)))
         return found
+
+
+@dataclass(frozen=True)
+class PathLink:
+    """The function from sums of depths to the scores of an isolation forest, by its numbers.
+
+    Parameters
+    ----------
+    usual : float
+        Sum of the trees' average path lengths.
+    offset : float
+        What scores lie above or below.
+    """
+
+    usual: float
+    offset: float
+
+    def score_samples(self, depths: Floats) -> Floats:
+        """What ``score_samples`` answers, as scikit-learn computes it.
+
+        Parameters
+        ----------
+        depths : float64 ndarray of shape (n_rows, 1)
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows,)
+        """
+        return np.asarray(-(2 ** (-(as_they_are(depths) / self.usual))))
+
+    def decision_function(self, depths: Floats) -> Floats:
+        """What ``decision_function`` answers; parameters as for `score_samples`."""
+        return np.asarray(self.score_samples(depths) - self.offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +218,8 @@ class Links:
         The function to probabilities by its name, as files hold it.
     value_link : ValueLink or None, default=None
         The function to values by its name, as files hold it.
+    path_link : PathLink or None, default=None
+        The function to the scores of an isolation forest, as files hold it.
     """
 
     decision_function: Method | None = None
@@ -191,6 +228,7 @@ class Links:
     score_samples: Method | None = None
     predict: Method | None = None
     value_link: ValueLink | None = None
+    path_link: PathLink | None = None
 
     @classmethod
     def of(

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .links import Links, Method
 from .model import AdditiveModel
+from .reading import Reading
 from .units import Floats
 from .watch import Watch
 
@@ -44,7 +45,11 @@ def with_target_back(estimator: TransformedTargetRegressor, inner: AdditiveModel
         name = type(inner.leaf).__name__
         raise TypeError(f"TransformedTargetRegressor around {name} is not supported: it needs a regressor.")
     watch = Watch([(estimator, "regressor_"), (estimator, "transformer_")], inside=(inner.watch,))
-    return replace(inner, estimator=estimator, links=Links(predict=partial(_back, estimator, values)), watch=watch)
+    inside = None
+    if inner.links.value_link is not None:
+        inside = Reading(inner.terms, inner.decision, inner.dtype, links=inner.links, kind=inner.kind)
+    links = Links(predict=partial(_back, estimator, values))
+    return replace(inner, estimator=estimator, links=links, watch=watch, inside=inside)
 
 
 def _back(estimator: Any, values: Method, scores: Floats) -> NDArray[Any]:

@@ -42,6 +42,7 @@ class Bands(Output):
 
     compiled: ClassVar[bool] = True
     kind: ClassVar[Literal["bands"]] = "bands"
+    column: ClassVar[str] = "band"
 
     thresholds: list[float]
     inclusive: list[bool]

@@ -36,9 +36,12 @@ class Output(ABC):
     valued : bool
         Whether scores are answers themselves, so that codes say nothing. An early answer is the estimate, and
         `lost_values` says what it loses.
+    column : str
+        What an answer is called in tables and messages.
     """
 
     valued: ClassVar[bool] = False
+    column: ClassVar[str] = "label"
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -58,6 +58,7 @@ class Values(Output):
 
     compiled: ClassVar[bool] = True
     valued: ClassVar[bool] = True
+    column: ClassVar[str] = "value"
     kind: ClassVar[Literal["values"]] = "values"
 
     n_values: int

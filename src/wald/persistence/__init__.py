@@ -12,7 +12,7 @@ from ..codec.header import FileFormatError
 from ..codec.reading import BAD_VALUES, Section
 from ..codec.room import NO_END, Room, mebibytes
 from ..codec.writing import Arrays
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.estimators import ANY_EARLY_EXIT, ESTIMATORS
 from ..utils.warn import warn_caller
 from . import container
 from .archives import UntrustedTypesError
@@ -34,19 +34,19 @@ __all__ = [
 def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = None) -> None:
     """Save a fitted model to one file, without pickle.
 
-    The file holds the parameters and what prediction needs: for a classifier the plan, the certificate, coefficients,
-    support vectors and labels; for a parser or a chain the averaged weights; for an online learner its whole training
-    state, so that `partial_fit` continues bit for bit. It is written whole or not at all, replaces what was
-    there, and the same model gives the same bytes.
+    The file holds the parameters and what prediction needs: for an early-exit estimator the plan, the certificate,
+    trees, coefficients, support vectors, labels, and how scores become values; for a parser or a chain the averaged
+    weights; for an online learner its whole training state, so that `partial_fit` continues bit for bit. It is written
+    whole or not at all, replaces what was there, and the same model gives the same bytes.
 
     Parameters
     ----------
-    model : EarlyExitClassifier, DependencyParser, ChainClassifier, or an estimator of `wald.online`
-        Fitted.
+    model : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+        Fitted; or a DependencyParser, ChainClassifier, or an estimator of `wald.online`.
     path : str or path-like
         Path of the file; ``.wald`` is the usual ending.
     pipeline : {"skops"} or None, default=None
-        How to save an `EarlyExitClassifier` around a pipeline whose steps are not folded into its terms, or around a
+        How to save an early-exit estimator around a pipeline whose steps are not folded into its terms, or around a
         vote of estimators. None describes vectorizers, encoders, imputers, scalers and a `ColumnTransformer` of these
         by their own numbers and texts, and refuses other steps, and votes; ``"skops"`` puts the whole wrapped estimator
         into the file, as ``skops.io.dumps`` writes it, and needs skops (the extra ``cli``). Ignored for other
@@ -70,8 +70,8 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     UserWarning
         If the file cannot describe the wrapped estimator, because it is a `OneVsRestClassifier`, or a part of it is of
         a class of somebody else's or has been changed; the file is written, and needs
-        ``wald.load(path, estimator=...)`` to answer as before at ties, and with ``risk=0``, or where the estimator
-        codes categories first, to be loaded at all. If the
+        ``wald.load(path, estimator=...)`` to answer as before at ties, and with ``risk=0``, for values, or where the
+        estimator codes categories first, to be loaded at all. If the
         file holds types that must be named to `load` as ``trusted``. If the model takes more memory than `load` allows
         a file of its size, so that `load` needs ``max_bytes``.
 
@@ -115,7 +115,7 @@ def load(
     terms of its last step. The other numbers in its steps are not checked: load such a file only from people you trust.
 
     An `EarlyExitClassifier` hands rows that lie within rounding of a tie to the wrapped estimator. Files describe the
-    classes of scikit-learn that `EarlyExitClassifier` reads, but for `OneVsRestClassifier` and for steps that are not
+    classes of scikit-learn that early-exit estimators read, but for `OneVsRestClassifier` and for steps that are not
     folded into the terms, and ``estimator_`` is then rebuilt from the file: it predicts bit for bit as the one that was
     wrapped, with the same scikit-learn on the same machine. Where `save` warned that it could not describe the
     estimator, ``estimator_`` is a `SavedModel`: it decides these rows by its own score in float64, has no probabilities
@@ -139,8 +139,8 @@ def load(
 
     Returns
     -------
-    EarlyExitClassifier, DependencyParser, ChainClassifier, or an estimator of `wald.online`
-        Fitted.
+    EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+        Fitted; or a DependencyParser, ChainClassifier, or an estimator of `wald.online`.
 
     Raises
     ------
@@ -215,14 +215,14 @@ def _encode(model: Any, pipeline: str | None) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {}
     kind = type(model).__name__
     fields: dict[str, Any] = {"library": wald.__version__, "kind": kind}
-    if type(model) is EarlyExitClassifier:
+    if type(model) in ESTIMATORS.values():
         fields |= encode_early_exit(model, arrays, pipeline)
     else:
-        from .kinds import KINDS  # loads the models, which a classifier's file does without
+        from .kinds import KINDS  # loads the models, which other files do without
 
         if kind not in KINDS or type(model) is not KINDS[kind].type:
             raise TypeError(
-                f"save takes a fitted EarlyExitClassifier, {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}. "
+                f"save takes a fitted {ANY_EARLY_EXIT}, {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}. "
                 f"Got {kind} instead."
             )
         fields |= KINDS[kind].encode(model, arrays)
@@ -264,18 +264,20 @@ def _loaded(
 
 
 def _decode(fields: dict[str, Any], arrays: Arrays, room: Room) -> Any:
-    """Decode a model, or the parts of an `EarlyExitClassifier`."""
+    """Decode a model, or the parts of an early-exit estimator."""
     header = Section(fields, "header", dict(arrays), room)
     header.get("library", str)
     try:
-        if fields.get("kind") == EarlyExitClassifier.__name__:
+        shells = {shell.__name__: kind for kind, shell in ESTIMATORS.items()}
+        name = fields.get("kind")
+        if isinstance(name, str) and name in shells:
             header.take("kind")
-            found: Any = Parts(header)
+            found: Any = Parts(header, shells[name])
         else:
             from .kinds import KINDS
 
-            kind = header.choice("kind", (*KINDS, EarlyExitClassifier.__name__))
-            found = KINDS[kind].decode(header)
+            name = header.choice("kind", (*KINDS, *shells))
+            found = KINDS[name].decode(header)
         header.end()
         return found
     except FileFormatError:

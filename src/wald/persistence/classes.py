@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sklearn.calibration
 from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
@@ -13,6 +13,8 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.isotonic import IsotonicRegression
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import SGDOneClassSVM, TweedieRegressor
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
@@ -35,9 +37,10 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
-from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 from ..models.readers.linear import LINEAR_MODELS
+from ..models.readers.sum_values import GENERALIZED, LINEAR
 
 #: Divides scores by a temperature; since scikit-learn 1.8.
 TEMPERATURE = getattr(sklearn.calibration, "_TemperatureScaling", None)
@@ -45,12 +48,14 @@ TEMPERATURE = getattr(sklearn.calibration, "_TemperatureScaling", None)
 SCHEMA = ("n_features_in_", "feature_names_in_")
 FITTED = ("classes_", *SCHEMA)
 _LINEAR = ("coef_", "intercept_", *FITTED)
+_VALUES = ("coef_", "intercept_", *SCHEMA)
 _COUNTS = ("feature_log_prob_", "class_log_prior_", *FITTED)
-_MACHINE = (
-    *("kernel", "degree", "coef0", "break_ties", "decision_function_shape", "probability", "_effective_probability"),
-    *("_sparse", "_gamma", "class_weight_", "support_", "support_vectors_", "_n_support"),
-    *("dual_coef_", "intercept_", "_probA", "_probB", *FITTED),
+#: Of machines of one score.
+_SINGLE = (
+    *("kernel", "degree", "coef0", "_effective_probability", "_sparse", "_gamma", "support_", "support_vectors_"),
+    *("_n_support", "dual_coef_", "intercept_", "_probA", "_probB", *SCHEMA),
 )
+_MACHINE = (*_SINGLE, "break_ties", "decision_function_shape", "probability", "class_weight_", "classes_")
 #: What encoders know of categories, and how they group rare ones.
 _CATEGORIES = (
     *("categories_", "min_frequency", "max_categories", "_infrequent_enabled", "_infrequent_indices"),
@@ -79,6 +84,14 @@ TABLE: dict[type, tuple[str, ...]] = {
     LabelBinarizer: ("neg_label", "pos_label", "y_type_", "sparse_input_", "classes_"),
     SVC: _MACHINE,
     NuSVC: _MACHINE,
+    **dict.fromkeys((*LINEAR, *GENERALIZED), _VALUES),
+    TweedieRegressor: ("power", "link", *_VALUES),
+    SVR: _SINGLE,
+    NuSVR: _SINGLE,
+    OneClassSVM: ("offset_", *_SINGLE),
+    SGDOneClassSVM: ("coef_", "offset_", *SCHEMA),
+    KernelRidge: ("kernel", "gamma", "degree", "coef0", "dual_coef_", "X_fit_", *SCHEMA),
+    TransformedTargetRegressor: ("regressor_", "transformer_", "_training_dim"),
     MultinomialNB: _COUNTS,
     ComplementNB: _COUNTS,
     BernoulliNB: ("binarize", *_COUNTS),
@@ -105,7 +118,7 @@ TABLE: dict[type, tuple[str, ...]] = {
     QuantileTransformer: ("output_distribution", "ignore_implicit_zeros", "quantiles_", "references_", *SCHEMA),
     PowerTransformer: ("method", "standardize", "lambdas_", "_scaler", *SCHEMA),
     PCA: ("whiten", "components_", "mean_", "explained_variance_", *SCHEMA),
-    FunctionTransformer: ("func", "validate", "accept_sparse", "kw_args", *SCHEMA),
+    FunctionTransformer: (*("func", "inverse_func", "validate", "accept_sparse", "kw_args", "inv_kw_args", *SCHEMA),),
     OneHotEncoder: (
         *("handle_unknown", "sparse_output", "dtype", *_CATEGORIES, "_drop_idx_after_grouping", "drop_idx_"),
         *("_n_features_outs", *SCHEMA),

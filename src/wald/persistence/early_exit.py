@@ -1,10 +1,10 @@
-"""An `EarlyExitClassifier` as a header and arrays, and back."""
+"""An early-exit estimator as a header and arrays, and back."""
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,29 +17,33 @@ from ..codec.header import FileFormatError
 from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.room import NO_END, Room
 from ..codec.writing import Arrays, encode, encode_fields, fields_of, text_array
-from ..early_exit import CompiledPlan, EarlyExitClassifier
+from ..early_exit import CompiledPlan
 from ..early_exit.certification import Promise
 from ..early_exit.compiled_plan import ValidationRows
-from ..early_exit.parameters import checked_rule
+from ..early_exit.estimators import ESTIMATORS, EarlyExit, asks, promising, reading
+from ..early_exit.parameters import Parameters, checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
 from ..models.documents import at_looks, read_in_parts
 from ..models.encoding import needs_estimator
 from ..models.protocols import Documents
+from ..models.reading import Kind
+from ..outputs import Output
 from ..sources import Schema
 from ..steps import Codes
 from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import largest
 from ..utils.warn import warn_caller
 from . import archives
-from .models import decode_model, encode_model
+from .models import decode_model, decode_question, encode_model, encode_question
 from .monitors import decode_monitor, monitor_fields
 from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan
+from .rankings import decode_ranking, encode_ranking
 from .rebuilding import NotRebuildableError, Reader, Writer
 from .saved import SavedModel
-from .trees import CLASS, LIBRARIES, decode_trees, encode_trees
+from .trees import LIBRARIES, decode_trees, encode_trees, is_trees
 
 #: Statuses of certificates whose rows were counted for the promise.
 COUNTED = ("certified", "too few rows", "too many disagreements")
@@ -47,21 +51,21 @@ COUNTED = ("certified", "too few rows", "too many disagreements")
 # ---- from a classifier to header and arrays --------------------------------------------------------------------------
 
 
-def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str | None = None) -> dict[str, Any]:
-    """Describe a fitted classifier, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
+def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = None) -> dict[str, Any]:
+    """Describe a fitted estimator, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
     check_is_fitted(owner, "compiled_plan_")
     served = owner.compiled_plan_
     served.require_unchanged()
-    model, certificate, validation = served.model, owner.certificate_, served.validation
+    model, certificate, validation = served.model, served.certificate, served.validation
     if pipeline is None:
         require_no_estimators(model)
     own_steps = pipeline is None and model.preprocessing is not None
-    checked_rule(owner)  # raises for parameters that a file cannot hold
+    checked_rule(promising(owner))  # raises for parameters that a file cannot hold
     lossless = served.by_proof or served.promise.rule.needs.lossless
     try:
         check_promise(certificate, served.plan, served.model.decision, served.by_proof, lossless)
     except FileFormatError as error:
-        raise ValueError(f"This classifier cannot be saved: {error}. Call fit again.") from None
+        raise ValueError(f"This estimator cannot be saved: {error}. Call fit again.") from None
     whole = _needs_archive(model) and not own_steps
     rows = validation.one_per_group
     return {
@@ -74,37 +78,55 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
         "schema": _encode_schema(owner, arrays),
         "estimator": (_archived if whole else _encode_estimator)(owner, model, arrays),
         "own_steps": bool(own_steps),
+        **({"ranking": encode_ranking(owner, arrays)} if model.kind == "ranker" else {}),
         "monitor": served.monitor and encode_fields(monitor_fields(served.monitor), arrays, "monitor"),
-        "stage_scores": encode_fields(_given(validation.scores), arrays, "stage_scores"),
+        "stage_scores": encode_fields(_given(validation.scores, model.decision), arrays, "stage_scores"),
         **encode_fields({"one_per_group": None if rows is None else rows.astype(np.int64)}, arrays, ""),
     }
 
 
-def _given(scores: StageScores) -> dict[str, Any]:
+def _given(scores: StageScores, output: Output) -> dict[str, Any]:
     """The fields of stage scores that do not follow from others."""
-    return {name: value for name, value in fields_of(scores).items() if name != "losses"}
+    own = output.valued and output.by_margin
+    return {name: value for name, value in fields_of(scores).items() if own or name != "losses"}
 
 
-def _as_fitted(owner: EarlyExitClassifier) -> EarlyExitClassifier:
-    """The classifier with the parameters of its promise, whichever were set after `fit`."""
+def _as_fitted(owner: EarlyExit) -> EarlyExit:
+    """The estimator with the parameters of its promise, whichever were set after `fit`."""
+    if not isinstance(owner, Parameters):
+        return owner
     promise, other = owner.compiled_plan_.promise, copy.copy(owner)
-    other.risk, other.confidence = promise.given_risk, promise.confidence
+    if owner.promised_risk != promise.given_risk:
+        other.risk = promise.given_risk
+    other.confidence = promise.confidence
     other.planner = copy.copy(planner_of(owner)).set_params(rule=promise.given_rule)
     return other
 
 
-def _encode_schema(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
-    """Describe the columns that a classifier reads, and whether the rows of `fit` had their names."""
+def _encode_schema(owner: EarlyExit, arrays: Arrays) -> dict[str, Any]:
+    """Describe the columns that an estimator reads, and whether the rows of `fit` had their names."""
     schema = owner.schema_
     names = None if schema.names is None else text_array(schema.array, "schema_.names")
     values = {"names": names, "library": schema.library, "of_rows": schema.of_rows}
     return encode_fields(values | {"seen": hasattr(owner, "feature_names_in_")}, arrays, "schema")
 
 
-def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
+def _encode_estimator(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     """Describe the wrapped estimator, so that a file answers by it; None, with a warning, where that cannot be."""
     if isinstance(owner.estimator_, SavedModel):
         return None
+    if asks(owner):
+        inner = _reread(owner.estimator_, model, decompose, question=False)
+        if not _equal(inner, model, question=False):
+            _undescribed(owner, model, "its terms follow from what is asked of it")
+            return None
+        node = _described(owner, inner, arrays)
+        return None if node is None else node | {"asked": encode_question(inner, arrays, "estimator.asked")}
+    return _described(owner, model, arrays)
+
+
+def _described(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
+    """Describe the wrapped estimator, as it was read without another question."""
     alone = encode_trees(model, arrays)
     if alone is not None:
         return alone
@@ -121,30 +143,40 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
         n_columns = None if model.preprocessing is not None else getattr(owner, "n_features_in_", None)
         node = Writer(model, n_columns, own).node(owner.estimator_)
         section = Section(node, "header.estimator", dict(own))
-        if not _equal(_reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model), model):
+        read = _reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model, decompose)
+        if not (_equal(read, model) and _same_links(read, model)):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
-        if model.preprocessing is not None:
-            raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {error}.") from None
-        without = (
-            "It promises the labels of the estimator (risk=0), and is loaded by wald.load(path, estimator=...) alone."
-            if owner.compiled_plan_.by_proof
-            else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
-            "probabilities; wald.load(path, estimator=...) takes it."
-        )
-        warn_caller(f"The file holds the terms of this {name} and not the estimator itself: {error}. {without}")
+        _undescribed(owner, model, str(error))
         return None
     arrays |= own
     return node
 
 
-def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
+def _undescribed(owner: EarlyExit, model: AdditiveModel, why: str) -> None:
+    """Warn of a file without the estimator; raise ValueError where its steps would be lost."""
+    if model.preprocessing is not None:
+        raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {why}.") from None
+    without = (
+        f"It promises the {model.decision.column}s of the estimator (risk=0), and is loaded by wald.load(path, "
+        "estimator=...) alone."
+        if owner.compiled_plan_.by_proof or model.decision.valued
+        else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
+        "probabilities; wald.load(path, estimator=...) takes it."
+    )
+    warn_caller(
+        f"The file holds the terms of this {type(owner.estimator_).__name__} and not the estimator itself: {why}. "
+        f"{without}"
+    )
+
+
+def _archived(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
     """Put the whole pipeline into ``arrays``, as an archive that gives the same terms when it is built."""
     raw = archives.dump(owner.estimator_)
     unknown = archives.untrusted(raw)
     try:
-        rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"), model)
-        if not (_needs_archive(rebuilt) and _equal(rebuilt, model)):
+        rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"), reading(owner), model)
+        if not (_needs_archive(rebuilt) and _equal(rebuilt, model) and _same_links(rebuilt, model)):
             raise FileFormatError("it reads otherwise when it is built again")
     except FileFormatError as error:
         raise ValueError(f"The {type(owner.estimator_).__name__} cannot be saved: {error}.") from None
@@ -157,12 +189,12 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
     return encode_fields(values | {"skops": np.frombuffer(raw, dtype=np.uint8)}, arrays, "estimator")
 
 
-def _read(estimator: Any, like: AdditiveModel | None = None) -> AdditiveModel:
+def _read(estimator: Any, read: Callable[..., AdditiveModel], like: AdditiveModel | None = None) -> AdditiveModel:
     """Read what a file gave; raises FileFormatError if it is no model that wald reads."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return decompose(estimator) if like is None else _reread(estimator, like)
+            return read(estimator) if like is None else _reread(estimator, like, read)
     except Exception as error:  # attributes of a forged estimator may be anything
         raise FileFormatError(f"the estimator inside is no model that wald reads: {error}") from None
 
@@ -173,10 +205,12 @@ def _as_planned(model: AdditiveModel, planned: AdditiveModel) -> AdditiveModel:
     return model if terms is None or not read_in_parts(model) else at_looks(model, terms.looks, terms.blocks)
 
 
-def _reread(estimator: Any, model: AdditiveModel) -> AdditiveModel:
-    """Read an estimator as a model was read: with a sum over raw columns, or without it."""
-    whole = _as_planned(decompose(estimator), model)
-    return whole if _equal(whole, model) else _as_planned(decompose(estimator, raw_columns=False), model)
+def _reread(
+    estimator: Any, model: AdditiveModel, read: Callable[..., AdditiveModel], question: bool = True
+) -> AdditiveModel:
+    """Read an estimator as a model was read, whose ``question`` may differ: over raw columns, or without them."""
+    whole = _as_planned(read(estimator), model)
+    return whole if _equal(whole, model, question) else _as_planned(read(estimator, raw_columns=False), model)
 
 
 def _rows_of(model: AdditiveModel) -> list[str] | None:
@@ -215,12 +249,12 @@ def _no_steps(model: AdditiveModel) -> str:
     )
 
 
-def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
+def _fingerprint(owner: EarlyExit, model: AdditiveModel) -> str:
     """Compute the fingerprint of the wrapped model, and refuse a model that has changed since ``fit``."""
     if isinstance(owner.estimator_, SavedModel):
         return owner.estimator_.fingerprint
     fingerprint = model.fingerprint()
-    read = (_as_planned(decompose(owner.estimator_, raw_columns=raw), model) for raw in (True, False))
+    read = (_as_planned(reading(owner)(owner.estimator_, raw_columns=raw), model) for raw in (True, False))
     if all(now.fingerprint() != fingerprint for now in read):
         raise ValueError("The wrapped model has changed since fit: what would be saved is not what it is. Fit again.")
     return fingerprint
@@ -230,16 +264,18 @@ def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
 
 
 class Parts:
-    """A classifier's parts as read from a file: checked, and not yet compiled."""
+    """The parts of an estimator as read from a file: checked, and not yet compiled."""
 
-    def __init__(self, header: Section) -> None:
-        self.room = header.room
+    def __init__(self, header: Section, kind: Kind) -> None:
+        self.room, self.shell = header.room, ESTIMATORS[kind]
+        self.made: Any = None  # the estimator that the file describes
         self.fingerprint, self.by_proof = header.get("fingerprint", str), header.get("by_proof", bool)
-        self.parameters = decode_parameters(header.section("parameters"))
+        self.parameters = decode_parameters(header.section("parameters"), self.shell)
         described = None if header.lacks("estimator") else header.section("estimator")
         self.archive, n_columns = self._archive(described)
+        self._read = reading(self.shell(None, **self.parameters))
         whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
-        self.model, n_features = decode_model(header.section("model"), preprocessing=whole or self.own_steps)
+        self.model, n_features = decode_model(header.section("model"), kind, whole or self.own_steps)
         own_columns = self.model.schema.n_columns
         self.no_table = own_columns is None and not whole
         self.n_features = n_columns if whole else own_columns if self.own_steps else n_features
@@ -247,6 +283,11 @@ class Parts:
         self.plan = decode_plan(header.section("plan"), self.model)
         self.certificate: Certificate = header.get("certificate", Certificate)
         self.model, self.names_seen = self._with_schema(header.section("schema"))
+        self.ranking = None
+        if kind == "ranker" and not header.lacks("ranking"):
+            self.ranking = decode_ranking(header.section("ranking"), self.model, self.parameters)
+        promised = kind == "ranker" and bool(self.parameters["risk"])
+        require((self.ranking is not None) == promised, "header.ranking does not follow from the risk")
         self.stage_scores = decode_stage_scores(header.section("stage_scores"), self.model, self.plan)
         self.estimator = None if whole or described is None else self._rebuilt(described)
         agree = self.estimator is None or (self.estimator.preprocessing is not None) == self.own_steps
@@ -258,13 +299,15 @@ class Parts:
             rows = header.integers("one_per_group", ("int64",), None, low=0, high=self.stage_scores.n_rows)
             require(np.all(rows[:-1] < rows[1:]), "the array 'one_per_group' does not rise")
             self.one_per_group = rows.astype(np.intp)
-        rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
+        owner = self.shell(None, **self.parameters)
+        rule = check_parameters(owner, self.model.classes)
         lossless = self.by_proof or rule.needs.lossless
         check_promise(self.certificate, self.plan, self.model.decision, self.by_proof, lossless)
-        risk = largest(self.parameters["risk"])
+        given = promising(owner)
+        risk = largest(given.promised_risk)
         require(self.by_proof == (risk == 0), "header.by_proof does not follow from the risk")
         if self.certificate.status in COUNTED:
-            for name, value in (("risk", risk), ("confidence", self.parameters["confidence"])):
+            for name, value in (("risk", risk), ("confidence", given.confidence)):
                 same = getattr(self.certificate, name) == value
                 require(same, f"header.certificate.{name} is not that of the parameters")
 
@@ -292,7 +335,8 @@ class Parts:
     def whole(self, trusted: Sequence[str], where: str) -> AdditiveModel:
         """Build the pipeline, which must have the terms of the file."""
         assert self.archive is not None
-        read = _read(archives.load(self.archive, trusted, self.room, where), self.model)
+        self.made = archives.load(self.archive, trusted, self.room, where)
+        read = _read(self.made, self._read, self.model)
         n_columns = getattr(read.estimator, "n_features_in_", None)
         fits = _needs_archive(read) and _equal(read, self.model)
         require(fits and n_columns in (None, self.n_features), "the pipeline inside has other terms than the file")
@@ -300,14 +344,18 @@ class Parts:
 
     def _rebuilt(self, described: Section) -> AdditiveModel:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
-        n_columns = self.n_features
-        if described.says("class", CLASS):
-            read = _read(decode_trees(described, self.model))
+        n_columns, inner = self.n_features, self.model
+        if "asked" in described:
+            inner = decode_question(described.section("asked"), inner)
+        if is_trees(described):
+            self.made = decode_trees(described, inner)
+            read = _read(self.made, self._read)
             require(read.schema.n_columns == n_columns, "header.model.n_columns fits no trees")
+            require(inner is self.model or _equal(read, self.model), "the trees are not asked what the file says")
             return read
         rows = ["", "a text"] if self.no_table else None
-        made = Reader(self.model, None if self.own_steps else n_columns).rebuilt(described, rows)
-        read = _read(made, self.model)
+        self.made = Reader(inner, None if self.own_steps else n_columns).rebuilt(described, rows)
+        read = _read(self.made, self._read, self.model)
         same = (read.preprocessing is not None) == self.own_steps and _equal(read, self.model)
         same = same and (not self.own_steps or read.schema.n_columns == n_columns)
         require(same, "the estimator that the file describes has other terms than the file")
@@ -315,8 +363,8 @@ class Parts:
         return replace(read, terms=self.model.terms)
 
 
-def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
-    """Compile a classifier, around the estimator if it is there; ``where`` names the file in messages."""
+def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = ()) -> EarlyExit:
+    """Compile an estimator, around the estimator if it is there; ``where`` names the file in messages."""
     packed = inner = None
     if parts.archive is not None:
         if estimator is not None:
@@ -332,12 +380,12 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         )
     elif parts.estimator is not None:
         model = parts.estimator
-        # without stages, the classifier's own trees are those of the plan
+        # without stages, the estimator's own trees are those of the plan
         packed = None if len(parts.plan.terms) else getattr(model.estimator, "packed", None)
-    elif parts.by_proof:
+    elif parts.by_proof or parts.model.decision.valued:
         raise ValueError(
-            f"{where} promises the labels of the estimator itself (risk=0), which decides whatever is not "
-            "proven early. Pass it: wald.load(path, estimator=...)."
+            f"{where} promises the {parts.model.decision.column}s of the estimator itself (risk=0), which decides "
+            "whatever is not proven early. Pass it: wald.load(path, estimator=...)."
         )
     else:
         try:
@@ -347,32 +395,39 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         model, packed = replace(parts.model, estimator=saved), saved.packed
     if model.schema.names is None:  # the estimator alone does not know them
         model = replace(model, schema=parts.model.schema)
-    inner = model.estimator if inner is None else inner
-    owner = EarlyExitClassifier(FrozenEstimator(inner), **parts.parameters)
-    owner.estimator_, owner.classes_ = inner, model.classes
+    inner = parts.made or model.estimator if inner is None else inner
+    owner: Any = parts.shell(FrozenEstimator(inner), **parts.parameters)
+    owner.estimator_ = inner
+    if not model.decision.valued:
+        owner.classes_ = model.classes
     if parts.n_features is not None:
         owner.n_features_in_ = parts.n_features
     if parts.names_seen:
         owner.feature_names_in_ = model.schema.array
     validation = ValidationRows(parts.stage_scores, parts.one_per_group)
-    reader = RowReader(model, getattr(owner, "feature_names_in_", None), parts.n_features)
+    reader = RowReader(model, getattr(owner, "feature_names_in_", None), parts.n_features, None, parts.shell.__name__)
     try:
-        promise = Promise.of(owner, grouped=False)
+        promise = Promise.of(promising(owner), grouped=False)
         compiled = CompiledPlan(model, parts.plan, parts.certificate, promise, validation, reader, packed)
     except BAD_VALUES as error:
         raise FileFormatError(str(error)) from None
     owner.compiled_plan_ = compiled
+    if parts.ranking is not None:
+        try:
+            owner._set_ranking(*parts.ranking)
+        except BAD_VALUES as error:
+            raise FileFormatError(f"header.ranking: {error}") from None
     if parts.monitor is not None:
         try:
             owner.compiled_plan_ = compiled.restored(**parts.monitor)
         except ValueError as error:
             raise FileFormatError(f"header.monitor: {error}") from None
-    return owner
+    return owner  # type: ignore[no-any-return]
 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
-    model = _reread(estimator, parts.model)
+    model = _reread(estimator, parts.model, reading(parts.shell(None, **parts.parameters)))
     same = (model.preprocessing is not None) == parts.own_steps
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint
@@ -384,11 +439,31 @@ def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     return model
 
 
-def _equal(one: AdditiveModel, other: AdditiveModel) -> bool:
+def _equal(one: AdditiveModel, other: AdditiveModel, question: bool = True) -> bool:
+    """Whether two models have the same numbers, and the same is asked of them, unless that may differ."""
     first: Arrays = {}
     second: Arrays = {}
+    if not question:
+        one = replace(one, decision=other.decision, classes=other.classes, tie_margin=other.tie_margin)
     fields = encode_model(one, first), encode_model(other, second)
     for each in fields:
         del each["n_columns"]  # which the rows of fit may have told
     same = fields[0] == fields[1] and first.keys() == second.keys()
     return same and all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def _same_links(one: AdditiveModel, other: AdditiveModel) -> bool:
+    """Whether two models make the same numbers of scores."""
+    scores = 3 * np.random.default_rng(0).normal(size=(64, other.decision.n_outputs))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of transformers of targets
+        for name in ("predict", "score_samples"):
+            made, own = (getattr(model.links, name) for model in (one, other))
+            if made is None or own is None:
+                if made is not own:
+                    return False
+                continue
+            a, b = np.asarray(made(scores)), np.asarray(own(scores))
+            if a.dtype != b.dtype or not np.array_equal(a, b, equal_nan=True):
+                return False
+    return True

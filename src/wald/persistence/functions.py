@@ -40,7 +40,7 @@ def encode_function(value: Any, arrays: Arrays, place: str) -> dict[str, Any] | 
 def decode_function(section: Section, name: str) -> Any:
     """Read what `encode_function` wrote for an attribute."""
     if "ufunc" in section:
-        require(name == "func", f"{section.where} should be no function")
+        require(name in ("func", "inverse_func"), f"{section.where} should be no function")
         return UFUNCS[section.choice("ufunc", tuple(UFUNCS))]
     degree = section.integer("spline", 0, MOST_DEGREE)
     extrapolate = section.get("extrapolate", bool | str)

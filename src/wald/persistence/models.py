@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..codec.writing import TYPE, Arrays, encode_fields, fields_of, text_array
 from ..models import AdditiveModel, families
 from ..models.encoding import decode_terms, encode_terms
 from ..models.plain import terms_for
+from ..models.reading import Kind
 from ..outputs import Output
 from ..outputs.labels import MOST_CLASSES
 from ..outputs.output import known_outputs
@@ -20,6 +21,8 @@ from ..sources import Schema
 from ..steps import Folded
 
 LABELS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+#: Kinds of models whose answers may be values.
+VALUED = ("regressor", "ranker")
 #: Dtypes of coefficients.
 WORKING = ("float16", "float32", "float64", *LABELS[:9])
 
@@ -30,25 +33,41 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
         "family": model.terms.family,
         "n_columns": model.schema.n_columns,
         "allow_nan": bool(model.allow_nan),
-        "tie_margin": float(model.tie_margin),
         "dtype": model.dtype.name,
         "folded": model.folded is not None,
-        **encode_labels(model.classes),
     }
     return encode_fields(fields, arrays, "model") | {
         "terms": encode_terms(model.terms, arrays, "model.terms"),
-        "output": _encode_output(model.decision, arrays),
+        **encode_question(model, arrays, "model"),
     }
 
 
-def decode_model(section: Section, preprocessing: bool = False) -> tuple[AdditiveModel, int]:
-    """Build the model again, without an estimator; and give the number of features that the terms have.
+def encode_question(model: AdditiveModel, arrays: Arrays, where: str) -> dict[str, Any]:
+    """Describe what is asked of the scores of a model."""
+    fields = {"tie_margin": float(model.tie_margin), **encode_labels(model.classes)}
+    return encode_fields(fields, arrays, where) | {"output": _encode_output(model.decision, arrays, f"{where}.output")}
+
+
+def decode_question(section: Section, model: AdditiveModel) -> AdditiveModel:
+    """The model of the same terms of which is asked what `encode_question` described."""
+    output = _decode_output(section.section("output"))
+    require(output.n_outputs == model.decision.n_outputs, f"{section.where}.output does not fit the terms")
+    require(not output.valued or model.kind in VALUED, f"{section.where}.output is none of a {model.kind}")
+    classes = decode_labels(section, 0 if output.valued else output.n_answers, ascending=False)
+    tie_margin = section.number("tie_margin", 0.0, finite=False)
+    section.done()
+    return replace(model, decision=output, classes=classes, tie_margin=tie_margin)
+
+
+def decode_model(section: Section, kind: Kind, preprocessing: bool = False) -> tuple[AdditiveModel, int]:
+    """Build a model of a kind again, without an estimator; and give the number of features that the terms have.
 
     With ``preprocessing``, raw rows may have any number of columns.
     """
     known = families()
     family = known[section.choice("family", tuple(known))]
     output = _decode_output(section.section("output"))
+    require(not output.valued or kind in VALUED, f"{section.where}.output is none of a {kind}")
     terms = decode_terms(family, section.section("terms"), output.n_outputs)
     n_columns, n_features = section.get("n_columns", int | None), terms.n_features
     fits = n_columns is None or (n_columns > 0 and preprocessing)
@@ -58,22 +77,23 @@ def decode_model(section: Section, preprocessing: bool = False) -> tuple[Additiv
         terms=terms_for(output, terms),
         decision=output,
         preprocessing=None,
-        classes=decode_labels(section, output.n_answers, ascending=False),
+        classes=decode_labels(section, 0 if output.valued else output.n_answers, ascending=False),
         schema=Schema(n_columns),
         allow_nan=section.get("allow_nan", bool),
         tie_margin=section.number("tie_margin", 0.0, finite=False),
         dtype=np.dtype(section.choice("dtype", WORKING)),
         folded=Folded() if section.get("folded", bool) else None,
+        kind=kind,
     )
     section.done()
     return model, n_features
 
 
-def _encode_output(output: Output, arrays: Arrays) -> dict[str, Any]:
+def _encode_output(output: Output, arrays: Arrays, where: str) -> dict[str, Any]:
     """Describe what is asked of the scores, by the fields of its class."""
     if not is_dataclass(output):
         raise ValueError(f"{type(output).__name__} cannot be saved: it is no dataclass. Keep it with pickle.")
-    return {TYPE: type(output).__name__} | encode_fields(fields_of(output), arrays, "model.output")
+    return {TYPE: type(output).__name__} | encode_fields(fields_of(output), arrays, where)
 
 
 def _decode_output(section: Section) -> Output:
@@ -82,6 +102,9 @@ def _decode_output(section: Section) -> Output:
     saved = tuple(name for name, kind in known.items() if hasattr(kind, "__dataclass_fields__"))
     output: Output = section.made(known[section.choice(TYPE, saved)])
     require(output.n_answers <= MOST_CLASSES, f"{section.where} has more than {MOST_CLASSES} answers")
+    require(
+        not output.valued or output.n_outputs <= MOST_CLASSES, f"{section.where} has more than {MOST_CLASSES} values"
+    )
     return output
 
 

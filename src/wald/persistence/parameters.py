@@ -16,7 +16,7 @@ from .. import stopping
 from ..codec.header import FileFormatError
 from ..codec.reading import Section
 from ..codec.writing import Arrays, encode_fields
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.estimators import EarlyExit, promising
 from ..early_exit.parameters import checked_rule
 from ..early_exit.planner import Planner, planner_of, require_sides
 from ..engine.threads import effective_threads
@@ -30,8 +30,12 @@ RULES = tuple(
     for kind in (getattr(stopping, name) for name in stopping.__all__)
     if dataclasses.is_dataclass(kind) and hasattr(kind, "boundary") and hasattr(kind, "needs")
 )
-#: Types of the parameters of an `EarlyExitClassifier`, except its estimator.
+#: Types of the parameters of early-exit estimators, except the wrapped estimator and the planner.
 PARAMETERS: dict[str, Any] = {
+    "k": int,
+    "tolerance": float | None,
+    "relative": bool,
+    "bands": list[float] | None,
     "risk": float | None | Mapping[bool | int | float | str, float | None],
     "confidence": float,
     "feature_costs": NDArray[np.float64] | Mapping[str, float] | None,
@@ -39,6 +43,8 @@ PARAMETERS: dict[str, Any] = {
     "n_jobs": int | None,
     "random_state": int | None,
 }
+#: Parameters that are in files where they are given, as there were none in those of before.
+LATER = ("bands",)
 #: Types of those of its planner.
 PLANNER: dict[str, Any] = {
     "rule": Union[str, *RULES],  # of a tuple
@@ -49,17 +55,26 @@ PLANNER: dict[str, Any] = {
 }
 
 
-def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
+def encode_parameters(owner: EarlyExit, arrays: Arrays) -> dict[str, Any]:
     """Describe the parameters; raises ValueError, naming it, for one that a file cannot hold."""
-    checked_rule(owner)
-    require_plain_seed(owner.random_state)
-    values: dict[str, Any] = {name: getattr(owner, name) for name in PARAMETERS}
-    if isinstance(owner.risk, Mapping):
-        values["risk"] = {_plain(stratum): None if r is None else float(r) for stratum, r in owner.risk.items()}
-    if owner.feature_costs is not None and not isinstance(owner.feature_costs, Mapping):
-        values["feature_costs"] = np.asarray(owner.feature_costs, dtype=np.float64)
-    if owner.feature_groups is not None:
-        values["feature_groups"] = {name: list(columns) for name, columns in owner.feature_groups.items()}
+    checked_rule(promising(owner))
+    values = {name: getattr(owner, name) for name in _names_of(type(owner))}
+    if isinstance(values.get("risk"), Mapping):
+        values["risk"] = {_plain(stratum): None if r is None else float(r) for stratum, r in values["risk"].items()}
+    for name in LATER:
+        if values.get(name) is None:
+            values.pop(name, None)
+        else:
+            values[name] = [float(threshold) for threshold in values[name]]
+    costs, groups = values.get("feature_costs"), values.get("feature_groups")
+    if costs is not None and not isinstance(costs, Mapping):
+        values["feature_costs"] = np.asarray(costs, dtype=np.float64)
+    if groups is not None:
+        values["feature_groups"] = {name: list(columns) for name, columns in groups.items()}
+    require_plain_seed(values.get("random_state"))
+    if "planner" not in values:
+        return encode_fields(values, arrays, "parameters")
+    del values["planner"]
     planner = planner_of(owner)
     planned: dict[str, Any] = {name: getattr(planner, name) for name in PLANNER}
     if not isinstance(planner.order, str):
@@ -71,25 +86,34 @@ def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
     }
 
 
+def _names_of(kind: type[EarlyExit]) -> list[str]:
+    """Names of the parameters of an estimator, except the wrapped one."""
+    return [name for name in kind._get_param_names() if name != "estimator"]
+
+
 def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def decode_parameters(section: Section) -> dict[str, Any]:
-    """Read the parameters as keyword arguments, and check their types."""
-    given = {name: section.get(name, hint) for name, hint in PARAMETERS.items()}
-    planner = section.section("planner")
+def decode_parameters(section: Section, kind: type[EarlyExit]) -> dict[str, Any]:
+    """Read the parameters of an estimator as keyword arguments, and check their types."""
+    names = _names_of(kind)
+    there = [name for name in names if name != "planner" and (name in section or name not in LATER)]
+    given = {name: section.get(name, PARAMETERS[name]) for name in there}
+    if "planner" in names:
+        planner = section.section("planner")
+        given["planner"] = Planner(**{name: planner.get(name, hint) for name, hint in PLANNER.items()})
+        planner.done()
     section.done()
-    given["planner"] = Planner(**{name: planner.get(name, hint) for name, hint in PLANNER.items()})
-    planner.done()
     return given
 
 
-def check_parameters(owner: EarlyExitClassifier, classes: NDArray[Any]) -> Rule:
+def check_parameters(owner: EarlyExit, classes: NDArray[Any]) -> Rule:
     """Refuse parameters that the estimator would refuse; returns their stopping rule."""
     try:
-        rule = checked_rule(owner)
-        require_sides(rule, promised(owner.risk, classes).sides)
+        given = promising(owner)
+        rule = checked_rule(given)
+        require_sides(rule, promised(given.promised_risk, classes).sides)
         effective_threads(owner.n_jobs)
     except (TypeError, ValueError) as error:
         raise FileFormatError(f"header.parameters: {error}") from None

@@ -32,7 +32,7 @@ def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
     if plan.usual_cost is None:
         del values["usual_cost"]
     fields = encode_fields(values | {"evaluate_all": bool(plan.evaluate_all)}, arrays, "plan")
-    return fields | {"early": _encode_early(plan.early, arrays)}
+    return fields | {"early": encode_stages(plan.early, arrays, "plan.early")}
 
 
 def decode_plan(section: Section, model: AdditiveModel) -> Plan:
@@ -46,7 +46,7 @@ def decode_plan(section: Section, model: AdditiveModel) -> Plan:
     order = section.integers("order", LONG, None, low=-n_surrogates, high=n_terms)
     for name, column in (("terms", terms), ("order", order)):
         require(len(np.unique(column)) == len(column), f"the array 'plan.{name}' names something twice")
-    early = _decode_early(section.section("early"), model, len(terms))
+    early = decode_stages(section.section("early"), model, len(terms))
     n_stages = len(early)
     stages = section.integers("stages", LONG, n_stages + 1, low=0, high=n_terms + n_surrogates + 1)
     require(n_stages == 0 or stages[-2] <= len(order), "the array 'plan.stages' goes beyond the order")
@@ -106,8 +106,8 @@ def check_documents(terms: Terms, early: Stages, usual_cost: float | None) -> No
 # ---- stages ----------------------------------------------------------------------------------------------------------
 
 
-def _encode_early(early: Stages, arrays: Arrays) -> dict[str, Any]:
-    """Describe the early stages: what belongs to each of them forms one array of all."""
+def encode_stages(early: Stages, arrays: Arrays, where: str) -> dict[str, Any]:
+    """Describe early stages: what belongs to each of them forms one array of all."""
     n_stages, readouts = len(early), early.readouts
     spread = [r.spread for r in readouts if r.spread is not None]
     values = {
@@ -120,10 +120,11 @@ def _encode_early(early: Stages, arrays: Arrays) -> dict[str, Any]:
         "race": None if early.race is None else np.asarray(early.race, dtype=np.float64),
     }
     sums = early.sums if n_stages else None
-    return encode_fields(values, arrays, "plan.early") | {"sums": None if sums is None else _encode_sums(sums, arrays)}
+    held = None if sums is None else _encode_sums(sums, arrays, f"{where}.sums")
+    return encode_fields(values, arrays, where) | {"sums": held}
 
 
-def _encode_sums(sums: RunningSums, arrays: Arrays) -> dict[str, Any]:
+def _encode_sums(sums: RunningSums, arrays: Arrays, where: str) -> dict[str, Any]:
     corrections = [np.zeros(0, dtype=np.float32) if c is None else c for c in sums.corrections]
     values = {
         "ends": sums.ends,
@@ -131,11 +132,11 @@ def _encode_sums(sums: RunningSums, arrays: Arrays) -> dict[str, Any]:
         "corrections": np.concatenate(corrections),
         "first_correction": np.cumsum([0, *map(len, corrections)], dtype=np.int64),
     }
-    return encode_fields(values, arrays, "plan.early.sums")
+    return encode_fields(values, arrays, where)
 
 
-def _decode_early(section: Section, model: AdditiveModel, n_ordered: int) -> Stages:
-    """Read the stages of a plan."""
+def decode_stages(section: Section, model: AdditiveModel, n_ordered: int) -> Stages:
+    """Read the stages of a plan that has so many terms."""
     n_outputs = model.terms.n_outputs
     terms = section.integers("terms", LONG, None, low=0, high=n_ordered + 1)
     n_stages = len(terms)
@@ -203,6 +204,11 @@ def decode_stage_scores(section: Section, model: AdditiveModel, plan: Plan) -> S
         require(section.lacks("answers"), f"{section.where}.answers does not fit the output")
     else:
         answers = section.integers("answers", CODE, *shape, low=0, high=output.n_answers)
+    if output.valued and output.by_margin:  # what a value loses does not follow from codes
+        losses = section.floats("losses", *shape, low=0.0)
+        require((losses <= 1).all(), f"the array {section.called('losses')!r} holds numbers above 1")
+        section.done()
+        return StageScores(full=full, margins=margins, answers=answers, losses=losses)
     section.done()
     return StageScores.of(StageTable(margins=margins, answers=answers), full, output)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.calibration import _CalibratedClassifier
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
@@ -28,13 +28,14 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures
-from sklearn.svm import SVC, NuSVC
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from ..codec.header import FileFormatError
 from ..codec.reading import BAD_VALUES, Section, require
 from ..codec.writing import CSR_PARTS, Arrays, encode, encode_fields, put
 from ..models import AdditiveModel
 from ..models.protocols import training_rows
+from ..models.readers.sum_values import GENERALIZED
 from ..models.rules import positive_code, response_method
 from ..models.wrappers import peel
 from ..steps.affine import gives_frames
@@ -46,13 +47,15 @@ from .classes import CLASSES, SCHEMA, TABLE
 from .encoders import require_encoder
 from .functions import FUNCTIONS, decode_function, encode_function, finish_products
 from .objects import KINDS, NUMBERS, decode_object, encode_object
-from .trees import CLASS, decode_leaf, encode_leaf
+from .trees import decode_leaf, encode_leaf, is_trees
 from .vocabularies import WORDS, decode_vocabulary, encode_vocabulary
 
 #: What stands for an attribute that is that of the model.
 SHARED = "the model's"
 #: Values of parameters that this scikit-learn does not know, and may ignore.
 WITHOUT_EFFECT = (None, False, "auto", "deprecated", "warn")
+#: The training rows of machines, which may be those of the model.
+VECTORS = ("support_vectors_", "X_fit_")
 
 
 class NotRebuildableError(Exception):
@@ -66,14 +69,14 @@ class _Shared:
         self._model = model
         self.held: dict[str, Any] = {
             **dict.fromkeys(("classes_", "classes"), model.classes),
-            "support_vectors_": training_rows(model.terms),
+            **dict.fromkeys(VECTORS, training_rows(model.terms)),
         }
         if n_features is not None:  # the steps behind a vectorizer have different numbers of columns
             self.held |= {"n_features_in_": n_features, "feature_names_in_": model.feature_names_in}
 
     def must_share(self, name: str) -> bool:
         """Whether an attribute must be that of the model."""
-        return name in self.held and name != "support_vectors_"
+        return name in self.held and name not in VECTORS
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -126,6 +129,8 @@ class Writer(_Shared):
                     node[name] = encode_vocabulary(value, self._arrays, place)
                 except UnicodeEncodeError:
                     raise NotRebuildableError(f"{what} has a word that is no Unicode") from None
+            elif name == "transformer_":  # of targets, which have columns of their own
+                node[name] = Writer(self._model, None, self._arrays).node(value, place)
             elif sparse.issparse(value):
                 node[name] = encode_fields({"csr": value.shape, "rows": sparse.csr_array(value)}, self._arrays, place)
             else:
@@ -134,9 +139,10 @@ class Writer(_Shared):
 
     def _is_bare(self) -> bool:
         """Whether the steps before the terms are those of the estimator, and none of the innermost model."""
-        before = self._model.preprocessing
+        before, whole = self._model.preprocessing, self._model.estimator
+        inner = whole.regressor_ if isinstance(whole, TransformedTargetRegressor) else whole
         n_steps = (0 if before is None else len(before.steps)) + len(self._model.steps)
-        return len(peel(self._model.estimator).steps) == n_steps
+        return len(peel(inner).steps) == n_steps
 
     def _put(self, array: Any, place: str, what: str) -> None:
         if not (array.flags.c_contiguous or array.flags.f_contiguous):  # would be summed in another order
@@ -258,7 +264,7 @@ class Reader(_Shared):
 
     def node(self, section: Section) -> Any:
         """Rebuild an estimator and what is inside it."""
-        if section.says("class", CLASS):
+        if is_trees(section):
             return decode_leaf(section, self._model)
         kind = CLASSES[section.choice("class", tuple(CLASSES))]
         parameters = inspect.signature(kind).parameters.values()
@@ -284,7 +290,9 @@ class Reader(_Shared):
         elif "calibrated_classifiers_" in state:
             state["estimator"] = state["calibrated_classifiers_"][0].estimator
         elif kind in (SVC, NuSVC):
-            self._complete(state)
+            self._complete(state, len(self.held["classes_"]))
+        elif kind in (SVR, NuSVR, OneClassSVM):
+            self._complete(state, 0)
         if "ngram_range" in state:
             state["ngram_range"] = tuple(state["ngram_range"])
         if isinstance(made, BaseEstimator):
@@ -297,6 +305,8 @@ class Reader(_Shared):
             require_encoder(made)
         elif kind is PolynomialFeatures:
             finish_products(made)
+        elif kind in GENERALIZED:
+            made._base_loss = made._get_loss()
         return made
 
     @staticmethod
@@ -322,6 +332,8 @@ class Reader(_Shared):
     def _attribute(self, section: Section, name: str) -> Any:
         if name == "classes_" and section.lacks(name):  # of an encoder of numbers
             return None
+        if name == "transformer_":
+            return Reader(self._model, None).node(section.section(name))
         if self.must_share(name) or section.says(name, SHARED):
             shared = self.held.get(name)
             fits = section.says(name, SHARED) and shared is not None
@@ -355,22 +367,25 @@ class Reader(_Shared):
         inner.done()
         return found
 
-    def _complete(self, machine: dict[str, Any]) -> None:
-        """Check the numbers that libsvm trusts, and add its own copies of coefficients, with its own signs."""
-        vectors, n_classes = machine["support_vectors_"], len(self.held["classes_"])
-        n, thin, n_pairs = vectors.shape[0], sparse.issparse(vectors), n_classes * (n_classes - 1) // 2
+    def _complete(self, machine: dict[str, Any], n_classes: int) -> None:
+        """Check the numbers that libsvm trusts, and add its own copies of coefficients, with its own signs.
+
+        A machine without classes has one score, and counts its vectors first.
+        """
+        vectors, n_sides = machine["support_vectors_"], n_classes or 2
+        n, thin, n_pairs = vectors.shape[0], sparse.issparse(vectors), n_sides * (n_sides - 1) // 2
         shapes = {
             "support_vectors_": (n, self.held["n_features_in_"]),
             "support_": (n,),
-            "_n_support": (n_classes,),
-            "dual_coef_": (n_classes - 1, n),
+            "_n_support": (n_sides,),
+            "dual_coef_": (n_sides - 1, n),
             "intercept_": (n_pairs,),
-            "class_weight_": (n_classes,),
+            **({"class_weight_": (n_classes,)} if n_classes else {}),
         }
         shapes |= dict.fromkeys(("_probA", "_probB"), (n_pairs if len(machine["_probA"]) else 0,))
         for name, shape in shapes.items():
             require(machine[name].shape == shape, f"{name} of the machine should have the shape {shape}")
-        n_support = machine["_n_support"]
+        n_support = machine["_n_support"][: None if n_classes else 1]
         adds_up = n_support.min() >= 0 and int(n_support.sum(dtype=np.int64)) == n
         require(adds_up, f"_n_support of the machine does not add up to {n}")
         known = machine["kernel"] in ("linear", "poly", "rbf", "sigmoid")

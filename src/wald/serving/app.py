@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 import numpy as np
 
-from ..early_exit import EarlyExitClassifier
+from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit, watched
 from ..persistence import load as load_file
 from ..persistence.library import in_full
 from ..utils.install import install
@@ -42,7 +42,7 @@ _LOG = logging.getLogger("wald.serving")
 
 
 def create_app(
-    model: EarlyExitClassifier | str | os.PathLike[str] | Callable[[], EarlyExitClassifier],
+    model: EarlyExit | str | os.PathLike[str] | Callable[[], EarlyExit],
     *,
     n_jobs: int | None = 1,
     max_body: int = 16 << 20,
@@ -56,8 +56,8 @@ def create_app(
 
     Parameters
     ----------
-    model : EarlyExitClassifier, path or callable
-        A fitted classifier, or a file of `wald.save`, of ``wald fit`` or of a tree library; or a function without
+    model : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker, EarlyExitOutlierDetector, path or callable
+        A fitted one, or a file of `wald.save`, of ``wald fit`` or of a tree library; or a function without
         arguments that loads one, for files that `wald.load` reads with ``estimator`` or ``trusted``. Files and
         functions are loaded anew by `Service.reload`.
     n_jobs : int or None, default=1
@@ -72,7 +72,8 @@ def create_app(
     body_timeout : float, default=30
         Seconds after which a request whose body does not come is refused.
     audit_rate, on_broken
-        As for `EarlyExitClassifier.watched`; None leaves the model as it is.
+        As for `EarlyExitClassifier.watched`; None leaves the model as it is. There is nothing to audit where every row
+        is evaluated in full.
 
     Returns
     -------
@@ -92,41 +93,36 @@ def create_app(
         raise ValueError(f"batch_window must be between 0 and 1 second. Got {batch_window!r}.")
     if not body_timeout > 0:
         raise ValueError(f"body_timeout must be positive. Got {body_timeout!r}.")
-    watch = partial(_watched, audit_rate=audit_rate, on_broken=on_broken)
+    watch = partial(watched, audit_rate=audit_rate, on_broken=on_broken)
     if isinstance(model, str | os.PathLike):
-        load: Callable[[], EarlyExitClassifier] = partial(read_served, Path(model), n_jobs)
+        load: Callable[[], EarlyExit] = partial(read_served, Path(model), n_jobs)
     elif callable(model):
         load = model
     else:
         return Service(watch(model), None, max_body, max_rows, batch_window, body_timeout)
 
-    def read() -> EarlyExitClassifier:
+    def read() -> EarlyExit:
         return watch(load())
 
     return Service(read(), read, max_body, max_rows, batch_window, body_timeout)
 
 
-def _watched(model: EarlyExitClassifier, audit_rate: float | None, on_broken: str) -> EarlyExitClassifier:
-    """The classifier as the service is to watch it."""
-    return model if audit_rate is None else model.watched(audit_rate, on_broken=on_broken)
-
-
-def read_served(path: Path, n_jobs: int | None = 1) -> EarlyExitClassifier:
-    """Read a classifier from a file of wald or of a tree library, which is then evaluated in full."""
-    model = in_full(path, n_jobs) or load_file(path)
-    if not isinstance(model, EarlyExitClassifier):
-        raise TypeError(f"{path} holds a {type(model).__name__}; only an EarlyExitClassifier can be served.")
+def read_served(path: Path, n_jobs: int | None = 1) -> EarlyExit:
+    """Read an early-exit estimator from a file of wald or of a tree library, which is then evaluated in full."""
+    model: Any = in_full(path, n_jobs) or load_file(path)
+    if not isinstance(model, EarlyExit):
+        raise TypeError(f"{path} holds a {type(model).__name__}; only an {ANY_EARLY_EXIT} can be served.")
     model.set_params(n_jobs=n_jobs)
     return model
 
 
 class Service:
-    """An ASGI application around a fitted classifier; `create_app` makes it.
+    """An ASGI application around a fitted early-exit estimator; `create_app` makes it.
 
     Attributes
     ----------
-    model : EarlyExitClassifier
-        The classifier that answers now.
+    model : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+        The one that answers now.
     metrics : Metrics
     draining : bool
         Whether connections are closed after their answers, because the service is about to stop.
@@ -134,8 +130,8 @@ class Service:
 
     def __init__(
         self,
-        model: EarlyExitClassifier,
-        read: Callable[[], EarlyExitClassifier] | None,
+        model: EarlyExit,
+        read: Callable[[], EarlyExit] | None,
         max_body: int,
         max_rows: int,
         batch_window: float,
@@ -149,13 +145,13 @@ class Service:
         self.metrics = Metrics()
         self._install(model)
 
-    def _install(self, model: EarlyExitClassifier) -> None:
-        rows = Rows(model)  # raises if it is no fitted classifier
+    def _install(self, model: EarlyExit) -> None:
+        rows = Rows(model)  # raises if it is none that is fitted
         self.model, self._rows = model, rows
         self._batcher = Batcher(rows.one, rows.many, self._window, self._max_rows, self.metrics.count_batch)
-        self.metrics.watch(model.plan_.n_stages)
-        keys = model.classes_.tolist()
-        self._labels = {key: b'{"label":' + write_json(key) + b"}" for key in keys}
+        self.metrics.watch(model.compiled_plan_.plan.n_stages)
+        keys = [] if rows.columns.classes is None else rows.columns.classes.tolist()
+        self._labels = {key: b'{"%s":%s}' % (rows.columns.name.encode(), write_json(key)) for key in keys}
 
     async def reload(self) -> None:
         """Load the model anew, in a thread; requests are answered by the old model until the new one is ready.
@@ -261,9 +257,9 @@ class Service:
             labels = self._labels
             label, spent, stage = batcher.one(row) if batcher.at_once() else await batcher.together(row)
             self.metrics.count_row(spent, stage)
-            if not cost and label in labels:
+            if not cost and labels and label in labels:
                 return labels[label]
-            return write_json({"label": _plain(label), **({"cost": spent} if cost else {})})
+            return write_json({rows.columns.name: _plain(label), **({"cost": spent} if cost else {})})
         if arrow or large or given.n_rows * max(batcher.seconds, 1e-5) > LONG:
             answers, costs, stages, found = await asyncio.to_thread(rows.answer, given, budget, proba)
         else:
@@ -271,9 +267,9 @@ class Service:
         self.metrics.count_rows(costs, stages)
         if arrow:
             named = {} if found is None else dict(zip(rows.probability_names, found.T, strict=True))
-            return write_arrow(answers, costs if cost else None, named)
-        one = given.kind in ("row", "record")
-        content: dict[str, Any] = {"label": _plain(answers[0])} if one else {"labels": answers.tolist()}
+            return write_arrow(rows.columns.of_answers(answers), costs if cost else None, named)
+        one, name = given.kind in ("row", "record"), rows.columns.name
+        content: dict[str, Any] = {name: _plain(answers[0])} if one else {f"{name}s": answers.tolist()}
         if cost:
             content |= {"cost": float(costs[0])} if one else {"costs": costs.tolist()}
         if found is not None:
@@ -281,8 +277,8 @@ class Service:
         return write_json(content)
 
 
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+def _plain(answer: Any) -> Any:
+    return answer.tolist() if isinstance(answer, np.generic | np.ndarray) else answer
 
 
 def _options(query: bytes) -> tuple[bool, float | None, bool]:
@@ -322,18 +318,18 @@ def _other_endpoints(service: Service) -> Any:
         return Response(content, status, media_type=media, headers=headers)
 
     async def certificate(request: Any) -> Any:
-        made = service.model.certificate_
+        made = service.model.compiled_plan_.certificate
         facts = {"text": str(made), "holds": made.verify(), **asdict(made)}
-        plan = service.model.plan_
+        plan = service.model.compiled_plan_.plan
         facts |= {"n_stages": plan.n_stages, "full_cost": plan.full_cost}
         return answer(write_json(json.loads(json.dumps(facts, default=str))))
 
     async def metrics(request: Any) -> Any:
-        text = service.metrics.text(getattr(service.model, "monitor_", None))
+        text = service.metrics.text(service.model.compiled_plan_.monitor)
         return answer(text.encode(), media=CONTENT_TYPE)
 
     async def health(request: Any) -> Any:
-        monitor = getattr(service.model, "monitor_", None)
+        monitor = service.model.compiled_plan_.monitor
         state = {} if monitor is None else {"monitor": str(getattr(monitor, "state", "unknown"))}
         return answer(write_json({"status": "stopping" if service.draining else "ok", **state}))
 

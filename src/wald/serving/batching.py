@@ -12,7 +12,7 @@ CHEAP = 0.1
 #: Weight of the newest time in the mean time of a row.
 NEWEST = 0.05
 
-#: Label, cost and stage of a row.
+#: Label or value, cost and stage of a row.
 Answer = tuple[Any, float, int]
 
 

@@ -181,12 +181,14 @@ def read_arrow(body: bytes, max_rows: int) -> Body:
 
 
 def write_arrow(
-    labels: NDArray[Any], costs: NDArray[np.float64] | None, probabilities: dict[str, NDArray[Any]] | None = None
+    answers: dict[str, NDArray[Any]],
+    costs: NDArray[np.float64] | None,
+    probabilities: dict[str, NDArray[Any]] | None = None,
 ) -> bytes:
-    """Labels, and costs and probabilities if there are any, as an Arrow stream of columns."""
+    """Answers, and costs and probabilities if there are any, as an Arrow stream of columns."""
     import pyarrow as pa
 
-    columns = {"label": pa.array(labels.tolist() if labels.dtype.kind in "OUS" else labels)}
+    columns = {name: pa.array(one.tolist() if one.dtype.kind in "OUS" else one) for name, one in answers.items()}
     if costs is not None:
         columns["cost"] = pa.array(costs)
     columns |= {name: pa.array(values) for name, values in (probabilities or {}).items()}

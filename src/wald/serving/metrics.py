@@ -53,7 +53,7 @@ class Metrics:
         lines: list[str] = []
         _family(lines, "requests_total", "counter", "Answers, by HTTP status.", self.requests, "status")
         _family(lines, "errors_total", "counter", "Requests that were refused, by kind.", self.errors, "kind")
-        _family(lines, "rows_total", "counter", "Rows that got a label.", {"": self.rows})
+        _family(lines, "rows_total", "counter", "Rows that got an answer.", {"": self.rows})
         _family(lines, "cost_total", "counter", "Sum of the costs of rows, in the plan's unit.", {"": self.cost})
         stages = dict(sorted(self.stages.items()))
         _family(lines, "stage_rows_total", "counter", "Rows by the stage at which they left.", stages, "stage")

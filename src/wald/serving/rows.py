@@ -1,4 +1,4 @@
-"""Rows of requests, answered by a classifier."""
+"""Rows of requests, answered by an early-exit estimator."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.answer_columns import AnswerColumns
+from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit
 from ..engine.threads import effective_threads
 from ..utils.figures import first_of
 from .bodies import Body, RequestError, numbers, shown, table_of_numbers
 
-#: Labels, costs and stages of rows.
+#: Labels or values, costs and stages of rows.
 Answers = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int32]]
 #: What `predict_one` calls its row, at the beginning of a message, and what others call a row.
 _X, _RECORD = re.compile(r"x(?!\w)"), re.compile(r"\brecords\[(\d+)\]|\brecord (\d+)")
@@ -23,22 +25,28 @@ MOST_NAMED = 8
 
 
 class Rows:
-    """Reads the rows of requests and answers them by one classifier.
+    """Reads the rows of requests and answers them by one estimator.
 
     Parameters
     ----------
-    model : EarlyExitClassifier
+    model : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+
+    Attributes
+    ----------
+    columns : AnswerColumns
+        What answers are called.
     """
 
-    def __init__(self, model: EarlyExitClassifier) -> None:
-        if not isinstance(model, EarlyExitClassifier):
+    def __init__(self, model: EarlyExit) -> None:
+        if not isinstance(model, EarlyExit):
             raise TypeError(
-                "model must be a fitted EarlyExitClassifier, its path, or a function that loads it. Got "
+                f"model must be a fitted {ANY_EARLY_EXIT}, its path, or a function that loads it. Got "
                 f"{type(model).__name__}."
             )
         check_is_fitted(model, "compiled_plan_")
         self._model = model
         self._compiled = compiled = model.compiled_plan_
+        self.columns = AnswerColumns.of(compiled)
         self._threads = effective_threads(model.n_jobs)
         self._raw = compiled.model.preprocessing is not None  # whether rows may hold more than numbers
         self._n_features = getattr(model, "n_features_in_", None)
@@ -51,7 +59,7 @@ class Rows:
         self._refusals += (AttributeError,) if asks else ()
         if hasattr(model, "predict_proba"):
             compiled.proba_one  # noqa: B018  # made now, so that no request waits for it
-        self.classes: list[Any] = model.classes_.tolist()
+        self.classes: list[Any] = compiled.model.classes.tolist()
         self.probability_names = [f"proba_{label}" for label in self.classes]  # as `wald predict` names them
 
     def read(self, row: Any, name: str = "row") -> Any:
@@ -79,19 +87,19 @@ class Rows:
             raise RequestError(400, "rows", f"{name} must be a JSON object. Got {shown(row)}.")
 
     def one(self, row: Any) -> tuple[Any, float, int]:
-        """Label, cost and stage of a row."""
+        """Answer, cost and stage of a row."""
         found = self._answered(row, "row", None)
         return found.labels[0], float(found.costs[0]), int(found.stages[0])
 
     def many(self, rows: list[Any]) -> list[tuple[Any, float, int]]:
-        """Labels, costs and stages of rows from `read`."""
+        """Answers, costs and stages of rows from `read`."""
         if self._raw and self._kind != "texts":
             return [self.one(row) for row in rows]
         labels, costs, stages = self._predict(rows if self._raw else np.stack(rows), None)
         return list(zip(labels, costs.tolist(), stages.tolist(), strict=True))
 
     def answer(self, body: Body, budget: float | None, proba: bool) -> tuple[Any, ...]:
-        """Labels, costs and stages of the rows of a body, and their probabilities, which are None unless requested."""
+        """Answers, costs and stages of the rows of a body, and their probabilities, which are None unless requested."""
         if not proba:
             return (*self._labels(body, budget), None)
         if not hasattr(self._model, "predict_proba"):
@@ -102,6 +110,7 @@ class Rows:
     def _probabilities(self, body: Body) -> NDArray[Any]:
         """Probabilities of rows that have labels."""
         rows, model = body.rows, self._model
+        assert isinstance(model, EarlyExitClassifier)
         if body.kind in ("row", "record"):
             found: NDArray[Any] = model.predict_proba_one(self.read(rows) if body.kind == "row" else rows)[None]
             return found
@@ -124,7 +133,7 @@ class Rows:
         return np.asarray(model.predict_proba(rows))
 
     def _labels(self, body: Body, budget: float | None) -> Answers:
-        """Labels, costs and stages of the rows of a body."""
+        """Answers, costs and stages of the rows of a body."""
         rows = body.rows
         if body.kind in ("row", "record"):
             if body.kind == "record":
@@ -170,7 +179,7 @@ class Rows:
 
     def _predict(self, rows: Any, budget: float | None) -> Answers:
         if not len(rows):
-            return self._model.classes_[:0], np.empty(0), np.empty(0, dtype=np.int32)
+            return self.columns.none, np.empty(0), np.empty(0, dtype=np.int32)
         check = self._schema.names is None and self._kind != "texts"
         found = self._compiled.predict(rows, budget=budget, n_threads=self._threads, check_input=check)
         return found.labels, found.costs, found.stages
@@ -187,7 +196,7 @@ class Rows:
 
     def _in_turn(self, rows: list[Any], budget: float | None) -> Answers:
         answers = [self._answered(row, f"row {r}", budget, f"row {r}: ") for r, row in enumerate(rows)]
-        labels = np.concatenate([self._model.classes_[:0], *(found.labels for found in answers)])
+        labels = np.concatenate([self.columns.none, *(found.labels for found in answers)])
         costs = np.concatenate([np.empty(0), *(found.costs for found in answers)])
         return labels, costs, np.concatenate([np.empty(0, dtype=np.int32), *(found.stages for found in answers)])
 

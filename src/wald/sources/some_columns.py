@@ -16,6 +16,20 @@ from .cells_of import cells_of_array
 from .source import PLAIN, Block, Conversion, Source
 
 
+class _Held(Block):
+    """The columns that a call needs."""
+
+    def __init__(self, block: Block, source: SomeColumns) -> None:
+        super().__init__(block.rows, block.start, block.dtype)
+        self._source = source
+
+    def filled(self) -> Block:
+        """The block with zeros in the columns that nobody needed."""
+        given, zeros = self._source, np.zeros(self._source.n_rows, dtype=self._source.dtype)
+        columns = [zeros if values is None else values for values in given.columns]
+        return Block(_core.Rows.columns(given.n_rows, columns), self.start, self.dtype)
+
+
 class SomeColumns(Source):
     """Rows of which only some columns are held, each as an array of its own.
 
@@ -74,7 +88,9 @@ class SomeColumns(Source):
 
     def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
         """The columns as they are; calls that read others raise."""
-        return iter([Block(_core.Rows.columns(self.n_rows, self.columns), 0, self.dtype)])
+        block = Block(_core.Rows.columns(self.n_rows, self.columns), 0, self.dtype)
+        held = needed is not None and all(self.columns[c] is not None for c in needed if c < self.n_columns)
+        return iter([_Held(block, self) if held else block])
 
     def cells(self, column: int) -> Cells:
         """A column that is held."""

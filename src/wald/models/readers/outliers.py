@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
 from ..linear import LinearTerms
-from ..links import Links, as_they_are
+from ..links import Links, PathLink
 from ..reading import Decompose, Family, Kind, Reading
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
@@ -68,10 +67,10 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
     ):
         add_tree(builder, tree.tree_, length + average - 1.0, columns=None if all_columns else columns)
     terms = TreeTerms(builder.build(), np.zeros(1), f32_rows=True)
-    scale = usual * len(model.estimators_), float(model.offset_)
+    link = PathLink(usual * len(model.estimators_), float(model.offset_))
     deepest = float(np.maximum.reduceat(terms.trees.leaves, terms.trees.first_leaf[:-1]).sum()) + 1.0
-    threshold = _deepest_outlier(partial(_decision_function, *scale), deepest)
-    links = Links(partial(_decision_function, *scale), score_samples=partial(_score_samples, scale[0]))
+    threshold = _deepest_outlier(link.decision_function, deepest)
+    links = Links(link.decision_function, score_samples=link.score_samples, path_link=link)
     if math.isinf(threshold):  # all rows have one label
         label, decision = OUTLIER_AND_INLIER[[int(threshold < 0)]], Labels("sign", 1, threshold=math.inf)
         return Reading(terms, decision, row_by_row="always", links=links, classes=label, kind=KIND)
@@ -91,15 +90,6 @@ def _usual_length(model: Any) -> float:
     from sklearn.ensemble._iforest import _average_path_length
 
     return float(_average_path_length([model._max_samples])[0])
-
-
-def _score_samples(usual: float, depths: Floats) -> Floats:
-    """What ``score_samples`` answers for sums of depths, as scikit-learn computes it."""
-    return np.asarray(-(2 ** (-(as_they_are(depths) / usual))))
-
-
-def _decision_function(usual: float, offset: float, depths: Floats) -> Floats:
-    return np.asarray(_score_samples(usual, depths) - offset)
 
 
 def _deepest_outlier(score: Callable[[Floats], Floats], deepest: float) -> float:

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Values
-from ..links import Links, as_they_are, by_columns
+from ..links import Links, ValueLink, as_they_are, by_columns
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
@@ -64,7 +64,7 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
     terms = TreeTerms(
         builder.build(), np.zeros(n_values), divisor=divisor, f32_rows=True, nan=takes_nan(members), infinity=False
     )
-    return _reading(terms, Links(predict=as_they_are))
+    return _reading(terms, Links(predict=as_they_are, value_link=ValueLink("identity")))
 
 
 def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
@@ -91,7 +91,7 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
         add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0])
     first = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)), dtype=np.float64)
     terms = TreeTerms(builder.build(), first.reshape(1), f32_rows=True, nan=False, infinity=False)
-    return _reading(terms, Links(predict=as_they_are))
+    return _reading(terms, Links(predict=as_they_are, value_link=ValueLink("identity")))
 
 
 def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
@@ -103,8 +103,9 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     """
     check_is_fitted(model)
     trees, base = hist_gradient_trees(model)
-    link = partial(_inverse, model._loss.link.inverse)
-    read = _reading(TreeTerms(trees, base), Links(predict=link))
+    link = model._loss.link
+    named = {"IdentityLink": ValueLink("identity"), "LogLink": ValueLink("numpy exp")}.get(type(link).__name__)
+    read = _reading(TreeTerms(trees, base), Links(predict=partial(_inverse, link.inverse), value_link=named))
     return Reading(**{**vars(read), "steps": encoding_steps(model), "dense_only": True})
 
 

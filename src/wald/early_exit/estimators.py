@@ -1,0 +1,88 @@
+"""The early-exit estimators, by the kind of model that they wrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..models import AdditiveModel, decompose
+from ..models.reading import Kind
+from .classifier import EarlyExitClassifier
+from .outlier_detector import EarlyExitOutlierDetector
+from .parameters import Parameters
+from .planned import PlannedEstimator
+from .ranker import EarlyExitRanker
+from .regressor import EarlyExitRegressor
+
+EarlyExit = EarlyExitClassifier | EarlyExitOutlierDetector | EarlyExitRegressor | EarlyExitRanker
+
+ESTIMATORS: dict[Kind, type[EarlyExit]] = {
+    shell.kind: shell for shell in (EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker, EarlyExitOutlierDetector)
+}
+#: How messages name them all.
+ANY_EARLY_EXIT = "EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector"
+
+
+def promising(fast: EarlyExit) -> Parameters:
+    """The parameters of the promise of an estimator; where it has none, every row is evaluated in full.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+    """
+    return fast if isinstance(fast, Parameters) else Parameters(None, risk=0)
+
+
+def asks(fast: EarlyExit) -> bool:
+    """Whether an estimator asks another question than the model that it wraps answers.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+    """
+    return any(getattr(fast, name, None) is not None for name in ("bands", "tolerance"))
+
+
+def reading(fast: EarlyExit) -> Callable[..., AdditiveModel]:
+    """What reads a fitted model with the question that an estimator asks, and takes the options of `decompose`.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+    """
+    return fast._read if isinstance(fast, PlannedEstimator) else decompose
+
+
+def unwatched(fast: EarlyExit) -> EarlyExit:
+    """The same estimator without a monitor that counts rows.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+        Fitted.
+    """
+    return fast if fast.compiled_plan_.monitor is None else fast.unwatched()
+
+
+def watched(fast: EarlyExit, audit_rate: float | None, on_broken: str = "warn") -> EarlyExit:
+    """The estimator with a monitor, as its own `watched` makes it; itself where nothing is to be watched.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
+        Fitted.
+    audit_rate, on_broken
+        As for `EarlyExitClassifier.watched`.
+
+    Raises
+    ------
+    ValueError
+        If there is something to watch, and no row leaves early.
+    """
+    if audit_rate is None:
+        return fast
+    if not hasattr(fast, "watched"):
+        raise ValueError(
+            f"This {type(fast).__name__} evaluates every row in full, so that there is nothing to audit: leave the "
+            "audit rate out."
+        )
+    return fast.watched(audit_rate, on_broken=on_broken)
