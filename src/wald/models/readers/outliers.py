@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,7 @@ from ..reading import Decompose, Family, Kind, Reading
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
-from .kernel import dense, kernel_of, machine_reading, refuse_changed_by_hand
+from .kernel import MACHINE, dense, one_sum
 from .sklearn_trees import add_tree
 
 #: Distance from the threshold, relative to it, within which the rounding of a power of two may decide.
@@ -129,11 +128,15 @@ def read_one_class_svm(model: Any, decompose: Decompose) -> Reading:
     sklearn.exceptions.NotFittedError, TypeError, ValueError
         As for an ``SVC``.
     """
-    check_is_fitted(model)
-    kernel_of(model)
-    refuse_changed_by_hand(model, 1.0)
-    read = machine_reading(model, np.array(dense(model.dual_coef_), dtype=np.float64), Labels("sign", 2))
-    return replace(read, classes=OUTLIER_AND_INLIER, kind=KIND)
+    terms, dense_only = one_sum(model)
+    return Reading(
+        terms,
+        Labels("sign", 2),
+        row_by_row="always",
+        dense_only=dense_only,
+        classes=OUTLIER_AND_INLIER,
+        kind=KIND,
+    )
 
 
 def read_linear_detector(model: Any, decompose: Decompose) -> Reading:
@@ -156,10 +159,6 @@ def read_linear_detector(model: Any, decompose: Decompose) -> Reading:
     )
 
 
-MACHINE = (
-    *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_"),
-    *("kernel", "_gamma", "coef0", "degree"),
-)
 FAMILIES = (
     Family(
         (IsolationForest,),

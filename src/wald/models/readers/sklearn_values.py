@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -105,7 +106,7 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     trees, base = hist_gradient_trees(model)
     link = partial(_inverse, model._loss.link.inverse)
     read = _reading(TreeTerms(trees, base), Links(predict=link))
-    return Reading(**{**vars(read), "steps": encoding_steps(model), "dense_only": True})
+    return replace(read, steps=encoding_steps(model), dense_only=True)
 
 
 def _inverse(inverse: Any, scores: Any) -> Any:

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
 from ...steps.categories import NamedCategories
-from ..links import Link, Links, float32_logarithms
+from ..exponentials import float32_logarithms
+from ..links import Link, Links
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
