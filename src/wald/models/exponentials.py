@@ -44,6 +44,13 @@ LOGF_LOGARITHMS = np.array(
     ]
 )
 LOGF = [float.fromhex(d) for d in ("-0x1.00ea348b88334p-2", "0x1.5575b0be00b6ap-2", "-0x1.ffffef20a4123p-2")]
+#: Steps of a power of two in fmath's ``expd``, which CatBoost uses, bits of their numbers, and what it computes by.
+EXPD_BITS = 11
+EXPD_STEPS = 1 << EXPD_BITS
+EXPD_POWERS = np.array([math.pow(2.0, step / EXPD_STEPS) for step in range(EXPD_STEPS)])
+EXPD_FACTOR, EXPD_SHARE = EXPD_STEPS / math.log(2.0), math.log(2.0) / EXPD_STEPS
+EXPD_SIXTH, EXPD_THREE, EXPD_ROUND = 0.16666666685227835064, 3.0000000027955394, float(3 << 51)
+EXPD_RANGE = -708.39641853226408, 709.78271289338397
 #: Smaller numbers have the exponential 0 in float32.
 LEAST_EXPF = -120.0
 #: Up to this many numbers, lists are faster than arrays.
@@ -126,3 +133,25 @@ def float32_logarithms(values: NDArray[np.float32]) -> NDArray[np.float32]:
     square = rest * rest
     found = (LOGF[0] * square + (LOGF[1] * rest + LOGF[2])) * square + (known + rest)
     return np.asarray(found.astype(np.float32))
+
+
+def fast_exponentials(values: Floats) -> Floats:
+    """Compute the exponential of fmath (``expd``), as CatBoost does: a power of two from a table, and a polynomial.
+
+    Numbers beyond those with normal exponentials count as the nearest of these.
+
+    Parameters
+    ----------
+    values : float64 ndarray
+
+    Returns
+    -------
+    float64 ndarray of the same shape
+    """
+    x = np.clip(values, *EXPD_RANGE)
+    rounded = x * EXPD_FACTOR + EXPD_ROUND  # whose last bits are the number of steps
+    steps = rounded.view(np.int64) - np.float64(EXPD_ROUND).view(np.int64)
+    rest = (rounded - EXPD_ROUND) * EXPD_SHARE - x
+    with np.errstate(over="ignore", invalid="ignore"):  # the largest numbers have infinite exponentials, as there
+        power = np.ldexp(EXPD_POWERS[steps % EXPD_STEPS], steps >> EXPD_BITS)
+        return np.asarray(((EXPD_THREE - rest) * (rest * rest) * EXPD_SIXTH - rest + 1.0) * power)

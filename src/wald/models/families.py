@@ -8,6 +8,7 @@ from .boosters import FAMILIES as FITTED_FOR_GOOD
 from .readers import (
     attentive,
     catboost,
+    catboost_values,
     centroids,
     kernel,
     library_values,
@@ -29,6 +30,7 @@ _REGISTERED: list[Family] = [
     *(reader.FAMILY for reader in (linear, attentive, kernel, naive_bayes, centroids, lightgbm, xgboost, catboost)),
     *(sklearn_trees.FAMILY, *votes.FAMILIES, *sklearn_boosting.FAMILIES, one_vs_rest.FAMILY),
     *(family for reader in (library_values, sklearn_values, sum_values, outliers) for family in reader.FAMILIES),
+    catboost_values.FAMILY,
     *FITTED_FOR_GOOD,
 ]
 

@@ -13,7 +13,7 @@ from scipy import special
 from sklearn.utils import extmath
 
 from ..outputs import Labels
-from .exponentials import exponentials, float32_exponentials, large_float32_exponentials
+from .exponentials import exponentials, fast_exponentials, float32_exponentials, large_float32_exponentials
 from .units import Floats
 
 Method = Callable[[Floats], NDArray[Any]]
@@ -25,19 +25,19 @@ class Link:
 
     Parameters
     ----------
-    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "none"}
+    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "fast", "none"}
         ``"sigmoid"``: the probability of class 1 of two. ``"softmax"``: probabilities of all classes. ``"sigmoids"``:
         one probability per class; they need not add up to 1. ``"expit"``, ``"exp"`` and ``"exp_rows"``: sigmoid and
         softmax as scikit-learn computes them, column by column or row by row. ``"mean"``: scores are probabilities.
-        ``"scipy"``: softmax as SciPy computes it of float32 scores, which themselves decide the label. ``"none"``:
-        there are no probabilities.
+        ``"scipy"``: softmax as SciPy computes it of float32 scores, which themselves decide the label. ``"fast"``:
+        softmax by the exponential function of CatBoost. ``"none"``: there are no probabilities.
     slope : float, default=1.0
         Factor of the scores in a sigmoid.
     single : bool, default=False
         Whether the library computes in float32.
     """
 
-    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "none"]
+    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "fast", "none"]
     slope: float = 1.0
     single: bool = False
 
@@ -61,6 +61,8 @@ class Link:
             return np.asarray(extmath.softmax(np.ascontiguousarray(scores)))
         if self.kind == "exp":
             return np.asarray(by_columns(extmath.softmax, scores))
+        if self.kind == "fast":
+            return softmax(scores, fast_exponentials)
         if self.kind == "scipy":
             return softmax_of_float32(scores)
         if self.kind == "softmax":
@@ -93,14 +95,15 @@ class ValueLink:
 
     Parameters
     ----------
-    kind : {"identity", "exp", "square", "sigmoid", "softplus"}
-        ``"square"``: the square with the sign of the score. ``"sigmoid"``: ``1 / (1 + exp(-score))``. ``"softplus"``:
-        ``log(1 + exp(score))``.
+    kind : {"identity", "exp", "fast_exp", "square", "sigmoid", "softplus", "mean_and_variance"}
+        ``"fast_exp"``: the exponential function of CatBoost. ``"square"``: the square with the sign of the score.
+        ``"sigmoid"``: ``1 / (1 + exp(-score))``. ``"softplus"``: ``log(1 + exp(score))``. ``"mean_and_variance"``: of
+        two scores, the first, and CatBoost's exponential of twice the second.
     single : bool, default=False
         Whether the library computes in float32.
     """
 
-    kind: Literal["identity", "exp", "square", "sigmoid", "softplus"]
+    kind: Literal["identity", "exp", "fast_exp", "square", "sigmoid", "softplus", "mean_and_variance"]
     single: bool = False
 
     def values(self, scores: Floats) -> NDArray[Any]:
@@ -123,6 +126,10 @@ class ValueLink:
             return float32_sigmoid(single) if self.kind == "sigmoid" else single
         if self.kind == "exp":
             return exponentials(found)
+        if self.kind == "fast_exp":
+            return fast_exponentials(found)
+        if self.kind == "mean_and_variance":
+            return np.column_stack([found[:, 0], fast_exponentials(2 * found[:, 1])])
         if self.kind == "sigmoid":
             return np.asarray(1.0 / (1.0 + exponentials(-found)))
         if self.kind == "square":
@@ -258,18 +265,19 @@ def expit_pairs(scores: Floats) -> Floats:
     return _pairs(special.expit(scores[:, 0]))
 
 
-def softmax(scores: Floats) -> Floats:
-    """Compute LightGBM's softmax, which adds from the first class to the last.
+def softmax(scores: Floats, exponential: Callable[[Floats], Floats] = exponentials) -> Floats:
+    """Compute the softmax of LightGBM and CatBoost, which add from the first class to the last.
 
     Parameters
     ----------
     scores : float64 ndarray of shape (n_rows, n_outputs)
+    exponential : callable, default=exponentials
 
     Returns
     -------
     float64 ndarray of shape (n_rows, n_classes)
     """
-    found = exponentials(scores - scores.max(axis=1, keepdims=True))
+    found = exponential(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(found / _totals(found))
 
 

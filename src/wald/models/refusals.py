@@ -77,11 +77,6 @@ REASONS = (
     ),
     # Other libraries.
     Reason(
-        _named("CatBoostRanker", "CatBoostRegressor"),
-        "{name} is not supported yet: EarlyExitRegressor and EarlyExitRanker take models of LightGBM and XGBoost, and "
-        "regressors of scikit-learn. Serve it as it is",
-    ),
-    Reason(
         _from("lightgbm"),
         "{name} is not supported: it has no classes. Wrap an LGBMClassifier, which knows how scores become labels",
     ),

@@ -19,7 +19,7 @@ LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline")
 #: Links of each kind of decision.
 LINKS = {
     "sign": ("sigmoid", "expit", "none"),
-    "argmax": ("softmax", "sigmoids", "exp", "exp_rows", "mean", "scipy", "none"),
+    "argmax": ("softmax", "sigmoids", "exp", "exp_rows", "mean", "scipy", "fast", "none"),
     "votes": (),
 }
 

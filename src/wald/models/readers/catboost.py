@@ -102,7 +102,7 @@ class CatBoostModel:
         if n_outputs == 1 and n_classes == 2:
             return Labels("sign", 2, threshold=self.threshold), Link("sigmoid")
         if n_outputs == n_classes:
-            return Labels("argmax", n_classes), Link("softmax" if loss == "MultiClass" else "sigmoids")
+            return Labels("argmax", n_classes), Link("fast" if loss == "MultiClass" else "sigmoids")
         raise TypeError(f"This {what} has {n_classes} classes and {n_outputs} scores a row.")
 
 
@@ -124,10 +124,7 @@ def read_catboost(model: Any, decompose: Decompose) -> Reading:
         raise NotFittedError("This CatBoostClassifier is not fitted. Call its fit first.")
     require_numeric(model)
     read = read_catboost_model(catboost_json(model)).reading("CatBoostClassifier", len(model.classes_))
-    link = read.links.link
-    # CatBoost's softmax has an exponential function of its own
-    links = read.links if link is not None and link.kind == "softmax" else Links.of(link)
-    return replace(read, links=links, classes=None)
+    return replace(read, links=Links.of(read.links.link), classes=None)
 
 
 def require_numeric(model: Any) -> None:
