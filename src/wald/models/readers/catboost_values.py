@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from ...outputs import Values
 from ..links import Links, ValueLink
 from ..reading import Decompose, Family, Kind, Reading, full_name
-from .catboost import LOSSES, CatBoostModel, catboost_json, read_catboost_model, require_numeric
+from .catboost import LOSSES, CatBoostModel, catboost_json, read_catboost_model, require_numeric, watch_of_catboost
 
 REGRESSOR, RANKER = "catboost.core.CatBoostRegressor", "catboost.core.CatBoostRanker"
 
@@ -109,7 +110,7 @@ def read_catboost(model: Any, decompose: Decompose) -> Reading:
     TypeError
         If it has categorical, text or embedding features.
     """
-    return catboost_model_values(model)
+    return replace(catboost_model_values(model), watches=(watch_of_catboost(model),))
 
 
 def catboost_model_values(model: Any) -> Reading:
@@ -134,6 +135,4 @@ def is_ranker(model: Any) -> bool:
     return any(full_name(base) == RANKER for base in type(model).__mro__)
 
 
-FAMILY = Family(
-    (), ("predict",), ("_object", "_init_params"), read_catboost, thresholds=False, named=(REGRESSOR, RANKER)
-)
+FAMILY = Family((), ("predict",), ("_object",), read_catboost, thresholds=False, named=(REGRESSOR, RANKER))

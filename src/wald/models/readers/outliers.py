@@ -21,7 +21,7 @@ from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
 from .kernel import MACHINE, dense, one_sum
-from .sklearn_trees import add_tree
+from .sklearn_trees import add_tree, watch_of_trees
 
 #: Distance from the threshold, relative to it, within which the rounding of a power of two may decide.
 NEAR = 1e-12
@@ -61,6 +61,7 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
         ) from None
     if usual == 0:
         raise ValueError("This IsolationForest was trained on one row, and gives every row the same score.")
+    watches = (watch_of_trees(model.estimators_),)
     builder = TreesBuilder(model.n_features_in_)
     for tree, columns, length, average in zip(
         model.estimators_, model.estimators_features_, lengths, averages, strict=True
@@ -81,6 +82,7 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
         links=Links(partial(_decision_function, *scale), score_samples=partial(_score_samples, scale[0])),
         classes=OUTLIER_AND_INLIER,
         kind=KIND,
+        watches=watches,
     )
 
 

@@ -23,8 +23,9 @@ from ..links import Links, as_they_are, by_columns
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
-from .sklearn_boosting import encoding_steps, hist_gradient_trees
-from .sklearn_trees import add_tree, asked_members, takes_nan
+from ..watch import Watch
+from .sklearn_boosting import encoding_steps, hist_gradient_trees, watch_of_nodes
+from .sklearn_trees import add_tree, asked_members, takes_nan, watch_of_trees
 
 
 def read_forest(model: Any, decompose: Decompose) -> Reading:
@@ -65,7 +66,7 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
     terms = TreeTerms(
         builder.build(), np.zeros(n_values), divisor=divisor, f32_rows=True, nan=takes_nan(members), infinity=False
     )
-    return _reading(terms, Links(predict=as_they_are))
+    return _reading(terms, Links(predict=as_they_are), watch_of_trees(members))
 
 
 def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
@@ -92,7 +93,7 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
         add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0])
     first = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)), dtype=np.float64)
     terms = TreeTerms(builder.build(), first.reshape(1), f32_rows=True, nan=False, infinity=False)
-    return _reading(terms, Links(predict=as_they_are))
+    return _reading(terms, Links(predict=as_they_are), watch_of_trees(model.estimators_.ravel()))
 
 
 def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
@@ -105,7 +106,7 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     check_is_fitted(model)
     trees, base = hist_gradient_trees(model)
     link = partial(_inverse, model._loss.link.inverse)
-    read = _reading(TreeTerms(trees, base), Links(predict=link))
+    read = _reading(TreeTerms(trees, base), Links(predict=link), watch_of_nodes(model))
     return replace(read, steps=encoding_steps(model), dense_only=True)
 
 
@@ -113,9 +114,16 @@ def _inverse(inverse: Any, scores: Any) -> Any:
     return by_columns(lambda raw: inverse(raw.ravel()), scores)
 
 
-def _reading(terms: TreeTerms, links: Links) -> Reading:
-    decision = Values(len(terms.base))
-    return Reading(terms, decision, row_by_row="always", links=links, classes=np.empty(0), kind="regressor")
+def _reading(terms: TreeTerms, links: Links, watch: Watch) -> Reading:
+    return Reading(
+        terms,
+        Values(len(terms.base)),
+        row_by_row="always",
+        links=links,
+        classes=np.empty(0),
+        kind="regressor",
+        watches=(watch,),
+    )
 
 
 FAMILIES = (

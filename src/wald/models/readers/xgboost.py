@@ -20,6 +20,7 @@ from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
+from ..watch import Asked, Watch
 from .even_odds import largest_not_above_half
 from .limits import most_words, require_sizes
 from .ubjson import read_ubjson
@@ -183,7 +184,12 @@ def read_xgboost(model: Any, decompose: Decompose) -> Reading:
     reading = read.reading("XGBClassifier", missing)
     # whose predict_proba computes in Python for this objective
     link = Link("scipy", single=True) if model.objective == "multi:softmax" else reading.links.link
-    return replace(reading, links=Links.of(link), names=())
+    return replace(reading, links=Links.of(link), names=(), watches=(watch_of_rounds(booster),))
+
+
+def watch_of_rounds(booster: Any) -> Watch:
+    """Watch the number of rounds, which further learning raises; new values of leaves are not noticed."""
+    return Watch([], asked=[Asked(booster, "the number of rounds", booster.num_boosted_rounds)])
 
 
 def _half_in_float32() -> float:
