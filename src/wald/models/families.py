@@ -10,6 +10,7 @@ from .readers import (
     catboost,
     catboost_values,
     centroids,
+    gaussian_process,
     kernel,
     library_values,
     lightgbm,
@@ -31,6 +32,7 @@ _REGISTERED: list[Family] = [
     *(sklearn_trees.FAMILY, *votes.FAMILIES, *sklearn_boosting.FAMILIES, one_vs_rest.FAMILY),
     *(family for reader in (library_values, sklearn_values, sum_values, outliers) for family in reader.FAMILIES),
     catboost_values.FAMILY,
+    gaussian_process.FAMILY,
     *FITTED_FOR_GOOD,
 ]
 
