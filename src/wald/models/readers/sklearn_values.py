@@ -36,12 +36,7 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
 
     Parameters
     ----------
-    model : RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor or BaggingRegressor
-
-    Raises
-    ------
-    TypeError
-        If the members of a ``BaggingRegressor`` are not decision trees.
+    model : RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor or BaggingRegressor of such trees
     """
     check_is_fitted(model)
     if isinstance(model, DecisionTreeRegressor):
@@ -52,12 +47,6 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
     else:
         members = list(model.estimators_)
         divisor = float(len(members))
-    for member in members:
-        if not isinstance(member, DecisionTreeRegressor):
-            raise TypeError(
-                f"{type(model).__name__} of {type(member).__name__} is not supported yet. Supported are ensembles of "
-                "DecisionTreeRegressor. Wrap one of its estimators_."
-            )
     columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))[: len(members)]
     builder = TreesBuilder(model.n_features_in_)
     for member, chosen in zip(members, columns, strict=True):
@@ -131,13 +120,6 @@ FAMILIES = (
         (RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor),
         ("predict",),
         ("estimators_", "tree_"),
-        read_forest,
-        thresholds=False,
-    ),
-    Family(
-        (BaggingRegressor,),
-        ("predict",),
-        ("estimators_", "estimators_features_", "n_estimators"),
         read_forest,
         thresholds=False,
     ),
