@@ -31,7 +31,7 @@ TREES = {
     "bagging": BaggingRegressor(HIST, n_estimators=4, random_state=0),
     "columns": BaggingRegressor(BOOSTING, n_estimators=5, max_features=0.5, random_state=0),
     "nested": BaggingRegressor(VotingRegressor([("a", FOREST), ("b", BOOSTING)]), n_estimators=3, random_state=0),
-    "behind a step": BaggingRegressor(make_pipeline(QuantileTransformer(n_quantiles=20), FOREST), n_estimators=3, random_state=0),
+    "behind a step": BaggingRegressor(make_pipeline(QuantileTransformer(n_quantiles=20), FOREST), n_estimators=3),
 }
 SUMS = {
     "voting": VotingRegressor([("ridge", Ridge()), ("svr", SVR()), ("hist", HIST)]),

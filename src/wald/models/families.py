@@ -7,6 +7,7 @@ from typing import Any
 from .boosters import FAMILIES as FITTED_FOR_GOOD
 from .readers import (
     attentive,
+    calibrated,
     catboost,
     catboost_values,
     centroids,
@@ -36,6 +37,7 @@ _REGISTERED: list[Family] = [
         for reader in (library_values, sklearn_values, sum_values, member_values, outliers)
         for family in reader.FAMILIES
     ),
+    calibrated.FAMILY,
     catboost_values.FAMILY,
     gaussian_process.FAMILY,
     *FITTED_FOR_GOOD,

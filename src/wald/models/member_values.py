@@ -15,6 +15,7 @@ from ..engine.threads import effective_threads
 from ..sources import PLAIN, source_of
 from .packing import NO_SURROGATES, Packable, Surrogates, pack
 from .planning import Planning, Precision, Rest
+from .protocols import Thresholded
 from .terms import Accepts
 from .units import Floats, Ints
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class MemberValues(Packable):
+class MemberValues(Packable, Thresholded):
     """Values of an ensemble's members as terms.
 
     Output k is the sum of value k of the members, each times the member's weight, in the order of the members, divided
@@ -112,6 +113,17 @@ class MemberValues(Packable):
         scores = self._engines[m].scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
         assert member.links.predict is not None
         return np.asarray(member.links.predict(scores), dtype=np.float64).reshape(len(scores), self.n_values)
+
+    def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
+        """Rows next to thresholds of the first member that has such."""
+        for member, columns in zip(self.members, self.columns, strict=True):
+            inner = None if member.preprocessing is not None else Thresholded.of(member.terms)
+            made = None if inner is None else inner.at_thresholds(n_rows, rng)
+            if made is not None:
+                rows = np.zeros((n_rows, self.width))
+                rows[:, slice(None) if columns is None else columns] = made
+                return rows
+        return None
 
     def totals(self, values: Floats) -> Floats:
         """Full scores from all values, with the ensemble's own arithmetic."""
