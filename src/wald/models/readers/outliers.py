@@ -25,6 +25,8 @@ from .sklearn_trees import add_tree, watch_of_trees
 
 #: Distance from the threshold, relative to it, within which the rounding of a power of two may decide.
 NEAR = 1e-12
+#: The score of every row where trees were trained on one row each.
+ALONE = -0.5
 #: Labels of the codes 0 and 1.
 OUTLIER_AND_INLIER = np.array([-1, 1])
 KIND: Kind = "outlier detector"
@@ -47,8 +49,6 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
         If the model is not fitted.
     TypeError
         If it does not hold the depths of its leaves in the form that wald knows.
-    ValueError
-        If it was trained on one row, so that every row has the same score.
     """
     check_is_fitted(model)
     try:
@@ -59,8 +59,6 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
             f"The leaves of this IsolationForest have a form that wald does not know: {error}. Use a version of "
             "scikit-learn that wald supports."
         ) from None
-    if usual == 0:
-        raise ValueError("This IsolationForest was trained on one row, and gives every row the same score.")
     watches = (watch_of_trees(model.estimators_),)
     builder = TreesBuilder(model.n_features_in_)
     for tree, columns, length, average in zip(
@@ -70,7 +68,8 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
     terms = TreeTerms(builder.build(), np.zeros(1), f32_rows=True)
     scale = usual * len(model.estimators_), float(model.offset_)
     deepest = float(np.maximum.reduceat(terms.trees.leaves, terms.trees.first_leaf[:-1]).sum()) + 1.0
-    threshold = _deepest_outlier(partial(_decision_function, *scale), deepest)
+    score = partial(_decision_function, *scale)
+    threshold = _deepest_outlier(score, deepest) if usual else math.inf if scale[1] > ALONE else -math.inf
     if math.isinf(threshold):  # all rows have one label
         label = OUTLIER_AND_INLIER[[int(threshold < 0)]]
         return Reading(terms, Labels("sign", 1, threshold=math.inf), row_by_row="always", classes=label, kind=KIND)
@@ -79,7 +78,7 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
         Labels("sign", 2, threshold=threshold),
         row_by_row="always",
         tie_margin=NEAR * max(1.0, abs(threshold)),
-        links=Links(partial(_decision_function, *scale), score_samples=partial(_score_samples, scale[0])),
+        links=Links(score, score_samples=partial(_score_samples, scale[0])),
         classes=OUTLIER_AND_INLIER,
         kind=KIND,
         watches=watches,
