@@ -323,7 +323,10 @@ def _fields(block: str) -> dict[str, str]:
 
 def _add_tree(builder: TreesBuilder, tree: dict[str, str], output: int, zero: NDArray[np.uint8]) -> None:
     if tree.get("is_linear", "0") != "0":
-        raise ValueError("This LightGBM model has linear leaves (linear_tree), which wald does not read.")
+        raise ValueError(
+            "This LightGBM model has linear leaves (linear_tree), which wald does not read: its values are no sums "
+            "of numbers that leaves hold. Train it with linear_tree=False, or serve it as it is."
+        )
 
     def numbers(name: str, dtype: Any) -> Any:
         return np.array(tree[name].split(), dtype=dtype)

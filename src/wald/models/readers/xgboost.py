@@ -366,7 +366,7 @@ def _vectors(tree: Any, which: Any, n_values: int) -> NDArray[np.float32]:
     values = np.asarray(tree["leaf_weights"], np.float32).reshape(-1, n_values)
     if not ((which >= 0) & (which < len(values))).all():
         raise ValueError("A leaf of this XGBoost model is out of range.")
-    return values[which]
+    return np.asarray(values[which])
 
 
 def _add_categories(builder: TreesBuilder, right: Any) -> int:
