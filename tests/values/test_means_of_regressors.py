@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     BaggingRegressor,
     GradientBoostingRegressor,
@@ -14,7 +15,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import PoissonRegressor, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.preprocessing import PowerTransformer, QuantileTransformer, StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
@@ -97,10 +98,18 @@ def test_frames():
     pd = pytest.importorskip("pandas")
     X, y = rows()
     frame = pd.DataFrame(X, columns=list("abcd"))
-    model = VotingRegressor([("hist", HIST), ("forest", FOREST)]).fit(frame, y)
-    fast = EarlyExitRegressor(model).fit(frame)
-    np.testing.assert_array_equal(fast.predict(frame), model.predict(frame))
-    assert fast.predict_one(frame.iloc[3].to_dict()) == model.predict(frame[3:4])[0]
+    by_name = make_pipeline(make_column_transformer((PowerTransformer(), ["c", "a"]), remainder="passthrough"), FOREST)
+    bagging = BaggingRegressor(make_pipeline(PowerTransformer(), FOREST), n_estimators=2)
+    for model in (VotingRegressor([("hist", HIST), ("by name", by_name)]), bagging):
+        model.fit(frame, y)
+        fast = EarlyExitRegressor(model).fit(frame)
+        np.testing.assert_array_equal(fast.predict(frame), model.predict(frame))
+        assert fast.predict_one(frame.iloc[3].to_dict()) == model.predict(frame[3:4])[0]
+    kinds = frame.assign(d=pd.Categorical(np.resize(["u", "v"], len(X))))
+    encoded = HistGradientBoostingRegressor(max_iter=3, categorical_features="from_dtype")
+    model = VotingRegressor([("hist", encoded)]).fit(kinds, y)
+    with pytest.raises(TypeError, match=r"columns of categories or texts apart\. Encode them in front of the Voting"):
+        EarlyExitRegressor(model).fit(kinds)
 
 
 def test_members_that_change_or_cannot_be_read():

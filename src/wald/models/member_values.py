@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..engine import PythonTerms
 from ..engine.threads import effective_threads
-from ..sources import PLAIN, source_of
+from ..sources import PLAIN, ArraySource, source_of
+from ..sources.building import library_at_hand
 from .packing import NO_SURROGATES, Packable, Surrogates, pack
 from .planning import Planning, Precision, Rest
 from .protocols import Thresholded
@@ -47,6 +48,8 @@ class MemberValues(Packable, Thresholded):
         Number of columns.
     single : bool, default=False
         Whether the ensemble adds in float32.
+    names : tuple of str or None, default=None
+        Names of the columns, which steps in front of members are given; None: they get arrays.
     """
 
     family: ClassVar[str] = "member values"
@@ -60,6 +63,7 @@ class MemberValues(Packable, Thresholded):
     n_values: int
     width: int
     single: bool = False
+    names: tuple[str, ...] | None = None
     coef: Floats = field(init=False, repr=False)
     intercept: Floats = field(init=False, repr=False)
 
@@ -109,7 +113,9 @@ class MemberValues(Packable, Thresholded):
         member, columns = self.members[m], self.columns[m]
         rows = X if columns is None else X[:, columns]
         if member.preprocessing is not None:
-            rows = member.preprocessing.transform(source_of(rows))
+            named = self.names is not None and isinstance(rows, np.ndarray)
+            source = ArraySource(rows, self.names, library_at_hand()) if named else source_of(rows)
+            rows = member.preprocessing.transform(source)
         scores = self._engines[m].scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
         assert member.links.predict is not None
         return np.asarray(member.links.predict(scores), dtype=np.float64).reshape(len(scores), self.n_values)

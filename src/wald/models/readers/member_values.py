@@ -86,7 +86,17 @@ def _reading(
     if len(n_values) != 1:
         raise ValueError(f"The members of this {type(model).__name__} give {sorted(n_values)} values of a row.")
     single = weights is None and all(_single(member) for member in members)
-    terms = MemberValues(members, tuple(columns), weights, divisor, n_values.pop(), int(model.n_features_in_), single)
+    names = getattr(model, "feature_names_in_", None)
+    terms = MemberValues(
+        members,
+        tuple(columns),
+        weights,
+        divisor,
+        n_values.pop(),
+        int(model.n_features_in_),
+        single,
+        None if names is None or isinstance(model, BaggingRegressor) else tuple(map(str, names)),
+    )
     link = ValueLink("identity", single)
     return Reading(
         terms,
