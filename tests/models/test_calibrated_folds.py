@@ -5,12 +5,18 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PowerTransformer
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from wald import EarlyExitClassifier
@@ -109,3 +115,30 @@ def test_early_exits_keep_the_promise():
     model = CalibratedClassifierCV(HIST, cv=3).fit(X[:500], y[:500])
     fast = EarlyExitClassifier(model, risk=0.2).fit(X[500:1000])
     assert (fast.predict(X[1000:]) != model.predict(X[1000:])).mean() <= 0.2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(200))
+def test_random_models(seed):
+    rng = np.random.default_rng(seed)
+    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    catboost = pytest.importorskip("catboost")
+    n_trees, n_classes = int(rng.integers(1, 6)), int(rng.integers(2, 5))
+    inner = [
+        HistGradientBoostingClassifier(max_iter=n_trees),
+        RandomForestClassifier(n_trees, max_depth=5, random_state=seed),
+        GradientBoostingClassifier(n_estimators=n_trees),
+        lightgbm.LGBMClassifier(n_estimators=n_trees, verbose=-1),
+        xgboost.XGBClassifier(n_estimators=n_trees),
+        catboost.CatBoostClassifier(iterations=n_trees, verbose=0, allow_writing_files=False),
+        AdaBoostClassifier(n_estimators=n_trees),
+        make_pipeline(StandardScaler(), ExtraTreesClassifier(n_trees, max_depth=5, random_state=seed)),
+    ][seed % 8]
+    X = np.round(rng.normal(size=(200, 4)), int(rng.integers(0, 3))).astype(rng.choice(["float32", "float64"]))
+    y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=200), [[0.0], [-0.5, 0.5], [-0.7, 0.0, 0.7]][n_classes - 2])
+    options = {"method": str(rng.choice(["sigmoid", "isotonic", "temperature"])), "cv": int(rng.integers(2, 5))}
+    model = CalibratedClassifierCV(inner, **options).fit(X, y)
+    fast = EarlyExitClassifier(model, risk=0).fit(X if rng.random() < 0.5 else None)
+    others = rng.normal(size=(100, 4)) * rng.choice([1e-3, 1, 1e3])
+    for rows in (X, others, others.astype(np.float32), np.asfortranarray(others)):
+        require_own(fast, model, rows)
