@@ -93,3 +93,7 @@ def test_catboost():
         read = decompose(model)
         model.fit(X, 1 - target)
         assert read.changed() is not None
+        plain = catboost.CatBoost({**quiet, "loss_function": "RMSE"}).fit(X, target)
+        read = decompose(plain)
+        plain.set_scale_and_bias(2, [0])
+        assert "rounds of BoosterClassifier" in read.changed()

@@ -140,11 +140,13 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
 
     @property
     def rounds(self) -> str:
-        """Number of trees, and the round at which predictions end."""
+        """Number of trees, and the round at which predictions end; of CatBoost, also its scale and bias."""
         booster = self.booster
         if self.library == "lightgbm":
             return f"{booster.num_trees()}, {booster.best_iteration}"
-        return str(booster.num_boosted_rounds() if self.library == "xgboost" else booster.tree_count_)
+        if self.library == "xgboost":
+            return str(booster.num_boosted_rounds())
+        return f"{booster.tree_count_}, {booster.get_scale_and_bias()}"
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels by the booster's own predictions.
