@@ -68,17 +68,17 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
     terms = TreeTerms(builder.build(), np.zeros(1), f32_rows=True)
     scale = usual * len(model.estimators_), float(model.offset_)
     deepest = float(np.maximum.reduceat(terms.trees.leaves, terms.trees.first_leaf[:-1]).sum()) + 1.0
-    score = partial(_decision_function, *scale)
-    threshold = _deepest_outlier(score, deepest) if usual else math.inf if scale[1] > ALONE else -math.inf
+    threshold = _deepest_outlier(partial(_decision_function, *scale), deepest)
+    links = Links(partial(_decision_function, *scale), score_samples=partial(_score_samples, scale[0]))
     if math.isinf(threshold):  # all rows have one label
-        label = OUTLIER_AND_INLIER[[int(threshold < 0)]]
-        return Reading(terms, Labels("sign", 1, threshold=math.inf), row_by_row="always", classes=label, kind=KIND)
+        label, decision = OUTLIER_AND_INLIER[[int(threshold < 0)]], Labels("sign", 1, threshold=math.inf)
+        return Reading(terms, decision, row_by_row="always", links=links, classes=label, kind=KIND)
     return Reading(
         terms,
         Labels("sign", 2, threshold=threshold),
         row_by_row="always",
         tie_margin=NEAR * max(1.0, abs(threshold)),
-        links=Links(score, score_samples=partial(_score_samples, scale[0])),
+        links=links,
         classes=OUTLIER_AND_INLIER,
         kind=KIND,
         watches=watches,
@@ -94,6 +94,8 @@ def _usual_length(model: Any) -> float:
 
 def _score_samples(usual: float, depths: Floats) -> Floats:
     """What ``score_samples`` answers for sums of depths, as scikit-learn computes it."""
+    if usual == 0:  # trees of one row each
+        return np.full(len(depths), ALONE)
     return np.asarray(-(2 ** (-(as_they_are(depths) / usual))))
 
 
