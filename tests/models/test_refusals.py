@@ -90,7 +90,6 @@ def foreign_object(module, name="Net"):
         ([LinearSVC()], "list", "one by one"),
         (np.abs, "ufunc", "Pass the fitted classifier inside"),
         (lambda X: X, "function", "Pass the fitted classifier inside"),
-        (foreign_object("catboost.core", "CatBoostRanker"), "CatBoostRanker", "take models of LightGBM and XGBoost"),
         (foreign_object("torch.nn.modules.container"), "Net", "Put all layers but the last into a Pipeline"),
         (foreign_object("keras.src.models"), "Net", "Put all layers but the last into a Pipeline"),
         (foreign_object("torchless"), "Net", "Pass a fitted model"),

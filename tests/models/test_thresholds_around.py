@@ -25,7 +25,7 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import wald
@@ -339,19 +339,11 @@ class OwnProbabilities(MultinomialNB):
 
 def test_what_is_refused() -> None:
     X, y = make_classification(900, 8, n_informative=6, n_classes=4, random_state=0)
-    several = CalibratedClassifierCV(FrozenEstimator(lightgbm().fit(X, y))).fit(X, y)
-    with pytest.raises(TypeError, match=r"4 classes.*each class on its own.*method='temperature'"):
-        decompose(several)
     two = y % 2
-    with pytest.raises(TypeError, match=r"averages 2 calibrated models.*ensemble=False"):
-        decompose(CalibratedClassifierCV(lightgbm(), cv=2, ensemble=True).fit(X, two))
     forest = CalibratedClassifierCV(FrozenEstimator(lightgbm(**BAGGED).fit(X, two))).fit(X, two)
     if hasattr(forest.estimator, "decision_function"):
         with pytest.raises(TypeError, match="compares decision_function of LGBMClassifier"):
             decompose(forest)
-    machine = CalibratedClassifierCV(FrozenEstimator(SVC(decision_function_shape="ovr").fit(X, y)), method="isotonic")
-    with pytest.raises(TypeError, match="each class on its own"):
-        decompose(machine.fit(X, y))
     with pytest.raises(TypeError, match="compares predict_proba of OwnProbabilities"):
         decompose(fixed(FrozenEstimator(OwnProbabilities().fit(abs(X), two)), abs(X), two, threshold=0.3))
     calibrated = CalibratedClassifierCV(FrozenEstimator(LinearSVC().fit(X, two))).fit(X, two)

@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 from trees.libraries import random_data
 
 from wald import EarlyExitClassifier
-from wald.models.links import float32_logarithms
+from wald.models.exponentials import float32_logarithms
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 
@@ -150,7 +150,7 @@ def test_extreme_scores_do_not_overflow() -> None:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library rounds otherwise")
 def test_exponentials_have_the_bits_of_the_c_librarys() -> None:
-    from wald.models.links import exponentials, float32_exponentials
+    from wald.models.exponentials import exponentials, float32_exponentials
 
     rng = np.random.default_rng(5)
     values = np.concatenate([rng.normal(size=20_000) * 3, rng.uniform(-150, 88.7, 20_000), [0.0, -1e30]])

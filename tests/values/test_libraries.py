@@ -1,5 +1,9 @@
 """Values of LightGBM's and XGBoost's regressors and rankers under each objective, bit for bit."""
 
+import contextlib
+import copy
+import json
+
 import numpy as np
 import pytest
 
@@ -176,6 +180,76 @@ def test_objectives_of_ones_own():
     model = xgboost.XGBRegressor(n_estimators=5, booster="gblinear").fit(np.nan_to_num(X), y)
     with pytest.raises(TypeError, match="gblinear"):
         EarlyExitRegressor(model).fit()
+    model = lightgbm.LGBMRegressor(n_estimators=5, linear_tree=True, verbose=-1).fit(X, y)
+    with pytest.raises(ValueError, match=r"linear leaves \(linear_tree\).*Train it with linear_tree=False"):
+        EarlyExitRegressor(model).fit()
+
+
+def test_survival_times_of_xgboost():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = rows("survival:cox")
+    data = xgboost.DMatrix(X)
+    data.set_float_info("label_lower_bound", y)
+    data.set_float_info("label_upper_bound", np.where(y > 1, np.inf, y))
+    booster = xgboost.train({"objective": "survival:aft"}, data, 9)
+    for model in (booster, wald.read_model(bytes(booster.save_raw("ubj")))):
+        np.testing.assert_array_equal(EarlyExitRegressor(model).fit().predict(X), booster.predict(xgboost.DMatrix(X)))
+
+
+@pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
+def test_several_targets_of_xgboost(strategy):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = rows()
+    for options in ({}, {"num_parallel_tree": 3}, {"grow_policy": "lossguide", "base_score": 0.3}, {"max_depth": 0}):
+        model = xgboost.XGBRegressor(n_estimators=9, multi_strategy=strategy, **options)
+        model.fit(X, np.column_stack([y, -y, y**2]))
+        require_own(EarlyExitRegressor(model).fit(), model, X)
+        read = wald.read_model(bytes(model.get_booster().save_raw("json")))
+        np.testing.assert_array_equal(read.predict(X), model.predict(X))
+    classes = np.digitize(y, [-1, 0])
+    model = xgboost.XGBClassifier(n_estimators=9, multi_strategy=strategy).fit(X, classes)
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    np.testing.assert_array_equal(fast.predict_proba(X), model.predict_proba(X))
+
+
+def test_damaged_trees_of_several_values():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = rows()
+    model = xgboost.XGBRegressor(n_estimators=1, max_depth=2, multi_strategy="multi_output_tree")
+    whole = json.loads(model.fit(X, np.column_stack([y, -y])).get_booster().save_raw("json"))
+
+    def damaged(change):
+        other = copy.deepcopy(whole)
+        change(other["learner"]["gradient_booster"]["model"]["trees"][0])
+        return json.dumps(other)
+
+    for change, words in (
+        (lambda tree: tree.pop("leaf_weights"), "3.2 and later"),
+        (lambda tree: tree["leaf_weights"].pop(), "no XGBoost model"),
+        (lambda tree: tree["right_children"].__setitem__(-1, 99), "A leaf of this XGBoost model is out of range"),
+        (lambda tree: tree["right_children"].__setitem__(0, -1), "do not fit together"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            wald.read_model(damaged(change))
+
+
+def test_categories_that_are_declared_and_not_used():
+    pd = pytest.importorskip("pandas")
+    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    X, y = rows()
+    kinds = np.resize(["u", "v", "w", "v"], len(X))
+    frame = pd.DataFrame({"a": X[:, 0], "kind": pd.Categorical(kinds)})
+    one = lightgbm.LGBMRegressor(n_estimators=9, verbose=-1)
+    other = xgboost.XGBRegressor(n_estimators=9, enable_categorical=True)
+    for model in (one.fit(frame, y), other.fit(frame, y)):
+        fast = EarlyExitRegressor(model).fit(frame)
+        for categories in (["new", "u", "v", "w"], ["w", "v", "u", "zebra"]):
+            declared = frame.assign(kind=pd.Categorical(kinds, categories=categories))
+            np.testing.assert_array_equal(fast.predict(declared), model.predict(frame))
+            with contextlib.suppress(
+                xgboost.core.XGBoostError
+            ):  # it refuses the second ones, which are not used either
+                np.testing.assert_array_equal(fast.predict(declared), model.predict(declared))
 
 
 @pytest.mark.long

@@ -126,8 +126,18 @@ def test_refusals():
         EarlyExitOutlierDetector(LogisticRegression().fit(X, X[:, 0] > 0)).fit(X)
     with pytest.raises(TypeError, match="LocalOutlierFactor is not supported"):
         EarlyExitOutlierDetector(LocalOutlierFactor(novelty=True).fit(X), risk=0).fit()
-    with pytest.raises(ValueError, match="trained on one row"):
-        EarlyExitOutlierDetector(IsolationForest(n_estimators=3, max_samples=1).fit(X), risk=0).fit()
+
+
+@pytest.mark.parametrize("offset", [-0.5, -0.4, -0.6])
+def test_trees_of_one_row(offset):
+    X = rows()
+    model = IsolationForest(n_estimators=3, max_samples=1).fit(X)
+    model.offset_ = offset
+    fast = EarlyExitOutlierDetector(model, risk=0).fit()
+    np.testing.assert_array_equal(fast.predict(X), model.predict(X))
+    np.testing.assert_array_equal(fast.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(fast.score_samples(X), model.score_samples(X))
+    assert fast.predict_one(X[0]) == model.predict(X[:1])[0]
 
 
 @pytest.mark.long

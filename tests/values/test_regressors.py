@@ -216,6 +216,11 @@ def test_bad_rows():
         fast.predict(bad)
     with pytest.raises(ValueError, match="5 features"):
         fast.predict(X[:, :4])
+    for texts in (X.astype(str), X.astype("S8")):
+        with pytest.raises(ValueError, match="X is an array of texts"):
+            fast.predict(texts)
+        with pytest.raises(ValueError, match="must hold real numbers"):
+            fast.predict_one(texts[0])
     model = DecisionTreeRegressor().fit(X, y)
     fast = EarlyExitRegressor(model).fit()
     model.fit(X, -y)

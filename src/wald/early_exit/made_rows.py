@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..models.protocols import Stepped
+from ..models.protocols import Thresholded
 from ..sources import Source, source_of
 from .predictor import Predictor
 
@@ -32,8 +32,8 @@ def made_rows(predictor: Predictor, Z: Source | None) -> Any:
         ends = Z.array(terms.accepts.conversion)
         if not Z.is_sparse:
             ends = np.asarray(ends, dtype=np.float64 if ends.dtype.kind != "f" else ends.dtype)
-    stepped = Stepped.of(terms)
-    made = None if stepped is None else stepped.at_thresholds(THRESHOLD_ROWS, np.random.default_rng(0))
+    thresholded = Thresholded.of(terms)
+    made = None if thresholded is None else thresholded.at_thresholds(THRESHOLD_ROWS, np.random.default_rng(0))
     if made is not None:
         made = made[: affordable(predictor, source_of(made))]
         ends = made if ends is None or sparse.issparse(ends) else np.vstack([ends, made])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..models import TreeClassifier
-from ..models.protocols import Delegating
+from ..models.protocols import Delegating, Thresholded
 from ..sources import ArraySource, RawSource, Source, SparseSource, source_of
 from .made_rows import affordable, made_rows, stacked, with_and_without_nan
 from .own_answers import Reference, plain, shown
@@ -83,7 +83,8 @@ def require_own_answers(predictor: Predictor, source: Source | None = None) -> A
     ):
         warnings.resetwarnings()  # scikit-learn sets every filter again for each tree of a forest
         warnings.simplefilter("ignore")  # about names that arrays lack
-        compare = _compare if Delegating.of(model.terms) is None else _compare_vote
+        by_members = Delegating.of(model.terms) is not None and Thresholded.of(model.terms) is None
+        compare = _compare_vote if by_members else _compare
         made = Agreement() if model.texts is None else _compare_texts(predictor, source)
         if source is None or source.n_rows == 0:
             return made.and_others(compare(predictor, None, None, np.empty(0, dtype=np.intp)))

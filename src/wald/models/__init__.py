@@ -166,7 +166,8 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
             preprocessing, by_product, folded = raw, False, folded or Folded()
         else:
             preprocessing = _by_column(preprocessing, terms) or _of_names(preprocessing, terms) or preprocessing
-    n_columns = getattr(estimator, "n_features_in_", None if preprocessing is not None else terms.n_features)
+    # a CatBoost that was loaded from a file says that it has none
+    n_columns = getattr(estimator, "n_features_in_", None) or (None if preprocessing is not None else terms.n_features)
     schema = schema_of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
     if preprocessing is not None and _matches_names(preprocessing.first):
         schema = replace(schema, library="pipeline")

@@ -17,6 +17,7 @@ from ..sources import Schema
 from ..sources.given import table_of
 from ..sources.schema import Library
 from .readers.catboost import CATBOOST_MODELS, catboost_json, read_catboost_model, require_numeric
+from .readers.catboost_values import RANKER, REGRESSOR, catboost_model_values, catboost_reading
 from .readers.library_values import lightgbm_reading, xgboost_reading
 from .readers.lightgbm import read_lightgbm_text
 from .readers.xgboost import read_xgboost_model
@@ -27,6 +28,7 @@ from .tree_detector import FAMILY as TREE_DETECTOR
 from .tree_regressor import FAMILY as TREE_REGRESSOR
 
 LIGHTGBM, XGBOOST, CATBOOST = "lightgbm.basic.Booster", "xgboost.core.Booster", "catboost.core.CatBoost"
+CATBOOST_ESTIMATORS = (*CATBOOST_MODELS, REGRESSOR, RANKER)
 
 
 def fitted_for_good(estimator: Any) -> Any:
@@ -60,8 +62,8 @@ def unfrozen(estimator: Any) -> Any:
 
 
 def _is_converted(model: Any) -> bool:
-    """Whether a model is what ``catboost.to_classifier`` returns, which scikit-learn takes as not fitted."""
-    own = any(full_name(base) in CATBOOST_MODELS for base in type(model).__mro__)
+    """Whether a model is what ``catboost.to_classifier`` and its like return, not fitted for scikit-learn."""
+    own = any(full_name(base) in CATBOOST_ESTIMATORS for base in type(model).__mro__)
     return own and model.is_fitted() and not any(name.endswith("_") for name in vars(model))
 
 
@@ -139,11 +141,13 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
 
     @property
     def rounds(self) -> str:
-        """Number of trees, and the round at which predictions end."""
+        """Number of trees, and the round at which predictions end; of CatBoost, also its scale and bias."""
         booster = self.booster
         if self.library == "lightgbm":
             return f"{booster.num_trees()}, {booster.best_iteration}"
-        return str(booster.num_boosted_rounds() if self.library == "xgboost" else booster.tree_count_)
+        if self.library == "xgboost":
+            return str(booster.num_boosted_rounds())
+        return f"{booster.tree_count_}, {booster.get_scale_and_bias()}"
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels by the booster's own predictions.
@@ -158,11 +162,12 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
         """
         X = table_of(X, Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library))
         require_columns(self, X)
-        if self.library == "catboost":
+        valued = self._reading.decision.valued
+        if self.library == "catboost" and not valued:
             codes = np.asarray(self.booster.predict(X, prediction_type="Class")).ravel()
             return codes.astype(self.classes_.dtype)
         answers = self.numbers(X)
-        if self._reading.decision.valued:
+        if valued:
             return answers
         if answers.ndim == 2 and answers.shape[1] > 1:
             codes = answers.argmax(axis=1)
@@ -184,7 +189,8 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
         ndarray of shape (n_rows,) or (n_rows, n_classes)
         """
         if self.library == "catboost":
-            return np.asarray(self.booster.predict(X, prediction_type="Probability"))
+            valued = self._reading.decision.valued
+            return np.asarray(self.booster.predict(X, **{} if valued else {"prediction_type": "Probability"}))
         if self.library == "lightgbm":
             return np.asarray(self.booster.predict(X))
         return np.asarray(self.booster.inplace_predict(X, missing=math.nan))
@@ -207,10 +213,13 @@ def _catboost(model: Any) -> Reading:
             "This CatBoost is not fitted. Call its fit first. scikit-learn's clone forgets a CatBoost's trees: clone "
             "the EarlyExitClassifier around it instead, which keeps them."
         )
+    if any(full_name(base) in (REGRESSOR, RANKER) for base in type(model).__mro__):
+        return catboost_model_values(model)
     require_numeric(model)
     read, classes = read_catboost_model(catboost_json(model)), np.asarray(model.classes_)
     classes = classes if len(classes) else np.arange(max(2, len(read.bias)))
-    return replace(read.reading("catboost.CatBoost", len(classes)), classes=classes)
+    reading = catboost_reading(read, "catboost.CatBoost", len(classes), raw=True)
+    return reading if reading.decision.valued else replace(reading, classes=classes)
 
 
 def _read(model: BoosterClassifier, decompose: Decompose) -> Reading:

@@ -7,12 +7,16 @@ from typing import Any
 from .boosters import FAMILIES as FITTED_FOR_GOOD
 from .readers import (
     attentive,
+    calibrated,
     catboost,
+    catboost_values,
     centroids,
+    gaussian_process,
     kernel,
     library_values,
     lightgbm,
     linear,
+    member_values,
     naive_bayes,
     one_vs_rest,
     outliers,
@@ -28,7 +32,14 @@ from .reading import Family, full_name
 _REGISTERED: list[Family] = [
     *(reader.FAMILY for reader in (linear, attentive, kernel, naive_bayes, centroids, lightgbm, xgboost, catboost)),
     *(sklearn_trees.FAMILY, *votes.FAMILIES, *sklearn_boosting.FAMILIES, one_vs_rest.FAMILY),
-    *(family for reader in (library_values, sklearn_values, sum_values, outliers) for family in reader.FAMILIES),
+    *(
+        family
+        for reader in (library_values, sklearn_values, sum_values, member_values, outliers)
+        for family in reader.FAMILIES
+    ),
+    calibrated.FAMILY,
+    catboost_values.FAMILY,
+    gaussian_process.FAMILY,
     *FITTED_FOR_GOOD,
 ]
 

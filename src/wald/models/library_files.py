@@ -12,6 +12,7 @@ import numpy as np
 
 from ..sources.schema import Library
 from .readers.catboost import catboost_json, read_catboost_model, require_numeric
+from .readers.catboost_values import catboost_reading
 from .readers.library_values import lightgbm_reading, xgboost_reading
 from .readers.lightgbm import read_lightgbm_text
 from .readers.xgboost import read_xgboost_model
@@ -176,7 +177,7 @@ def _xgboost(raw: bytes) -> TreeClassifier | TreeRegressor:
 
 
 def _catboost(raw: bytes) -> TreeClassifier | TreeRegressor:
-    return _made(read_catboost_model(raw).reading("A CatBoost file"), "catboost")
+    return _made(catboost_reading(read_catboost_model(raw), "A CatBoost file"), "catboost")
 
 
 def _made(reading: Reading, library: Library) -> TreeClassifier | TreeRegressor:

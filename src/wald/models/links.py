@@ -13,47 +13,8 @@ from scipy import special
 from sklearn.utils import extmath
 
 from ..outputs import Labels
+from .exponentials import exponentials, fast_exponentials, float32_exponentials, large_float32_exponentials
 from .units import Floats
-
-#: Steps of a power of two in glibc's ``expf``, and the coefficients of 2^(x / EXPF_STEPS) - 1, the highest first.
-EXPF_STEPS = 32
-EXPF = [
-    float.fromhex(digits) / EXPF_STEPS**power
-    for digits, power in (("0x1.c6af84b912394p-5", 3), ("0x1.ebfce50fac4f3p-3", 2), ("0x1.62e42ff0c52d6p-1", 1))
-]
-EXPF_POWERS = 2.0 ** (np.arange(EXPF_STEPS) / EXPF_STEPS)
-LOG2_E = float.fromhex("0x1.71547652b82fep+0")
-#: Parts of an octave in glibc's ``logf``, where they begin in the bits of a float32, their reciprocals and logarithms,
-#: and the coefficients of log(1 + x) - x, the highest first.
-LOGF_PARTS, LOGF_START = 16, 0x3F330000
-LOGF_RECIPROCALS = np.array(
-    [
-        *(float.fromhex(f"0x1.{digits}p+0") for digits in ("661ec79f8f3be", "571ed4aaf883d", "49539f0f010b")),
-        *(float.fromhex(f"0x1.{digits}p+0") for digits in ("3c995b0b80385", "30d190c8864a5", "25e227b0b8ea")),
-        *(float.fromhex(f"0x1.{digits}p+0") for digits in ("1bb4a4a1a343f", "12358f08ae5ba", "0953f419900a7")),
-        1.0,
-        *(float.fromhex(f"0x1.{digits}p-1") for digits in ("e608cfd9a47ac", "ca4b31f026aa", "b2036576afce6")),
-        *(float.fromhex(f"0x1.{digits}p-1") for digits in ("9c2d163a1aa2d", "886e6037841ed", "767dcf5534862")),
-    ]
-)
-LOGF_LOGARITHMS = np.array(
-    [
-        *(float.fromhex(f"-0x1.{digits}p-2") for digits in ("57bf7808caade", "2bef0a7c06ddb", "01eae7f513a67")),
-        *(float.fromhex(f"-0x1.{digits}p-3") for digits in ("b31d8a68224e9", "6574f0ac07758", "1aa2bc79c81")),
-        *(float.fromhex(f"-0x1.{digits}p-4") for digits in ("a4e76ce8c0e5e", "1973c5a611ccc")),
-        float.fromhex("-0x1.252f438e10c1ep-5"),
-        0.0,
-        float.fromhex("0x1.aa5aa5df25984p-5"),
-        float.fromhex("0x1.c5e53aa362eb4p-4"),
-        *(float.fromhex(f"0x1.{digits}p-3") for digits in ("526e57720db08", "bc2860d22477")),
-        *(float.fromhex(f"0x1.{digits}p-2") for digits in ("1058bc8a07ee1", "4043057b6ee09")),
-    ]
-)
-LOGF = [float.fromhex(d) for d in ("-0x1.00ea348b88334p-2", "0x1.5575b0be00b6ap-2", "-0x1.ffffef20a4123p-2")]
-#: Smaller numbers have the exponential 0 in float32.
-LEAST_EXPF = -120.0
-#: Up to this many numbers, lists are faster than arrays.
-FEW = 32
 
 Method = Callable[[Floats], NDArray[Any]]
 
@@ -64,19 +25,19 @@ class Link:
 
     Parameters
     ----------
-    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "none"}
+    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "fast", "none"}
         ``"sigmoid"``: the probability of class 1 of two. ``"softmax"``: probabilities of all classes. ``"sigmoids"``:
         one probability per class; they need not add up to 1. ``"expit"``, ``"exp"`` and ``"exp_rows"``: sigmoid and
         softmax as scikit-learn computes them, column by column or row by row. ``"mean"``: scores are probabilities.
-        ``"scipy"``: softmax as SciPy computes it of float32 scores, which themselves decide the label. ``"none"``:
-        there are no probabilities.
+        ``"scipy"``: softmax as SciPy computes it of float32 scores, which themselves decide the label. ``"fast"``:
+        softmax by the exponential function of CatBoost. ``"none"``: there are no probabilities.
     slope : float, default=1.0
         Factor of the scores in a sigmoid.
     single : bool, default=False
         Whether the library computes in float32.
     """
 
-    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "none"]
+    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "exp_rows", "mean", "scipy", "fast", "none"]
     slope: float = 1.0
     single: bool = False
 
@@ -100,6 +61,8 @@ class Link:
             return np.asarray(extmath.softmax(np.ascontiguousarray(scores)))
         if self.kind == "exp":
             return np.asarray(by_columns(extmath.softmax, scores))
+        if self.kind == "fast":
+            return softmax(scores, fast_exponentials)
         if self.kind == "scipy":
             return softmax_of_float32(scores)
         if self.kind == "softmax":
@@ -132,14 +95,16 @@ class ValueLink:
 
     Parameters
     ----------
-    kind : {"identity", "exp", "numpy exp", "square", "sigmoid", "softplus"}
-        ``"numpy exp"``: the exponential with NumPy's rounding, as scikit-learn computes it. ``"square"``: the square
-        with the sign of the score. ``"sigmoid"``: ``1 / (1 + exp(-score))``. ``"softplus"``: ``log(1 + exp(score))``.
+    kind : {"identity", "exp", "numpy exp", "fast_exp", "square", "sigmoid", "softplus", "mean_and_variance"}
+        ``"numpy exp"``: the exponential with NumPy's rounding, as scikit-learn computes it. ``"fast_exp"``: the
+        exponential function of CatBoost. ``"square"``: the square with the sign of the score. ``"sigmoid"``:
+        ``1 / (1 + exp(-score))``. ``"softplus"``: ``log(1 + exp(score))``. ``"mean_and_variance"``: of two scores, the
+        first, and CatBoost's exponential of twice the second.
     single : bool, default=False
         Whether the library computes in float32.
     """
 
-    kind: Literal["identity", "exp", "numpy exp", "square", "sigmoid", "softplus"]
+    kind: Literal["identity", "exp", "numpy exp", "fast_exp", "square", "sigmoid", "softplus", "mean_and_variance"]
     single: bool = False
 
     def values(self, scores: Floats) -> NDArray[Any]:
@@ -158,12 +123,16 @@ class ValueLink:
         if self.single:
             single = found.astype(np.float32)
             if self.kind == "exp":
-                return _large_float32_exponentials(single)
+                return large_float32_exponentials(single)
             return float32_sigmoid(single) if self.kind == "sigmoid" else single
         if self.kind == "exp":
             return exponentials(found)
         if self.kind == "numpy exp":
             return np.exp(found)
+        if self.kind == "fast_exp":
+            return fast_exponentials(found)
+        if self.kind == "mean_and_variance":
+            return np.column_stack([found[:, 0], fast_exponentials(2 * found[:, 1])])
         if self.kind == "sigmoid":
             return np.asarray(1.0 / (1.0 + exponentials(-found)))
         if self.kind == "square":
@@ -173,6 +142,10 @@ class ValueLink:
         return found
 
 
+#: The score of every row of an isolation forest whose trees were trained on one row each.
+ALONE = -0.5
+
+
 @dataclass(frozen=True)
 class PathLink:
     """The function from sums of depths to the scores of an isolation forest, by its numbers.
@@ -180,7 +153,7 @@ class PathLink:
     Parameters
     ----------
     usual : float
-        Sum of the trees' average path lengths.
+        Sum of the trees' average path lengths; 0 if each was trained on one row.
     offset : float
         What scores lie above or below.
     """
@@ -199,6 +172,8 @@ class PathLink:
         -------
         float64 ndarray of shape (n_rows,)
         """
+        if self.usual == 0:  # trees of one row each
+            return np.full(len(depths), ALONE)
         return np.asarray(-(2 ** (-(as_they_are(depths) / self.usual))))
 
     def decision_function(self, depths: Floats) -> Floats:
@@ -335,18 +310,19 @@ def expit_pairs(scores: Floats) -> Floats:
     return _pairs(special.expit(scores[:, 0]))
 
 
-def softmax(scores: Floats) -> Floats:
-    """Compute LightGBM's softmax, which adds from the first class to the last.
+def softmax(scores: Floats, exponential: Callable[[Floats], Floats] = exponentials) -> Floats:
+    """Compute the softmax of LightGBM and CatBoost, which add from the first class to the last.
 
     Parameters
     ----------
     scores : float64 ndarray of shape (n_rows, n_outputs)
+    exponential : callable, default=exponentials
 
     Returns
     -------
     float64 ndarray of shape (n_rows, n_classes)
     """
-    found = exponentials(scores - scores.max(axis=1, keepdims=True))
+    found = exponential(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(found / _totals(found))
 
 
@@ -416,72 +392,3 @@ def softmax_of_float32(scores: Floats) -> NDArray[np.float32]:
     float32 ndarray of shape (n_rows, n_classes)
     """
     return np.asarray(special.softmax(scores.astype(np.float32), axis=1))
-
-
-def exponentials(values: Floats) -> Floats:
-    """Compute ``exp`` by the C library; NumPy's own rounds otherwise for some values.
-
-    Parameters
-    ----------
-    values : float64 ndarray
-
-    Returns
-    -------
-    float64 ndarray of the same shape
-    """
-    low, high = -745.2, 709.7
-    if values.size <= FEW:
-        few = [math.inf if value > high else math.exp(max(value, low)) for value in values.ravel().tolist()]
-        return np.array(few, dtype=np.float64).reshape(values.shape)
-    flat = np.clip(values.ravel(), low, high).tolist()
-    found = np.fromiter(map(math.exp, flat), dtype=np.float64, count=len(flat)).reshape(values.shape)
-    return np.where(values > high, np.inf, found)
-
-
-def float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Compute ``expf`` as glibc does, in float64: a power of two from a table, and a polynomial for the rest.
-
-    Parameters
-    ----------
-    values : float32 ndarray
-        At most 88.7.
-
-    Returns
-    -------
-    float32 ndarray of the same shape
-    """
-    scaled = np.maximum(values, np.float32(LEAST_EXPF)).astype(np.float64) * (EXPF_STEPS * LOG2_E)
-    steps = np.rint(scaled)
-    rest, number = scaled - steps, steps.astype(np.int64)
-    power = np.ldexp(EXPF_POWERS[number % EXPF_STEPS], number // EXPF_STEPS)
-    found = ((EXPF[0] * rest + EXPF[1]) * (rest * rest) + (EXPF[2] * rest + 1.0)) * power
-    return np.asarray(found.astype(np.float32))
-
-
-def _large_float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`float32_exponentials` of any numbers; from 88.73 on they are infinite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float32_exponentials(np.minimum(values, np.float32(89.0)))
-
-
-def float32_logarithms(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Compute ``logf`` as glibc does, in float64: a logarithm from a table, and a polynomial for the rest.
-
-    Parameters
-    ----------
-    values : float32 ndarray
-        Positive, finite and normal.
-
-    Returns
-    -------
-    float32 ndarray of the same shape
-    """
-    bits = values.view(np.int32)
-    beyond = bits - np.int32(LOGF_START)
-    part, octave = (beyond >> 19) % LOGF_PARTS, beyond >> 23
-    fraction = (bits - (octave << 23)).view(np.float32).astype(np.float64)
-    rest = fraction * LOGF_RECIPROCALS[part] - 1.0
-    known = LOGF_LOGARITHMS[part] + octave * math.log(2.0)
-    square = rest * rest
-    found = (LOGF[0] * square + (LOGF[1] * rest + LOGF[2])) * square + (known + rest)
-    return np.asarray(found.astype(np.float32))

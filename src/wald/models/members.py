@@ -115,6 +115,11 @@ class Member:
         probabilities[:, np.searchsorted(self.labels, known)] = found
         return probabilities
 
+    @property
+    def called(self) -> Any:
+        """The object whose methods are called: the estimator, or what answers in its place."""
+        return self._called
+
     def asking(self, other: Any) -> Member:
         """The same member, whose calls another object answers, row by row."""
         member = copy.copy(self)

@@ -184,8 +184,9 @@ class AdditiveModel:
     def changed(self) -> str | None:
         """Check in microseconds whether the estimator has changed since it was read.
 
-        Refits, replaced attributes and changes in place of arrays of up to 16 KiB are detected. For larger arrays only
-        the beginning is compared; `fingerprint` covers the rest.
+        Refits, replaced attributes, other numbers of trees, and changes in place of arrays of up to 16 KiB are
+        detected. Of larger arrays only the beginning is compared, of scikit-learn's trees those of the first one, and
+        new values of single leaves of a booster (``set_leaf_output``) are not noticed; `fingerprint` covers the rest.
 
         Returns
         -------

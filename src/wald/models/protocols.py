@@ -37,6 +37,7 @@ __all__ = [
     "Sharing",
     "Stepped",
     "Summed",
+    "Thresholded",
     "bounds",
     "owners_of",
     "refuse_prices",
@@ -270,7 +271,26 @@ class Summed(TermsProtocol):
         """
 
 
-class Stepped(TermsProtocol):
+class Thresholded(TermsProtocol):
+    """Terms that change at thresholds of the features."""
+
+    @abstractmethod
+    def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
+        """Make rows whose values lie just below, at and just above thresholds of the terms.
+
+        Parameters
+        ----------
+        n_rows : int
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows, n_features), or None
+            None if there are no thresholds.
+        """
+
+
+class Stepped(Thresholded):
     """Terms that take few values, and change between them at thresholds of the features."""
 
     @abstractmethod
@@ -295,21 +315,6 @@ class Stepped(TermsProtocol):
         Returns
         -------
         int32 ndarray of shape (n_rows, len(which))
-        """
-
-    @abstractmethod
-    def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
-        """Make rows whose values lie just below, at and just above thresholds of the terms.
-
-        Parameters
-        ----------
-        n_rows : int
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_features), or None
-            None if there are no thresholds.
         """
 
 

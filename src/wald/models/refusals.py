@@ -77,11 +77,6 @@ REASONS = (
     ),
     # Other libraries.
     Reason(
-        _named("CatBoostRanker", "CatBoostRegressor"),
-        "{name} is not supported yet: EarlyExitRegressor and EarlyExitRanker take models of LightGBM and XGBoost, and "
-        "regressors of scikit-learn. Serve it as it is",
-    ),
-    Reason(
         _from("lightgbm"),
         "{name} is not supported: it has no classes. Wrap an LGBMClassifier, which knows how scores become labels",
     ),
@@ -175,8 +170,9 @@ REASONS = (
         "GradientBoostingRegressor, or serve it as it is",
     ),
     Reason(
-        _named("StackingRegressor", "VotingRegressor"),
-        "{name} is not supported: it combines the answers of its estimators_. Wrap one of them on its own",
+        _named("StackingRegressor"),
+        "{name} is not supported: another model combines the answers of its estimators_. Use a VotingRegressor, which "
+        "EarlyExitRegressor takes, or wrap one of its estimators_ on its own",
     ),
     Reason(
         _named("TransformedTargetRegressor"),
@@ -184,8 +180,9 @@ REASONS = (
     ),
     Reason(
         _is(RegressorMixin),
-        "{name} is not supported. EarlyExitRegressor takes regressors of LightGBM and XGBoost, and scikit-learn's "
-        "trees, forests, boosting, linear models, SVR, NuSVR and KernelRidge. Serve it as it is",
+        "{name} is not supported. EarlyExitRegressor takes regressors of LightGBM, XGBoost and CatBoost, and "
+        "scikit-learn's trees, forests, boosting, bagging, voting, linear models, SVR, NuSVR, KernelRidge and "
+        "GaussianProcessRegressor. Serve it as it is",
     ),
     Reason(
         _is(ClusterMixin),

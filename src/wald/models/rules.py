@@ -340,7 +340,7 @@ def _of_several_classes(peeled: Peeled, reading: Reading, by_links: bool) -> Rea
     probable = isinstance(model, NAIVE_BAYES_MODELS) and not _has_own_probabilities(model)
     probable = probable or reading.links.predict_proba is as_they_are
     probable = probable or _votes_by_probability(reading.terms)
-    probable = probable or (link is not None and link.kind in ("mean", "softmax", "exp", "exp_rows", "scipy"))
+    probable = probable or (link is not None and link.kind in ("mean", "softmax", "exp", "exp_rows", "scipy", "fast"))
     known = not by_links or (reading.links.decision_function is as_they_are if scored else probable)
     if not (isinstance(decision, Labels) and decision.kind == "argmax" and known):
         raise TypeError(f"{what}: its scores are no known function of those that decide. Wrap the model itself.")

@@ -32,6 +32,23 @@ class Snapshot(NamedTuple):
     memory: bytes  # the bytes that it returned
 
 
+class Asked(NamedTuple):
+    """What a fitted object tells when it is asked, where it does not keep that as an attribute.
+
+    Parameters
+    ----------
+    owner : object
+    name : str
+        What it is, in messages.
+    ask : callable
+        Without arguments; it can be pickled, and gives something that is compared by ``==``.
+    """
+
+    owner: object
+    name: str
+    ask: Callable[[], Any]
+
+
 class Watch:
     """Attributes of a fitted model that decide its labels, as they were when the model was read.
 
@@ -46,9 +63,16 @@ class Watch:
         does not exist, its later appearance is a change.
     inside : iterable of Watch, default=()
         Watches whose attributes are included.
+    asked : iterable of Asked, default=()
+        What else is compared.
     """
 
-    def __init__(self, attributes: Iterable[tuple[Any, str]], inside: Iterable[Watch] = ()) -> None:
+    def __init__(
+        self, attributes: Iterable[tuple[Any, str]], inside: Iterable[Watch] = (), asked: Iterable[Asked] = ()
+    ) -> None:
+        inside = tuple(inside)
+        self._asked = [(each, each.ask()) for each in asked]
+        self._asked += [pair for watch in inside for pair in watch._asked]
         self._snapshots = [snapshot for owner, name in attributes for snapshot in _snapshots(owner, name)]
         self._snapshots += [snapshot for watch in inside for snapshot in watch._snapshots]
 
@@ -66,15 +90,20 @@ class Watch:
                 return f"{name} of {type(owner).__name__} was replaced after wald read the model."
             if read is not None and read() != memory:
                 return f"{name} of {type(owner).__name__} was changed in place after wald read the model."
+        for (owner, name, ask), told in self._asked:
+            if ask() != told:
+                return f"{name} of {type(owner).__name__} changed after wald read the model."
         return None
 
     # Unpickled arrays are new objects, so identities are recorded anew; values and bytes are pickled.
-    def __getstate__(self) -> list[tuple[Any, str, bool, Any, bytes]]:
-        return [(s.owner, s.name, s.by_value, s.value if s.by_value else None, s.memory) for s in self._snapshots]
+    def __getstate__(self) -> dict[str, list[Any]]:
+        known = [(s.owner, s.name, s.by_value, s.value if s.by_value else None, s.memory) for s in self._snapshots]
+        return {"known": known, "asked": self._asked}
 
-    def __setstate__(self, state: list[tuple[Any, str, bool, Any, bytes]]) -> None:
+    def __setstate__(self, state: dict[str, list[Any]]) -> None:
+        self._asked = state["asked"]
         self._snapshots = []
-        for owner, name, by_value, value, memory in state:
+        for owner, name, by_value, value, memory in state["known"]:
             now = value if by_value else getattr(owner, name, MISSING)
             self._snapshots.append(Snapshot(owner, name, now, by_value, None if by_value else _reader(now), memory))
 

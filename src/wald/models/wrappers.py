@@ -50,7 +50,7 @@ def peel(estimator: Any) -> Peeled:
     sklearn.exceptions.NotFittedError
         If a wrapper is not fitted.
     TypeError
-        If a calibrated classifier is an ensemble, or a step cannot transform.
+        If a step cannot transform.
     """
     peeled = Peeled(estimator)
     while True:
@@ -76,6 +76,9 @@ def peel(estimator: Any) -> Peeled:
             names, inner = ["estimator", "bands"], model.estimator
             peeled.rules.append(model)
         elif isinstance(model, CalibratedClassifierCV):
+            check_is_fitted(model)
+            if calibrates_several(model):
+                return peeled
             pair = only_calibrated(model)
             names, inner, calibrator = ["calibrated_classifiers_"], pair.estimator, pair.calibrators[0]
             peeled.attributes.append((pair, "estimator"))
@@ -111,15 +114,18 @@ def inside(outer: Any) -> Any:
     return outer.estimator_ if hasattr(outer, "estimator_") else outer.estimator
 
 
+def calibrates_several(model: Any) -> bool:
+    """Whether a calibrated classifier averages several models, or calibrates several classes one by one.
+
+    Its labels then follow from its own probabilities alone, and not from a score of the model inside.
+    """
+    pairs = model.calibrated_classifiers_
+    by_class = len(model.classes_) > 2 and not hasattr(pairs[0].calibrators[0], "beta_")
+    return len(pairs) != 1 or by_class
+
+
 def only_calibrated(model: Any) -> Any:
-    """The calibrated model of a calibrated classifier, with its calibrators; raises TypeError if there are several."""
-    check_is_fitted(model)
-    if len(model.calibrated_classifiers_) != 1:
-        raise TypeError(
-            f"This {type(model).__name__} averages {len(model.calibrated_classifiers_)} calibrated models, "
-            "which is not supported. Calibrate one classifier: CalibratedClassifierCV(..., "
-            "ensemble=False), or around a FrozenEstimator."
-        )
+    """The one calibrated model of a calibrated classifier, with its calibrators."""
     return model.calibrated_classifiers_[0]
 
 

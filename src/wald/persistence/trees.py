@@ -22,7 +22,7 @@ LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline")
 #: Links of each kind of decision.
 LINKS = {
     "sign": ("sigmoid", "expit", "none"),
-    "argmax": ("softmax", "sigmoids", "exp", "exp_rows", "mean", "scipy", "none"),
+    "argmax": ("softmax", "sigmoids", "exp", "exp_rows", "mean", "scipy", "fast", "none"),
     "votes": (),
 }
 AnyLink = Link | ValueLink | PathLink
@@ -55,9 +55,10 @@ class Form:
     def takes(self, output: Output, link: Any) -> bool:
         """Whether an output has the answers of this form."""
         if self.link is ValueLink:
-            return isinstance(output, Values)
+            pair = link.kind == "mean_and_variance"
+            return isinstance(output, Values) and (output.n_values == 2 or not pair)
         if self.link is PathLink:
-            return isinstance(output, Labels) and output.kind == "sign" and 0 < link.usual < np.inf
+            return isinstance(output, Labels) and output.kind == "sign" and 0 <= link.usual < np.inf
         return isinstance(output, Labels) and link.kind in LINKS[output.kind]
 
 

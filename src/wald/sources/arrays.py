@@ -66,6 +66,11 @@ class ArraySource(Source):
     def array(self, conversion: Conversion = PLAIN) -> NDArray[Any]:
         """The array, converted unless its dtype is native."""
         values = self.values
+        if values.dtype.kind in "UST":  # scikit-learn's models take them or not, by how they check rows
+            raise ValueError(
+                f"X is an array of texts (dtype {values.dtype}), and the model needs numbers: convert it, as in "
+                "X.astype(float)."
+            )
         if values.dtype.kind in "biuf" and values.dtype not in NATIVE:
             values = values.astype(conversion.integers)
         return as_numbers(values)

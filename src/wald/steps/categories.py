@@ -258,6 +258,7 @@ class NamedCategories(CategoryCodes):
     """XGBoost's codes, by column. Categories that training has not seen are refused.
 
     XGBoost itself refuses an unseen category only if it would come after all others; else it takes it for the next one.
+    It does so even where a data frame declares one and holds none; this makes no difference here.
     If pandas categories have names beyond ASCII, XGBoost keeps pieces of the names (`_cut_by_characters`). Only their
     order then says which category is which.
 

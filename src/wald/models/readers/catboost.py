@@ -6,6 +6,7 @@ import json
 import math
 import tempfile
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
+from ..watch import Asked, Watch
 from .limits import require_sizes
 
 CATBOOST_MODELS = ("catboost.core.CatBoostClassifier",)
@@ -102,7 +104,7 @@ class CatBoostModel:
         if n_outputs == 1 and n_classes == 2:
             return Labels("sign", 2, threshold=self.threshold), Link("sigmoid")
         if n_outputs == n_classes:
-            return Labels("argmax", n_classes), Link("softmax" if loss == "MultiClass" else "sigmoids")
+            return Labels("argmax", n_classes), Link("fast" if loss == "MultiClass" else "sigmoids")
         raise TypeError(f"This {what} has {n_classes} classes and {n_outputs} scores a row.")
 
 
@@ -124,10 +126,16 @@ def read_catboost(model: Any, decompose: Decompose) -> Reading:
         raise NotFittedError("This CatBoostClassifier is not fitted. Call its fit first.")
     require_numeric(model)
     read = read_catboost_model(catboost_json(model)).reading("CatBoostClassifier", len(model.classes_))
-    link = read.links.link
-    # CatBoost's softmax has an exponential function of its own
-    links = read.links if link is not None and link.kind == "softmax" else Links.of(link)
-    return replace(read, links=links, classes=None)
+    return replace(read, links=Links.of(read.links.link), classes=None, watches=(watch_of_catboost(model),))
+
+
+def watch_of_catboost(model: Any) -> Watch:
+    """Watch what a new fit replaces, the number of trees, and the scale and bias, which are set in place."""
+    told = (
+        Asked(model, "the number of trees", partial(getattr, model, "tree_count_")),
+        Asked(model, "the scale or bias", model.get_scale_and_bias),
+    )
+    return Watch([(model, "_prediction_values_change")], asked=told)
 
 
 def require_numeric(model: Any) -> None:

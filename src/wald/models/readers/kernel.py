@@ -50,7 +50,9 @@ def read_kernel(model: Any, decompose: Decompose) -> Reading:
         decision = Labels("sign", 2, tie_positive=True)
     else:
         decision = Labels("votes", n_classes, break_ties=bool(model.break_ties))
-    return machine_reading(model, coef, decision)
+    # libsvm converts rows to float64 and evaluates them one by one
+    dense_only = not sparse.issparse(model.support_vectors_)
+    return Reading(machine_terms(model, coef), decision, row_by_row="always", dense_only=dense_only)
 
 
 def kernel_of(model: Any) -> Any:
@@ -65,29 +67,21 @@ def kernel_of(model: Any) -> Any:
     return kernel
 
 
-def machine_reading(model: Any, coef: NDArray[np.float64], decision: Labels) -> Reading:
+def machine_terms(model: Any, coef: NDArray[np.float64]) -> LinearTerms | KernelTerms:
     """Read the sum of a support vector machine of libsvm.
 
     Parameters
     ----------
-    model : SVC, NuSVC or OneClassSVM
+    model : SVC, NuSVC, SVR, NuSVR or OneClassSVM
         Fitted.
     coef : float64 ndarray of shape (n_outputs, n_vectors)
         Coefficients of the support vectors.
-    decision : Labels
 
     Raises
     ------
     ValueError
         If it has no support vectors.
     """
-    # libsvm converts rows to float64 and evaluates them one by one
-    dense_only = not sparse.issparse(model.support_vectors_)
-    return Reading(machine_terms(model, coef), decision, row_by_row="always", dense_only=dense_only)
-
-
-def machine_terms(model: Any, coef: NDArray[np.float64]) -> LinearTerms | KernelTerms:
-    """Read the terms of a support vector machine; parameters and errors as for `machine_reading`."""
     vectors, kernel = _copy_rows(model.support_vectors_), kernel_of(model)
     if not vectors.shape[0]:
         raise ValueError(f"This {type(model).__name__} has no support vectors: it gives every row the same answer.")
@@ -99,6 +93,31 @@ def machine_terms(model: Any, coef: NDArray[np.float64]) -> LinearTerms | Kernel
     # The resolved gamma ("scale", "auto") has no public name, and cannot be computed without the training rows.
     gamma = float(model._gamma)
     return KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
+
+
+def one_sum(model: Any) -> tuple[LinearTerms | KernelTerms, bool]:
+    """Read a fitted machine of one sum, whose private coefficients have the sign of the public ones.
+
+    Parameters
+    ----------
+    model : SVR, NuSVR or OneClassSVM
+
+    Returns
+    -------
+    terms : LinearTerms or KernelTerms
+    dense_only : bool
+        Whether it was trained on dense rows, and refuses sparse ones.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError, TypeError, ValueError
+        As for an ``SVC``.
+    """
+    check_is_fitted(model)
+    kernel_of(model)
+    refuse_changed_by_hand(model, 1.0)
+    terms = machine_terms(model, np.array(dense(model.dual_coef_), dtype=np.float64))
+    return terms, not sparse.issparse(model.support_vectors_)
 
 
 def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -145,13 +164,14 @@ def _copy_rows(rows: Any) -> Any:
     return copied
 
 
+#: What machines compute by. They read the private arrays; the public ones are watched because people edit those.
+MACHINE = (
+    *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_"),
+    *("kernel", "_gamma", "coef0", "degree"),
+)
 FAMILY = Family(
     KERNEL_MODELS,
     ("predict", "decision_function"),
-    # predict reads the private arrays; the public ones are watched because people edit those.
-    (
-        *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_", "classes_"),
-        *("kernel", "_gamma", "coef0", "degree", "break_ties", "decision_function_shape"),
-    ),
+    (*MACHINE, "classes_", "break_ties", "decision_function_shape"),
     read_kernel,
 )

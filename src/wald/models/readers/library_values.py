@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from ...outputs import Values
 from ..links import Links, ValueLink
 from ..reading import FLOAT64, Decompose, Family, Kind, Reading
-from ..watch import Watch
-from .lightgbm import PREDICTION_PARAMETERS, LightGBMText, prediction_parameters, read_lightgbm_text
-from .xgboost import EXPONENTIAL, XGBoostModel, read_xgboost_model
+from .lightgbm import PREDICTION_PARAMETERS, LightGBMText, prediction_parameters, read_lightgbm_text, watch_of_booster
+from .xgboost import EXPONENTIAL, XGBoostModel, read_xgboost_model, watch_of_rounds
 
 #: Objectives of LightGBM whose values are the scores, or with the option sqrt their signed squares.
 SQUARABLE = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
@@ -155,7 +154,7 @@ def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
     kind: Kind = "ranker" if any(base.__name__ == "LGBMRanker" for base in type(model).__mro__) else "regressor"
     text = read_lightgbm_text(booster.model_to_string())
     read = lightgbm_values(text, name, kind, booster.pandas_categorical or ())
-    return replace(read, names=(), watches=(Watch([(booster, "best_iteration")]),))
+    return replace(read, names=(), watches=(watch_of_booster(booster),))
 
 
 def read_xgboost(model: Any, decompose: Decompose) -> Reading:
@@ -174,7 +173,7 @@ def read_xgboost(model: Any, decompose: Decompose) -> Reading:
         raise TypeError(f"{name} with an infinite 'missing' is not supported. Use NaN or a finite number.")
     kind: Kind = "ranker" if any(base.__name__ == "XGBRanker" for base in type(model).__mro__) else "regressor"
     read = read_xgboost_model(booster.save_raw("ubj"), getattr(booster, "best_iteration", None))
-    return replace(xgboost_values(read, name, kind, missing), names=())
+    return replace(xgboost_values(read, name, kind, missing), names=(), watches=(watch_of_rounds(booster),))
 
 
 FAMILIES = (

@@ -17,7 +17,7 @@ from ..links import Link, Links, as_they_are
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
-from ..watch import Watch
+from ..watch import Asked, Watch
 from .even_odds import even_odds
 from .limits import most_words, require_sizes
 
@@ -186,7 +186,16 @@ def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
     read = text.reading("LGBMClassifier", len(model.classes_), booster.pandas_categorical or ())
     raw = None if text.average else as_they_are  # LightGBM's raw scores of a random forest are sums, and not means
     links = Links.of(read.links.link, decision_function=raw)
-    return replace(read, links=links, names=(), watches=(Watch([(booster, "best_iteration")]),))
+    return replace(read, links=links, names=(), watches=(watch_of_booster(booster),))
+
+
+def watch_of_booster(booster: Any) -> Watch:
+    """Watch at which round predictions end, and the number of trees: what goes on learning or is loaded changes it.
+
+    New values of leaves (``set_leaf_output``) are not noticed: a look at all of them takes longer than a prediction.
+    """
+    trees = Asked(booster, "the number of trees", booster.num_trees)
+    return Watch([(booster, "best_iteration")], asked=[trees])
 
 
 def prediction_parameters(model: Any) -> set[str]:
@@ -314,7 +323,10 @@ def _fields(block: str) -> dict[str, str]:
 
 def _add_tree(builder: TreesBuilder, tree: dict[str, str], output: int, zero: NDArray[np.uint8]) -> None:
     if tree.get("is_linear", "0") != "0":
-        raise ValueError("This LightGBM model has linear leaves (linear_tree), which wald does not read.")
+        raise ValueError(
+            "This LightGBM model has linear leaves (linear_tree), which wald does not read: its values are no sums "
+            "of numbers that leaves hold. Train it with linear_tree=False, or serve it as it is."
+        )
 
     def numbers(name: str, dtype: Any) -> Any:
         return np.array(tree[name].split(), dtype=dtype)

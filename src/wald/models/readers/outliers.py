@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from ..reading import Decompose, Family, Kind, Reading
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
-from .kernel import dense, kernel_of, machine_reading, refuse_changed_by_hand
-from .sklearn_trees import add_tree
+from .kernel import MACHINE, dense, one_sum
+from .sklearn_trees import add_tree, watch_of_trees
 
 #: Distance from the threshold, relative to it, within which the rounding of a power of two may decide.
 NEAR = 1e-12
@@ -47,8 +46,6 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
         If the model is not fitted.
     TypeError
         If it does not hold the depths of its leaves in the form that wald knows.
-    ValueError
-        If it was trained on one row, so that every row has the same score.
     """
     check_is_fitted(model)
     try:
@@ -59,8 +56,7 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
             f"The leaves of this IsolationForest have a form that wald does not know: {error}. Use a version of "
             "scikit-learn that wald supports."
         ) from None
-    if usual == 0:
-        raise ValueError("This IsolationForest was trained on one row, and gives every row the same score.")
+    watches = (watch_of_trees(model.estimators_),)
     builder = TreesBuilder(model.n_features_in_)
     for tree, columns, length, average in zip(
         model.estimators_, model.estimators_features_, lengths, averages, strict=True
@@ -82,6 +78,7 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
         links=links,
         classes=OUTLIER_AND_INLIER,
         kind=KIND,
+        watches=watches,
     )
 
 
@@ -120,11 +117,15 @@ def read_one_class_svm(model: Any, decompose: Decompose) -> Reading:
     sklearn.exceptions.NotFittedError, TypeError, ValueError
         As for an ``SVC``.
     """
-    check_is_fitted(model)
-    kernel_of(model)
-    refuse_changed_by_hand(model, 1.0)
-    read = machine_reading(model, np.array(dense(model.dual_coef_), dtype=np.float64), Labels("sign", 2))
-    return replace(read, classes=OUTLIER_AND_INLIER, kind=KIND)
+    terms, dense_only = one_sum(model)
+    return Reading(
+        terms,
+        Labels("sign", 2),
+        row_by_row="always",
+        dense_only=dense_only,
+        classes=OUTLIER_AND_INLIER,
+        kind=KIND,
+    )
 
 
 def read_linear_detector(model: Any, decompose: Decompose) -> Reading:
@@ -147,10 +148,6 @@ def read_linear_detector(model: Any, decompose: Decompose) -> Reading:
     )
 
 
-MACHINE = (
-    *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_"),
-    *("kernel", "_gamma", "coef0", "degree"),
-)
 FAMILIES = (
     Family(
         (IsolationForest,),

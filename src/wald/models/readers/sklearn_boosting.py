@@ -16,7 +16,8 @@ from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
-from .sklearn_trees import add_tree
+from ..watch import Watch
+from .sklearn_trees import add_tree, watch_of_trees
 
 #: Fields of the private node records of HistGradientBoosting that the reader uses.
 FIELDS = {
@@ -53,7 +54,8 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     slopes = {"HalfBinomialLoss": 1.0, "ExponentialLoss": 2.0}
     slope = slopes.get(type(model._loss).__name__)
     link = Link("exp_rows") if n_outputs > 1 else None if slope is None else Link("expit", slope)
-    return Reading(terms, decision, row_by_row="always", links=Links(as_they_are, model._loss.predict_proba, link))
+    links, watches = Links(as_they_are, model._loss.predict_proba, link), (watch_of_trees(model.estimators_.ravel()),)
+    return Reading(terms, decision, row_by_row="always", links=links, watches=watches)
 
 
 def _initial_scores(model: Any, n_outputs: int) -> Floats:
@@ -94,7 +96,13 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
         row_by_row="always",
         dense_only=True,
         links=Links(as_they_are, partial(by_columns, model._loss.predict_proba), link),
+        watches=(watch_of_nodes(model),),
     )
+
+
+def watch_of_nodes(model: Any) -> Watch:
+    """Watch the nodes of the first tree of a ``HistGradientBoosting`` model, which may be changed in place."""
+    return Watch([(model._predictors[0][0], "nodes")])
 
 
 def hist_gradient_trees(model: Any) -> tuple[Trees, Floats]:

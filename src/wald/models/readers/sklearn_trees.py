@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,10 @@ from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
+from ..watch import Asked, Watch
+
+#: So many nodes of a tree are watched.
+MOST_WATCHED = 256
 
 
 def read_forest(model: Any, decompose: Decompose) -> Reading:
@@ -66,7 +70,7 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
         infinity=False,
     )
     decision, links = Labels("argmax", len(classes)), Links.of(Link("mean"))
-    return Reading(terms, decision, row_by_row="always", links=links)
+    return Reading(terms, decision, row_by_row="always", links=links, watches=(watch_of_trees(members),))
 
 
 def asked_members(model: Any) -> list[Any]:
@@ -127,7 +131,8 @@ def read_adaboost(model: Any) -> Reading:
     scale = 2.0 if binary else 1.0
     terms = TreeTerms(builder.build(), base, scale=scale, divisor=total, f32_rows=True, nan=False, infinity=False)
     links = Links(as_they_are, partial(_adaboost_probabilities, n_classes))
-    return Reading(terms, of_classes(n_classes), row_by_row="always", links=links)
+    watches = (watch_of_trees(members),)
+    return Reading(terms, of_classes(n_classes), row_by_row="always", links=links, watches=watches)
 
 
 def _adaboost_probabilities(n_classes: int, scores: Floats) -> Floats:
@@ -164,6 +169,15 @@ def add_tree(builder: TreesBuilder, tree: Any, values: Any, output: int = 0, col
         np.asarray(values)[~inner],
         output,
     )
+
+
+def watch_of_trees(trees: Sequence[Any]) -> Watch:
+    """Watch the values of the first tree, which are changed in place where all are; later trees would take too long."""
+    return Watch([], asked=[Asked(trees[0], "the first tree", partial(_values, trees[0].tree_))] if len(trees) else [])
+
+
+def _values(tree: Any) -> bytes:
+    return bytes(tree.value[:MOST_WATCHED].tobytes())
 
 
 def _require_trees(model: Any, members: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,8 +23,9 @@ from ..links import Links, ValueLink, as_they_are, by_columns
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
-from .sklearn_boosting import encoding_steps, hist_gradient_trees
-from .sklearn_trees import add_tree, asked_members, takes_nan
+from ..watch import Watch
+from .sklearn_boosting import encoding_steps, hist_gradient_trees, watch_of_nodes
+from .sklearn_trees import add_tree, asked_members, takes_nan, watch_of_trees
 
 
 def read_forest(model: Any, decompose: Decompose) -> Reading:
@@ -34,12 +36,7 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
 
     Parameters
     ----------
-    model : RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor or BaggingRegressor
-
-    Raises
-    ------
-    TypeError
-        If the members of a ``BaggingRegressor`` are not decision trees.
+    model : RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor or BaggingRegressor of such trees
     """
     check_is_fitted(model)
     if isinstance(model, DecisionTreeRegressor):
@@ -50,12 +47,6 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
     else:
         members = list(model.estimators_)
         divisor = float(len(members))
-    for member in members:
-        if not isinstance(member, DecisionTreeRegressor):
-            raise TypeError(
-                f"{type(model).__name__} of {type(member).__name__} is not supported yet. Supported are ensembles of "
-                "DecisionTreeRegressor. Wrap one of its estimators_."
-            )
     columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))[: len(members)]
     builder = TreesBuilder(model.n_features_in_)
     for member, chosen in zip(members, columns, strict=True):
@@ -64,7 +55,8 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
     terms = TreeTerms(
         builder.build(), np.zeros(n_values), divisor=divisor, f32_rows=True, nan=takes_nan(members), infinity=False
     )
-    return _reading(terms, Links(predict=as_they_are, value_link=ValueLink("identity")))
+    links = Links(predict=as_they_are, value_link=ValueLink("identity"))
+    return _reading(terms, links, watch_of_trees(members))
 
 
 def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
@@ -91,7 +83,8 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
         add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0])
     first = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)), dtype=np.float64)
     terms = TreeTerms(builder.build(), first.reshape(1), f32_rows=True, nan=False, infinity=False)
-    return _reading(terms, Links(predict=as_they_are, value_link=ValueLink("identity")))
+    links = Links(predict=as_they_are, value_link=ValueLink("identity"))
+    return _reading(terms, links, watch_of_trees(model.estimators_.ravel()))
 
 
 def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
@@ -105,17 +98,25 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     trees, base = hist_gradient_trees(model)
     link = model._loss.link
     named = {"IdentityLink": ValueLink("identity"), "LogLink": ValueLink("numpy exp")}.get(type(link).__name__)
-    read = _reading(TreeTerms(trees, base), Links(predict=partial(_inverse, link.inverse), value_link=named))
-    return Reading(**{**vars(read), "steps": encoding_steps(model), "dense_only": True})
+    links = Links(predict=partial(_inverse, link.inverse), value_link=named)
+    read = _reading(TreeTerms(trees, base), links, watch_of_nodes(model))
+    return replace(read, steps=encoding_steps(model), dense_only=True)
 
 
 def _inverse(inverse: Any, scores: Any) -> Any:
     return by_columns(lambda raw: inverse(raw.ravel()), scores)
 
 
-def _reading(terms: TreeTerms, links: Links) -> Reading:
-    decision = Values(len(terms.base))
-    return Reading(terms, decision, row_by_row="always", links=links, classes=np.empty(0), kind="regressor")
+def _reading(terms: TreeTerms, links: Links, watch: Watch) -> Reading:
+    return Reading(
+        terms,
+        Values(len(terms.base)),
+        row_by_row="always",
+        links=links,
+        classes=np.empty(0),
+        kind="regressor",
+        watches=(watch,),
+    )
 
 
 FAMILIES = (
@@ -123,13 +124,6 @@ FAMILIES = (
         (RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor),
         ("predict",),
         ("estimators_", "tree_"),
-        read_forest,
-        thresholds=False,
-    ),
-    Family(
-        (BaggingRegressor,),
-        ("predict",),
-        ("estimators_", "estimators_features_", "n_estimators"),
         read_forest,
         thresholds=False,
     ),

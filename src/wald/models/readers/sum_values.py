@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..kernel import KernelTerms
 from ..linear import LinearTerms
 from ..links import Links, ValueLink
 from ..reading import FLOAT64, Decompose, Family, Reading
-from .kernel import dense, kernel_of, machine_terms, refuse_changed_by_hand
+from .kernel import MACHINE, one_sum
 
 _NAMES = (
     *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "Lars", "LarsCV"),
@@ -75,12 +76,8 @@ def read_machine(model: Any, decompose: Decompose) -> Reading:
     sklearn.exceptions.NotFittedError, TypeError, ValueError
         As for an ``SVC``.
     """
-    check_is_fitted(model)
-    kernel_of(model)
-    refuse_changed_by_hand(model, 1.0)
-    terms = machine_terms(model, np.array(dense(model.dual_coef_), dtype=np.float64))
-    read = _reading(terms, ValueLink("identity"))
-    return Reading(**{**vars(read), "dense_only": not sparse.issparse(model.support_vectors_)})
+    terms, dense_only = one_sum(model)
+    return replace(_reading(terms, ValueLink("identity")), dense_only=dense_only)
 
 
 def read_kernel_ridge(model: Any, decompose: Decompose) -> Reading:
@@ -119,7 +116,7 @@ def read_kernel_ridge(model: Any, decompose: Decompose) -> Reading:
         gamma = 1.0 / vectors.shape[1] if model.gamma is None else float(model.gamma)
         terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
     read = _reading(terms, ValueLink("identity"), np.dtype(model.dual_coef_.dtype))
-    return Reading(**{**vars(read), "dense_only": not sparse.issparse(model.X_fit_)})
+    return replace(read, dense_only=not sparse.issparse(model.X_fit_))
 
 
 def _reading(terms: LinearTerms | KernelTerms, link: ValueLink, dtype: Any = FLOAT64) -> Reading:
@@ -139,10 +136,7 @@ FAMILIES = (
     Family(
         (SVR, NuSVR),
         ("predict",),
-        (
-            *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_"),
-            *("kernel", "_gamma", "coef0", "degree"),
-        ),
+        MACHINE,
         read_machine,
         thresholds=False,
     ),

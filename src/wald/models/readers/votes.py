@@ -19,7 +19,7 @@ from ..trees import TreeTerms
 from ..units import Floats
 from ..votes import VoteTerms
 from ..watch import Watch
-from .sklearn_trees import add_tree, asked_members, read_adaboost, read_forest
+from .sklearn_trees import add_tree, asked_members, read_adaboost, read_forest, watch_of_trees
 
 
 def voted(terms: VoteTerms) -> Reading:
@@ -217,7 +217,10 @@ def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Reading:
         nan=bool(_accepts(model)["nan"]),
         infinity=False,
     )
-    decision, watches = of_classes(2) if single else Labels("argmax", n_classes), Watch((t, "tree_") for t in trees)
+    decision, watches = (
+        of_classes(2) if single else Labels("argmax", n_classes),
+        Watch(((t, "tree_") for t in trees), inside=[watch_of_trees(trees)]),
+    )
     links = Links(predict_proba=as_they_are) if soft else NO_LINKS
     return Reading(terms, decision, watches=(watches,), row_by_row="always", links=links)
 

@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
 from ...steps.categories import NamedCategories
-from ..links import Link, Links, float32_logarithms
+from ..exponentials import float32_logarithms
+from ..links import Link, Links
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
+from ..watch import Asked, Watch
 from .even_odds import largest_not_above_half
 from .limits import most_words, require_sizes
 from .ubjson import read_ubjson
@@ -182,7 +184,12 @@ def read_xgboost(model: Any, decompose: Decompose) -> Reading:
     reading = read.reading("XGBClassifier", missing)
     # whose predict_proba computes in Python for this objective
     link = Link("scipy", single=True) if model.objective == "multi:softmax" else reading.links.link
-    return replace(reading, links=Links.of(link), names=())
+    return replace(reading, links=Links.of(link), names=(), watches=(watch_of_rounds(booster),))
+
+
+def watch_of_rounds(booster: Any) -> Watch:
+    """Watch the number of rounds, which further learning raises; new values of leaves are not noticed."""
+    return Watch([], asked=[Asked(booster, "the number of rounds", booster.num_boosted_rounds)])
 
 
 def _half_in_float32() -> float:
@@ -316,15 +323,15 @@ def _add_tree(builder: TreesBuilder, tree: Any, output: int, dart: tuple[Any, An
     DART's trees have a weight each. Its in-place prediction adds a leaf to the base, subtracts the base and multiplies
     by the weight, each with a rounding to float32.
     """
-    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
-        raise ValueError("XGBoost's trees with leaves of several values (multi_output_tree) are not supported.")
     left, right = np.asarray(tree["left_children"], np.int64), np.asarray(tree["right_children"], np.int64)
     condition = np.asarray(tree["split_conditions"], np.float32)
     inner = left >= 0
-    if len(left) != len(right) or len(left) != len(condition) or ((right >= 0) != inner).any():
+    n_values = int(tree["tree_param"].get("size_leaf_vector", 1))
+    misplaced = (right < 0) & inner if n_values > 1 else (right >= 0) != inner
+    if len(left) != len(right) or len(left) != len(condition) or misplaced.any():
         raise ValueError("The nodes of a tree of this XGBoost model do not fit together.")
     number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1))
-    leaves = condition[~inner]
+    leaves = condition[~inner] if n_values <= 1 else _vectors(tree, right[~inner], n_values)
     if dart is not None:
         weight, base = dart
         leaves = ((leaves + base) - base) * weight
@@ -347,6 +354,19 @@ def _add_tree(builder: TreesBuilder, tree: Any, output: int, dart: tuple[Any, An
         output,
         categories[inner],
     )
+
+
+def _vectors(tree: Any, which: Any, n_values: int) -> NDArray[np.float32]:
+    """Values of leaves of several outputs, which XGBoost keeps apart from its nodes, by the numbers of the leaves."""
+    if "leaf_weights" not in tree:
+        raise ValueError(
+            "XGBoost's trees with leaves of several values (multi_output_tree) are read from the files of its version "
+            "3.2 and later. Save the model by such a version, or train it with multi_strategy='one_output_per_tree'."
+        )
+    values = np.asarray(tree["leaf_weights"], np.float32).reshape(-1, n_values)
+    if not ((which >= 0) & (which < len(values))).all():
+        raise ValueError("A leaf of this XGBoost model is out of range.")
+    return np.asarray(values[which])
 
 
 def _add_categories(builder: TreesBuilder, right: Any) -> int:

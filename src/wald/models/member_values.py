@@ -1,0 +1,171 @@
+"""Means of fitted regressors: terms are what each member says of a row, evaluated by the engine of its own family."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import PythonTerms
+from ..engine.threads import effective_threads
+from ..sources import PLAIN, ArraySource, source_of
+from ..sources.building import library_at_hand
+from .packing import NO_SURROGATES, Packable, Surrogates, pack
+from .planning import Planning, Precision, Rest
+from .protocols import Thresholded
+from .terms import Accepts
+from .units import Floats, Ints
+
+if TYPE_CHECKING:
+    from ..engine import Packed
+    from .model import AdditiveModel
+
+
+@dataclass(frozen=True, eq=False)
+class MemberValues(Packable, Thresholded):
+    """Values of an ensemble's members as terms.
+
+    Output k is the sum of value k of the members, each times the member's weight, in the order of the members, divided
+    by ``divisor``: the arithmetic of the ensemble. Where the values of members have the bits of their own, as those of
+    trees, so have the sums.
+
+    Parameters
+    ----------
+    members : tuple of AdditiveModel
+        Whose answers are values, with functions from scores to these.
+    columns : tuple of (int64 ndarray or None)
+        Columns that each member gets; None: all.
+    weights : float64 ndarray of shape (n_members,) or None
+        None: they are not multiplied.
+    divisor : float
+    n_values : int
+        Number of values of a row.
+    width : int
+        Number of columns.
+    single : bool, default=False
+        Whether the ensemble adds in float32.
+    names : tuple of str or None, default=None
+        Names of the columns, which steps in front of members are given; None: they get arrays.
+    """
+
+    family: ClassVar[str] = "member values"
+    unit_name: ClassVar[str] = "members"
+    planning: ClassVar[Planning] = Planning(rest=Rest.ENGINE)
+
+    members: tuple[AdditiveModel, ...]
+    columns: tuple[Ints | None, ...]
+    weights: Floats | None
+    divisor: float
+    n_values: int
+    width: int
+    single: bool = False
+    names: tuple[str, ...] | None = None
+    coef: Floats = field(init=False, repr=False)
+    intercept: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        weights = np.ones(len(self.members)) if self.weights is None else self.weights
+        object.__setattr__(self, "coef", np.kron(weights / self.divisor, np.eye(self.n_values)))
+        object.__setattr__(self, "intercept", np.zeros(self.n_values))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.width
+
+    @cached_property
+    def accepts(self) -> Accepts:
+        """What all members accept."""
+        each = [member.terms.accepts for member in self.members]
+        alone = len({accepts.conversion for accepts in each}) == 1
+        return Accepts(
+            nan=all(member.allow_nan for member in self.members),
+            infinity=all(accepts.infinity for accepts in each),
+            sparse=all(a.sparse and not m.dense_only for a, m in zip(each, self.members, strict=True)),
+            conversion=each[0].conversion if alone else PLAIN,
+        )
+
+    @property
+    def description(self) -> str:
+        """Description of the model in messages."""
+        kinds = list(dict.fromkeys(type(member.leaf).__name__ for member in self.members))
+        return f"mean of {len(self.members)} members ({', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''})"
+
+    @property
+    def exact(self) -> bool:
+        """Whether the values of all members have the bits of their own."""
+        return all(member.serves_full for member in self.members)
+
+    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
+        """What members say; each of them is asked once."""
+        terms = np.arange(self.n_terms) if which is None else np.asarray(which, dtype=np.int64)
+        values, owner = np.empty((X.shape[0], len(terms))), terms // self.n_values
+        for m in np.unique(owner) if len(values) else ():
+            own = np.flatnonzero(owner == m)
+            values[:, own] = self._of_member(int(m), X)[:, terms[own] % self.n_values]
+        return values
+
+    def _of_member(self, m: int, X: Any) -> Floats:
+        member, columns = self.members[m], self.columns[m]
+        rows = X if columns is None else X[:, columns]
+        if member.preprocessing is not None:
+            named = self.names is not None and isinstance(rows, np.ndarray)
+            source = ArraySource(rows, self.names, library_at_hand()) if named else source_of(rows)
+            rows = member.preprocessing.transform(source)
+        scores = self._engines[m].scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
+        assert member.links.predict is not None
+        return np.asarray(member.links.predict(scores), dtype=np.float64).reshape(len(scores), self.n_values)
+
+    def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
+        """Rows next to thresholds of the first member that has such."""
+        for member, columns in zip(self.members, self.columns, strict=True):
+            inner = None if member.preprocessing is not None else Thresholded.of(member.terms)
+            made = None if inner is None else inner.at_thresholds(n_rows, rng)
+            if made is not None:
+                rows = np.zeros((n_rows, self.width))
+                rows[:, slice(None) if columns is None else columns] = made
+                return rows
+        return None
+
+    def totals(self, values: Floats) -> Floats:
+        """Full scores from all values, with the ensemble's own arithmetic."""
+        dtype = np.float32 if self.single else np.float64
+        known, sums = values.astype(dtype, copy=False), np.zeros((len(values), self.n_values), dtype=dtype)
+        for m in range(len(self.members)):
+            some = known[:, m * self.n_values : (m + 1) * self.n_values]
+            sums += some if self.weights is None else some * self.weights[m]
+        return np.asarray(sums / dtype(self.divisor), dtype=np.float64)
+
+    @cached_property
+    def _engines(self) -> list[Packed]:
+        return [pack(member.terms) for member in self.members]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_engines"}
+
+    # ---- the engine ------------------------------------------------------------------------------------------------
+
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+        """Pack for the engine in Python, which asks that of each member."""
+        return PackedMembers(self, order)
+
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
+        """Bound of the memory of the weights, in bytes; members are packed on their own."""
+        return 64 * int(self.coef.size) + (1 << 16)
+
+
+class PackedMembers(PythonTerms):
+    """Members in the engine in Python, with the ensemble's own sums."""
+
+    def __init__(self, terms: MemberValues, order: Ints) -> None:
+        super().__init__(terms, order, terms.accepts.conversion)
+        self._members = terms
+
+    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
+        """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
+        errors = np.zeros(len(values)) if self._members.exact else super().totals(values, working)[1]
+        return self._members.totals(values), errors
