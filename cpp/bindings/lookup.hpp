@@ -47,6 +47,13 @@ public:
             out[i] = static_cast<double>(numbers_.at(cells[i]));
         }
     }
+    void read_run(std::int64_t first, int n, double* out) const override {
+        if (numbers_.stride == static_cast<std::int64_t>(sizeof(T)))  // a constant, so that this becomes vectors
+            for (int i = 0; i < n; ++i)
+                out[i] = static_cast<double>(columns::loaded_from<T>(numbers_.first(first) + i * sizeof(T)));
+        else
+            for (int i = 0; i < n; ++i) out[i] = static_cast<double>(numbers_.at(first + i));
+    }
 
 private:
     columns::NumberCells<T> numbers_;
@@ -181,13 +188,15 @@ public:
         {
             std::optional<Unlocked> release;
             if (!needs_lock() && n > kBlock) release.emplace();
-            within = each_block(
-                n, [&](std::int64_t i) { return rows ? rows->data()[i] : i; },
-                [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
-                    if (itemsize_ == 1) gather<1>(states, i, m, out, first_refused);
-                    else if (itemsize_ == 4) gather<4>(states, i, m, out, first_refused);
-                    else gather<8>(states, i, m, out, first_refused);
-                });
+            if (!rows && bytes_of_all(out)) within = true;
+            else
+                within = each_block(
+                    n, [&](std::int64_t i) { return rows ? rows->data()[i] : i; },
+                    [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
+                        if (itemsize_ == 1) gather<1>(states, i, m, out, first_refused);
+                        else if (itemsize_ == 4) gather<4>(states, i, m, out, first_refused);
+                        else gather<8>(states, i, m, out, first_refused);
+                    });
         }
         require(within, kOutside);
         return nb::make_tuple(answer, first_refused);
@@ -269,6 +278,12 @@ private:
         // See the forms of cells.
         virtual bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n,
                             std::int32_t* out) const = 0;
+        // out[i] = the value of cell first + i, of one byte, for n cells; also adds what flags their states have. False
+        // if there is no faster way than by states, or if a cell cannot be read.
+        virtual bool bytes(std::int64_t, std::int64_t, const std::uint8_t*, const std::uint8_t*, std::uint8_t*,
+                           std::uint8_t&) const {
+            return false;
+        }
     };
     template <class Cells>
     struct ChunkOf final : Chunk {
@@ -285,6 +300,12 @@ private:
         bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n,
                     std::int32_t* out) const override {
             return held.states(keys, cells, n, out);
+        }
+        bool bytes(std::int64_t first, std::int64_t count, const std::uint8_t* values, const std::uint8_t* flags,
+                   std::uint8_t* out, std::uint8_t& met) const override {
+            if constexpr (requires { held.bytes(first, count, values, flags, out, met); })
+                return held.bytes(first, count, values, flags, out, met);
+            else return Chunk::bytes(first, count, values, flags, out, met);
         }
     };
 
@@ -364,6 +385,19 @@ private:
             use(i, states, m);
             i += m;
         }
+        return true;
+    }
+    // The values of all rows, of one byte, where all chunks have a fast way; false if one has none, or holds a cell
+    // that is refused or cannot be read.
+    bool bytes_of_all(std::byte* out) const {
+        if (itemsize_ != 1) return false;
+        std::uint8_t met = 0;
+        const auto* const values = reinterpret_cast<const std::uint8_t*>(values_.data());
+        auto* const to = reinterpret_cast<std::uint8_t*>(out);
+        for (const std::unique_ptr<Chunk>& chunk : chunks_)
+            if (!chunk->bytes(0, chunk->n, values, flags_.data(), to + chunk->start, met)) return false;
+        if ((met & kRefused) != 0) return false;
+        meet(met);
         return true;
     }
     const Chunk& chunk_of(std::int64_t cell) const {

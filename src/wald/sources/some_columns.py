@@ -14,6 +14,7 @@ from .building import library_at_hand
 from .cells import Cells
 from .cells_of import cells_of_array
 from .source import PLAIN, Block, Conversion, Source
+from .values import NATIVE
 
 
 class SomeColumns(Source):
@@ -23,8 +24,10 @@ class SomeColumns(Source):
     ----------
     n_rows : int
     columns : sequence of ndarray of shape (n_rows,) or None
-        All of one dtype, which the engine reads in place; None for columns that are not held.
+        All of one dtype, which the engine reads in place; None for columns that are not held. Sums of columns also take
+        integers and booleans as they are.
     dtype : dtype
+        What the wrapped model would receive.
     names : sequence of str or None, default=None
         Names of all columns.
 
@@ -74,7 +77,10 @@ class SomeColumns(Source):
 
     def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
         """The columns as they are; calls that read others raise."""
-        return iter([Block(_core.Rows.columns(self.n_rows, self.columns), 0, self.dtype)])
+        if all(values is None or values.dtype in NATIVE for values in self.columns):
+            return iter([Block(_core.Rows.columns(self.n_rows, self.columns), 0, self.dtype)])
+        block = _Converted(self.n_rows, self.columns, self.dtype)
+        return iter([block.filled() if needed is None else block])
 
     def cells(self, column: int) -> Cells:
         """A column that is held."""
@@ -96,3 +102,27 @@ class SomeColumns(Source):
         across = zip(*(part.columns for part in parts), strict=True)
         columns = [None if values[0] is None else np.concatenate(values) for values in across]
         return SomeColumns(sum(map(len, parts)), columns, parts[0].dtype, parts[0].names)
+
+
+class _Converted(Block):
+    """Rows some of whose columns become float64 as they are read, a tile at a time."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, n_rows: int, columns: Sequence[NDArray[Any] | None], dtype: np.dtype[Any]) -> None:
+        super().__init__(_core.LateRows(n_rows, list(columns)), 0, dtype)
+        self._columns = columns
+
+    def filled(self) -> Block:
+        """The block in an array for each column."""
+        read = [
+            values if values is None or values.dtype in NATIVE else values.astype(np.float64)
+            for values in self._columns
+        ]
+        return Block(_core.Rows.columns(len(self), read), 0, self.dtype)
+
+
+def is_read_in_tiles(values: NDArray[Any]) -> bool:
+    """Whether sums of columns read an array as it is, though the engine would convert it."""
+    whole = values.dtype.kind in "biu" and values.dtype.itemsize <= 8
+    return whole and values.dtype.isnative and values.flags.aligned

@@ -134,10 +134,11 @@ class Numbers:
         self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
     ) -> Callable[[int], NDArray[Any] | None]:
         """What gives the numbers of the k-th column; None if it holds something else. Parameters as for `Tables`."""
+        column = number_reader(source, places)
 
         def read(k: int) -> NDArray[Any] | None:
-            found = columns_of(source, places[k : k + 1])
-            return None if found is None else found[0] if rows is None else found[0].take(rows)
+            found = column(k)
+            return found if found is None or rows is None else found.take(rows)
 
         return read
 
@@ -181,19 +182,31 @@ def operations_of(step: Any) -> list[tuple[str, Any]] | None:
 
 def columns_of(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
     """Columns of numbers as arrays; None if one of them holds something else."""
-    if isinstance(source, ArraySource):
-        return [source.values[:, c] for c in places] if source.values.dtype.kind in "biuf" else None
-    if not isinstance(source, FrameSource):
-        return None
-    held, read = held_columns(source.rows, places), column_reader(source.rows)
-    found = []
-    for i, c in enumerate(places):
-        values = held.array(i)
-        values = read(c) if values is None else values
-        if values.dtype.kind not in "biuf" or values.dtype == np.float16 or values.dtype.itemsize > 8:
+    column, found = number_reader(source, places), list[NDArray[Any]]()
+    for k in range(len(places)):
+        values = column(k)
+        if values is None:
             return None
         found.append(values)
     return found
+
+
+def number_reader(source: Source, places: list[int]) -> Callable[[int], NDArray[Any] | None]:
+    """What gives the k-th of some columns as an array; None if it holds something else than numbers."""
+    if isinstance(source, ArraySource):
+        table = source.values
+        return (lambda k: table[:, places[k]]) if table.dtype.kind in "biuf" else lambda k: None
+    if not isinstance(source, FrameSource):
+        return lambda k: None
+    held, read = held_columns(source.rows, places), column_reader(source.rows)
+
+    def column(k: int) -> NDArray[Any] | None:
+        values = held.array(k)
+        values = read(places[k]) if values is None else values
+        of_numbers = values.dtype.kind in "biuf" and values.dtype != np.float16 and values.dtype.itemsize <= 8
+        return values if of_numbers else None
+
+    return column
 
 
 def _selected(source: Source, places: list[int]) -> Any:

@@ -14,6 +14,7 @@ from sklearn.compose import ColumnTransformer
 
 from .. import _core
 from ..sources import SomeColumns, Source
+from ..sources.some_columns import is_read_in_tiles
 from .applied import Applied
 from .by_column import ByColumn, Part, may_be_costly, n_read_alone, native, of_table
 from .chain import Chain
@@ -217,7 +218,7 @@ class RawColumns(ByColumn):
             if values is None:
                 columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
             else:
-                columns[c] = native(values, False)
+                columns[c] = values if is_read_in_tiles(values) else native(values, False)
                 single |= values.dtype == np.float32  # states are, where they stand for such columns
         self.unmet.warn()
         if single:  # the engine takes what bounds the errors in units of the precision of the whole table

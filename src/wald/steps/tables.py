@@ -145,6 +145,7 @@ class Tables:
         self.tables: list[Table] = []
         self._sparse = False  # whether the tables are sparse
         self._lookups: dict[tuple[Kind, ...], list[Lookup] | None] = {}
+        self._met: dict[int, str] = {}  # the kinds of missing cells that the encoder knows
         self.unmet = Unmet(None)  # of no rows; those who read rows have their own
 
     @classmethod
@@ -265,7 +266,9 @@ class Tables:
         """What is told of missing cells in the k-th column; None if they are no surprise."""
         if not any(lookup.silent):
             return None
-        met = " and ".join(met_in_fit(self._categories[k])) or "none of them"
+        if k not in self._met:
+            self._met[k] = " and ".join(met_in_fit(self._categories[k])) or "none of them"
+        met = self._met[k]
         return self.unmet.noting(self.tables[k].column, lookup.silent, met)
 
     @property
