@@ -188,15 +188,13 @@ public:
         {
             std::optional<Unlocked> release;
             if (!needs_lock() && n > kBlock) release.emplace();
-            if (!rows && bytes_of_all(out)) within = true;
-            else
-                within = each_block(
-                    n, [&](std::int64_t i) { return rows ? rows->data()[i] : i; },
-                    [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
-                        if (itemsize_ == 1) gather<1>(states, i, m, out, first_refused);
-                        else if (itemsize_ == 4) gather<4>(states, i, m, out, first_refused);
-                        else gather<8>(states, i, m, out, first_refused);
-                    });
+            const auto use = [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
+                if (itemsize_ == 1) gather<1>(states, i, m, out, first_refused);
+                else if (itemsize_ == 4) gather<4>(states, i, m, out, first_refused);
+                else gather<8>(states, i, m, out, first_refused);
+            };
+            if (rows) within = each_block(n, [&](std::int64_t i) { return rows->data()[i]; }, use);
+            else if (!bytes_of_all(out)) within = each_block(n, Every{}, use);
         }
         require(within, kOutside);
         return nb::make_tuple(answer, first_refused);
@@ -368,6 +366,9 @@ private:
     void set_quick(bool quick) const {
         for (const std::unique_ptr<Chunk>& chunk : chunks_) chunk->set_quick(quick);
     }
+    struct Every {
+        std::int64_t operator()(std::int64_t i) const { return i; }
+    };
     // Calls use(i, states, m) for the states of rows row(i), ..., row(i + m - 1), blocks of all n; false if one cannot
     // be read.
     template <class Row, class Use>
@@ -377,9 +378,14 @@ private:
         for (std::int64_t i = 0; i < n;) {
             const Chunk& chunk = chunk_of(row(i));
             std::int64_t m = 0;
-            for (; m < kBlock && i + m < n; ++m) {
-                cells[m] = row(i + m) - chunk.start;
-                if (cells[m] < 0 || cells[m] >= chunk.n) break;
+            if constexpr (std::is_same_v<Row, Every>) {
+                m = std::min({kBlock, n - i, chunk.start + chunk.n - i});
+                for (std::int64_t k = 0; k < m; ++k) cells[k] = i + k - chunk.start;
+            } else {
+                for (; m < kBlock && i + m < n; ++m) {
+                    cells[m] = row(i + m) - chunk.start;
+                    if (cells[m] < 0 || cells[m] >= chunk.n) break;
+                }
             }
             if (!chunk.states(keys_.keys(), cells, m, states)) return false;
             use(i, states, m);
@@ -410,10 +416,12 @@ private:
                 std::int64_t& first_refused) const {
         std::byte* const to = out + static_cast<std::size_t>(row) * kSize;
         std::uint8_t flags = 0;
+        const std::byte* const values = values_.data();
+        const std::uint8_t* const each = flags_.data();
         for (std::int64_t i = 0; i < n; ++i) {
             const auto state = static_cast<std::size_t>(states[i]);
-            std::memcpy(to + static_cast<std::size_t>(i) * kSize, values_.data() + state * kSize, kSize);
-            flags |= flags_[state];
+            std::memcpy(to + static_cast<std::size_t>(i) * kSize, values + state * kSize, kSize);
+            flags |= each[state];
         }
         meet(flags);
         if ((flags & kRefused) == 0 || first_refused >= 0) return;

@@ -143,6 +143,17 @@ class ByColumn(Chain):
                 return written
         return super().transform(source)
 
+    def warn_of_missing(self, source: Source) -> None:
+        """Warn of missing cells that encoders never met, where the transformers themselves are to read the rows."""
+        try:
+            places = self._places(source)
+            for part in self.parts:
+                if places is not None and isinstance(part, Tables):
+                    part.note_missing(source, [places[c] for c in part.columns])
+        except Exception:  # the transformers will raise their own
+            return
+        self.unmet.warn()
+
     def of_records(self, library: str) -> list[dict[str, Any]] | None:
         """What `_core.Record` needs to know; None if records must become a frame."""
         if self._names is None or self.absent_is_missing:
@@ -358,6 +369,7 @@ def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArra
         "rows": np.where(lookup.refused, -1, lookup.rows).astype(np.int64),
         "values": np.ascontiguousarray(values, dtype=np.float64),
         "steps": [],
+        "booleans": table.booleans,
     }
 
 

@@ -66,6 +66,12 @@ class Numbers:
         """The raw column of each column that a sum reads."""
         return self.columns
 
+    @property
+    def takes_booleans(self) -> bool:
+        """Whether it certainly takes a column of booleans, for 0 and 1."""
+        own = [] if self.transformer is None else flat(self.transformer)
+        return all(map(takes_booleans, [*own, *self.later.steps]))
+
     def arrays(self, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the transformers themselves must do it."""
         if self.transformer is None and not self.later.steps and self.weight is None:
@@ -143,12 +149,14 @@ class Numbers:
         return read
 
 
-def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict[str, Any]:
-    """A column of numbers for `_core.Record`."""
+def of_number(
+    column: int, written: int, steps: list[tuple[str, float]], booleans: bool = False
+) -> dict[str, Any]:
+    """A column of numbers for `_core.Record`, in which True and False may stand for 1 and 0."""
     none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
     place = np.array([written], dtype=np.int64)
     table = {"keys": None, "edges": None, "reaches": False, "rows": none, "values": nothing}
-    return {"name": column, "written": place, **table, "noted": none, "note": None, "steps": steps}
+    return {"name": column, "written": place, **table, "noted": none, "note": None, "steps": steps, "booleans": booleans}
 
 
 def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
@@ -156,7 +164,8 @@ def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
     operations = part.operations()
     if operations is None:
         return None
-    return [of_number(c, part.first + k, operations[k]) for k, c in enumerate(part.columns)]
+    booleans = part.takes_booleans
+    return [of_number(c, part.first + k, operations[k], booleans) for k, c in enumerate(part.columns)]
 
 
 def operations_of(step: Any) -> list[tuple[str, Any]] | None:
@@ -178,6 +187,12 @@ def operations_of(step: Any) -> list[tuple[str, Any]] | None:
     if type(step) is MaxAbsScaler and not getattr(step, "clip", False):
         return [("divide", step.scale_)]
     return None
+
+
+def takes_booleans(step: Any) -> bool:
+    """Whether a scaler, an imputer or a selector takes a column of booleans, for 0 and 1."""
+    step = getattr(step, "step", step)
+    return not isinstance(step, SimpleImputer) or step.strategy in ("mean", "median")
 
 
 def columns_of(source: Source, places: list[int]) -> list[NDArray[Any]] | None:

@@ -21,7 +21,7 @@ from .chain import Chain
 from .cuts import Cuts
 from .functions import ByState, ColumnFunction
 from .known_values import flat
-from .numbers import Numbers, of_number
+from .numbers import Numbers, of_number, takes_booleans
 from .step import Step
 from .sums import OfScore
 from .tables import Tables
@@ -286,7 +286,8 @@ class RawColumns(ByColumn):
                 found += [of_number(first + k, len(found) + k, []) for k in range(len(part.sources))]
                 continue
             if isinstance(part, Numbers):
-                found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
+                booleans = part.takes_booleans and all(takes_booleans(step) for _, step in self.steps[1:])
+                found += [of_number(column, len(found) + k, [], booleans) for k, column in enumerate(part.columns)]
                 continue
             if isinstance(part, Cuts):
                 described = part.of_records(len(found))
