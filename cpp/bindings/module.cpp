@@ -14,6 +14,7 @@
 #include "bindings/forest.hpp"
 #include "bindings/keys.hpp"
 #include "bindings/late_rows.hpp"
+#include "bindings/quantiles.hpp"
 #include "bindings/lookup.hpp"
 #include "bindings/named_values.hpp"
 #include "bindings/one_row.hpp"
@@ -78,6 +79,7 @@ NB_MODULE(_core, m) {
     bind_keys(m);
     bind_lookup(m);
     bind_late_rows(m);
+    bind_quantiles(m);
     nb::class_<Model> model = bind_model(m);
     bind_trees(model);
     bind_column_model(model);

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 
 pd = pytest.importorskip("pandas")
 
@@ -54,7 +54,7 @@ def fitted(encoder: str, numbers: str, model: str) -> tuple[Pipeline, EarlyExitC
         [("codes", ENCODERS[encoder](), ["city", "new"]), ("numbers", NUMBERS[numbers](), ["paid", "x", "sent"])]
     )
     pipeline = make_pipeline(front, MODELS[model]()).fit(X, y)
-    return pipeline, EarlyExitClassifier(pipeline, risk=0).fit(X), X
+    return pipeline, EarlyExitClassifier(pipeline, risk=0, planner=Planner(cost="units")).fit(X), X
 
 
 def read_by_record(fast: EarlyExitClassifier, row: dict[str, Any]) -> bool:

@@ -149,14 +149,20 @@ class Numbers:
         return read
 
 
-def of_number(
-    column: int, written: int, steps: list[tuple[str, float]], booleans: bool = False
-) -> dict[str, Any]:
+def of_number(column: int, written: int, steps: list[tuple[str, float]], booleans: bool = False) -> dict[str, Any]:
     """A column of numbers for `_core.Record`, in which True and False may stand for 1 and 0."""
     none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
     place = np.array([written], dtype=np.int64)
     table = {"keys": None, "edges": None, "reaches": False, "rows": none, "values": nothing}
-    return {"name": column, "written": place, **table, "noted": none, "note": None, "steps": steps, "booleans": booleans}
+    return {
+        "name": column,
+        "written": place,
+        **table,
+        "noted": none,
+        "note": None,
+        "steps": steps,
+        "booleans": booleans,
+    }
 
 
 def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
