@@ -63,7 +63,7 @@ def held_columns(frame: Any, numbers: Sequence[int]) -> HeldColumns:
 
 
 def held_array(frame: Any, number: int) -> Any:
-    """The array of one dimension that is a column of a pandas frame, NumPy's or pandas' own; None if it is not found."""
+    """The array of one dimension that is a column of a pandas frame, NumPy's or pandas' own; None if there is none."""
     manager = _manager(frame)
     if manager is None:
         return None
