@@ -87,7 +87,7 @@ def test_other_values_beside_booleans() -> None:
 
 
 def test_a_boolean_among_texts_is_left_to_the_encoder() -> None:
-    pipeline, fast, X = fitted("one-hot", "filled", "linear")
+    _, fast, X = fitted("one-hot", "filled", "linear")
     row = X.iloc[0].to_dict() | {"city": True}
     assert not read_by_record(fast, row)
 

@@ -115,7 +115,7 @@ def _of_columns(front: Any) -> tuple[list[Piece], int] | None:
 
 
 def _pieces_in(piece: Piece) -> list[Piece]:
-    """The transformers of a union that is a piece, alone or behind others in a pipeline; the piece itself if it is none."""
+    """The transformers of a piece that is a union, also behind others in a pipeline; else the piece itself."""
     step = piece.part[1]
     before = [] if type(step) is not Pipeline or gives_frames(step) or overrides(step) else step.steps[:-1]
     union = step.steps[-1][1] if before else step

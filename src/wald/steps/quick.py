@@ -99,7 +99,7 @@ _HELD_IN = {Pipeline: "steps", FeatureUnion: "transformer_list", ColumnTransform
 def quick(step: Any) -> Any:
     """A transformer with the bits of a fitted one in less time; the same one where there is none.
 
-    Pipelines, unions and ColumnTransformers are looked into. What is made of a transformer is kept for as long as it lives.
+    Pipelines, unions and ColumnTransformers are looked into. What is made of a transformer is kept as long as it lives.
 
     Examples
     --------
