@@ -103,7 +103,7 @@ def _of_columns(front: Any) -> tuple[list[Piece], int] | None:
         if span.start != end:
             return None
         end = span.stop
-        reads = positions(columns, front.n_features_in_, None if names is None else names.tolist())
+        reads = positions(columns, front.n_features_in_, None if names is None else list(names))
 
         def within(step: Any, name: str = name, columns: Any = columns) -> Any:
             one = copy.copy(front)
