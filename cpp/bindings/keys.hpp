@@ -20,6 +20,19 @@ inline const char* utf8_of(PyObject* text, Py_ssize_t& n) {
     return PyUnicode_AsUTF8AndSize(text, &n);
 }
 
+// Up to where memory can be read from a text on, at least to its end: no further than a page, which is mapped as a
+// whole.
+inline const char* readable_end(const char* text, Py_ssize_t n) {
+    const char* const end = text + n;
+#ifndef __SANITIZE_ADDRESS__  // which knows what belongs to which object
+    constexpr std::uintptr_t kPage = 4096, kSome = 16;
+    if (static_cast<std::uintptr_t>(n) < kSome &&
+        (reinterpret_cast<std::uintptr_t>(text) & (kPage - 1)) <= kPage - kSome)
+        return text + kSome;
+#endif
+    return end;
+}
+
 // The bytes of a text in UTF-8, in which code points that UTF-8 excludes have three bytes, too: two texts are equal if
 // these are.
 class TextBytes {
@@ -55,12 +68,23 @@ public:
 
     const columns::Keys& keys() const { return keys_; }
 
+    // The state of a text of usual form, or -1.
+    [[gnu::always_inline]] std::int32_t usual_state_of(PyObject* o) const {
+#ifndef Py_LIMITED_API
+        if (PyUnicode_CheckExact(o) && PyUnicode_IS_COMPACT_ASCII(o)) {
+            const auto* const bytes = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(o));
+            const Py_ssize_t n = PyUnicode_GET_LENGTH(o);
+            return keys_.usual_text({bytes, static_cast<std::size_t>(n)}, readable_end(bytes, n));
+        }
+#endif
+        return quick_state_of(o);
+    }
     // The state of an object of a usual type, or -1. No Python code runs, unless it is -1.
     std::int32_t quick_state_of(PyObject* o) const {
         if (PyUnicode_CheckExact(o)) {
             Py_ssize_t n = 0;
             const char* const bytes = utf8_of(o, n);
-            if (bytes != nullptr) return keys_.text({bytes, static_cast<std::size_t>(n)});
+            if (bytes != nullptr) return keys_.text({bytes, static_cast<std::size_t>(n)}, readable_end(bytes, n));
             PyErr_Clear();
             return -1;
         }
@@ -169,6 +193,8 @@ public:
 
     // Before Python code runs that is not run here.
     void forget() { lent_ = {}; }
+    // Whether an object of a usual type was met.
+    bool has(PyObject* o) const { return lent_[place_of(o)].object == o; }
     // The state of an object of a usual type, or -1. For as long as no Python code runs.
     std::int32_t quick_state_of(const BoundKeys& keys, PyObject* o) {
         Entry& lent = lent_[place_of(o)];
@@ -221,22 +247,41 @@ struct ObjectCells {
     bool quick = false;  // no Python code may run: false is returned at an object for which it must
 
     bool states(const columns::Keys&, const std::int64_t* cells, std::int64_t n, std::int32_t* out) const {
+        constexpr std::int64_t kTried = 32;
+        const std::int64_t tried = std::min(n, kTried);
+        std::int64_t n_met = 0;
+        for (std::int64_t i = 0; i < tried; ++i) {
+            n_met += met.has(at(cells[i]));
+            if ((out[i] = met_before(at(cells[i]))) < 0) return false;
+        }
+        // Where every cell is an object of its own, it takes longer to look for it than to read it.
+        if (Met::kAlone && n_met < kTried / 4)
+            return each(cells, tried, n, out, [&](PyObject* o) {
+                const std::int32_t state = keys.usual_state_of(o);
+                return state >= 0 ? state : met_before(o);
+            });
+        return each(cells, tried, n, out, [&](PyObject* o) { return met_before(o); });
+    }
+
+private:
+    std::int32_t met_before(PyObject* o) const { return quick ? met.quick_state_of(keys, o) : met.state_of(keys, o); }
+    template <class StateOf>
+    bool each(const std::int64_t* cells, std::int64_t begin, std::int64_t n, std::int32_t* out,
+              const StateOf& state_of) const {
         constexpr std::int64_t kAhead = 16, kText = 48;  // where a text begins, in bytes
         const bool apart = columns::lie_apart(cells, n);
-        for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t i = begin; i < n; ++i) {
             if (apart && i + 2 * kAhead < n) __builtin_prefetch(values + cells[i + 2 * kAhead] * stride);
             if (i + kAhead < n) {
                 const auto* const next = reinterpret_cast<const std::byte*>(at(cells[i + kAhead]));
                 __builtin_prefetch(next);
                 __builtin_prefetch(next + kText);
             }
-            out[i] = quick ? met.quick_state_of(keys, at(cells[i])) : met.state_of(keys, at(cells[i]));
+            out[i] = state_of(at(cells[i]));
             if (out[i] < 0) return false;
         }
         return true;
     }
-
-private:
     PyObject* at(std::int64_t i) const {
         PyObject* object = nullptr;
         std::memcpy(&object, values + i * stride, sizeof(object));

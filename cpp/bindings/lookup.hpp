@@ -47,6 +47,13 @@ public:
             out[i] = static_cast<double>(numbers_.at(cells[i]));
         }
     }
+    void read_run(std::int64_t first, int n, double* out) const override {
+        if (numbers_.stride == static_cast<std::int64_t>(sizeof(T)))  // a constant, so that this becomes vectors
+            for (int i = 0; i < n; ++i)
+                out[i] = static_cast<double>(columns::loaded_from<T>(numbers_.first(first) + i * sizeof(T)));
+        else
+            for (int i = 0; i < n; ++i) out[i] = static_cast<double>(numbers_.at(first + i));
+    }
 
 private:
     columns::NumberCells<T> numbers_;
@@ -181,13 +188,13 @@ public:
         {
             std::optional<Unlocked> release;
             if (!needs_lock() && n > kBlock) release.emplace();
-            within = each_block(
-                n, [&](std::int64_t i) { return rows ? rows->data()[i] : i; },
-                [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
-                    if (itemsize_ == 1) gather<1>(states, i, m, out, first_refused);
-                    else if (itemsize_ == 4) gather<4>(states, i, m, out, first_refused);
-                    else gather<8>(states, i, m, out, first_refused);
-                });
+            const auto use = [&](std::int64_t i, const std::int32_t* states, std::int64_t m) {
+                if (itemsize_ == 1) gather<1>(states, i, m, out, first_refused);
+                else if (itemsize_ == 4) gather<4>(states, i, m, out, first_refused);
+                else gather<8>(states, i, m, out, first_refused);
+            };
+            if (rows) within = each_block(n, [&](std::int64_t i) { return rows->data()[i]; }, use);
+            else if (!bytes_of_all(out)) within = each_block(n, Every{}, use);
         }
         require(within, kOutside);
         return nb::make_tuple(answer, first_refused);
@@ -269,6 +276,12 @@ private:
         // See the forms of cells.
         virtual bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n,
                             std::int32_t* out) const = 0;
+        // out[i] = the value of cell first + i, of one byte, for n cells; also adds what flags their states have. False
+        // if there is no faster way than by states, or if a cell cannot be read.
+        virtual bool bytes(std::int64_t, std::int64_t, const std::uint8_t*, const std::uint8_t*, std::uint8_t*,
+                           std::uint8_t&) const {
+            return false;
+        }
     };
     template <class Cells>
     struct ChunkOf final : Chunk {
@@ -285,6 +298,12 @@ private:
         bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n,
                     std::int32_t* out) const override {
             return held.states(keys, cells, n, out);
+        }
+        bool bytes(std::int64_t first, std::int64_t count, const std::uint8_t* values, const std::uint8_t* flags,
+                   std::uint8_t* out, std::uint8_t& met) const override {
+            if constexpr (requires { held.bytes(first, count, values, flags, out, met); })
+                return held.bytes(first, count, values, flags, out, met);
+            else return Chunk::bytes(first, count, values, flags, out, met);
         }
     };
 
@@ -347,6 +366,9 @@ private:
     void set_quick(bool quick) const {
         for (const std::unique_ptr<Chunk>& chunk : chunks_) chunk->set_quick(quick);
     }
+    struct Every {
+        std::int64_t operator()(std::int64_t i) const { return i; }
+    };
     // Calls use(i, states, m) for the states of rows row(i), ..., row(i + m - 1), blocks of all n; false if one cannot
     // be read.
     template <class Row, class Use>
@@ -356,14 +378,32 @@ private:
         for (std::int64_t i = 0; i < n;) {
             const Chunk& chunk = chunk_of(row(i));
             std::int64_t m = 0;
-            for (; m < kBlock && i + m < n; ++m) {
-                cells[m] = row(i + m) - chunk.start;
-                if (cells[m] < 0 || cells[m] >= chunk.n) break;
+            if constexpr (std::is_same_v<Row, Every>) {
+                m = std::min({kBlock, n - i, chunk.start + chunk.n - i});
+                for (std::int64_t k = 0; k < m; ++k) cells[k] = i + k - chunk.start;
+            } else {
+                for (; m < kBlock && i + m < n; ++m) {
+                    cells[m] = row(i + m) - chunk.start;
+                    if (cells[m] < 0 || cells[m] >= chunk.n) break;
+                }
             }
             if (!chunk.states(keys_.keys(), cells, m, states)) return false;
             use(i, states, m);
             i += m;
         }
+        return true;
+    }
+    // The values of all rows, of one byte, where all chunks have a fast way; false if one has none, or holds a cell
+    // that is refused or cannot be read.
+    bool bytes_of_all(std::byte* out) const {
+        if (itemsize_ != 1) return false;
+        std::uint8_t met = 0;
+        const auto* const values = reinterpret_cast<const std::uint8_t*>(values_.data());
+        auto* const to = reinterpret_cast<std::uint8_t*>(out);
+        for (const std::unique_ptr<Chunk>& chunk : chunks_)
+            if (!chunk->bytes(0, chunk->n, values, flags_.data(), to + chunk->start, met)) return false;
+        if ((met & kRefused) != 0) return false;
+        meet(met);
         return true;
     }
     const Chunk& chunk_of(std::int64_t cell) const {
@@ -376,10 +416,12 @@ private:
                 std::int64_t& first_refused) const {
         std::byte* const to = out + static_cast<std::size_t>(row) * kSize;
         std::uint8_t flags = 0;
+        const std::byte* const values = values_.data();
+        const std::uint8_t* const each = flags_.data();
         for (std::int64_t i = 0; i < n; ++i) {
             const auto state = static_cast<std::size_t>(states[i]);
-            std::memcpy(to + static_cast<std::size_t>(i) * kSize, values_.data() + state * kSize, kSize);
-            flags |= flags_[state];
+            std::memcpy(to + static_cast<std::size_t>(i) * kSize, values + state * kSize, kSize);
+            flags |= each[state];
         }
         meet(flags);
         if ((flags & kRefused) == 0 || first_refused >= 0) return;

@@ -21,6 +21,7 @@
 #include "bindings/parser.hpp"
 #include "bindings/parser_session.hpp"
 #include "bindings/policies.hpp"
+#include "bindings/quantiles.hpp"
 #include "bindings/ranking.hpp"
 #include "bindings/record.hpp"
 #include "bindings/text.hpp"
@@ -79,6 +80,7 @@ NB_MODULE(_core, m) {
     bind_keys(m);
     bind_lookup(m);
     bind_late_rows(m);
+    bind_quantiles(m);
     nb::class_<Model> model = bind_model(m);
     bind_trees(model);
     bind_column_model(model);

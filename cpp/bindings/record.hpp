@@ -40,7 +40,7 @@ public:
             PyObject* const value = found[p.name].ptr();
             double number = 0;
             if (p.keys == nullptr) {
-                if (!number_of(value, number)) return false;
+                if (!number_of(value, p.booleans, number)) return false;
                 for (const Step& s : p.steps) apply(s, number);
                 if (!p.cut) {
                     row[p.written[0]] = number;
@@ -48,7 +48,7 @@ public:
                 }
                 if (!std::isfinite(number)) return false;
             }
-            const auto state = p.cut ? above(p, number) : static_cast<std::size_t>(p.keys->state_of(value));
+            const auto state = p.cut ? above(p, number) : static_cast<std::size_t>(state_of(p, value));
             const std::int64_t r = p.rows[state];
             if (r < 0) return false;
             if (p.noted[state]) p.note(p.name);
@@ -73,6 +73,7 @@ private:
         std::vector<std::int64_t> rows;   // by state; below 0: refused
         std::vector<double> values;       // (n_rows, written)
         bool cut = false;                 // a number has as state how many of the edges it exceeds, after the steps
+        bool booleans = false;            // whether True and False are 1 and 0
         bool reaches = false;             // whether a number that equals an edge counts as above it
         std::vector<double> edges;        // ascending
         std::vector<bool> noted;          // by state: whether `note` is called, with the number of the name
@@ -97,6 +98,7 @@ private:
         p.note = f.get<nb::object>("note");
         const auto edges = f.get<nb::object>("edges");
         p.reaches = f.get<bool>("reaches");
+        p.booleans = f.get<bool>("booleans");
         f.done();
         for (const auto& [op, by] : steps) p.steps.push_back({op_of(op), by});
         p.cut = !edges.is_none();
@@ -144,14 +146,22 @@ private:
         refuse("there is no step " + name);
     }
 
-    // Numbers that a column of floats or of integers holds as they are.
-    static bool number_of(PyObject* value, double& number) {
+    static std::int32_t state_of(const Part& p, PyObject* value) {
+        if (p.booleans && PyBool_Check(value)) return p.keys->keys().integer(value == Py_True ? 1 : 0);
+        return p.keys->state_of(value);
+    }
+    // Numbers that a column of floats or of integers holds as they are, and booleans.
+    static bool number_of(PyObject* value, bool booleans, double& number) {
         if (PyFloat_Check(value)) {
             number = PyFloat_AsDouble(value);
             return !std::isinf(number);  // transformers refuse it, and models in their own words
         }
         if (value == Py_None) {
             number = std::numeric_limits<double>::quiet_NaN();
+            return true;
+        }
+        if (booleans && PyBool_Check(value)) {
+            number = value == Py_True ? 1 : 0;
             return true;
         }
         if (!PyLong_CheckExact(value)) return false;
@@ -303,6 +313,8 @@ described : list of dict
         Ascending; the state of a number is how many of them it exceeds, after the steps. None for other numbers.
     reaches : bool
         Whether a number that equals an edge counts as above it.
+    booleans : bool
+        Whether True and False are read as 1 and 0; if not, the dict is left to others.
     rows : int64 ndarray of shape (n_states,)
         Row of `values` for each state of the keys; below 0 where the dict is left to others.
     values : float64 ndarray of shape (n_rows, n_written)

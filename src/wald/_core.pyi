@@ -196,6 +196,25 @@ class LateRows:
     def __init__(self, n_rows: int, columns: list[Any]) -> None: ...
     def __len__(self) -> int: ...
 
+def interpolated(
+    values: NDArray[Any], quantiles: NDArray[numpy.float64], references: NDArray[numpy.float64]
+) -> NDArray[numpy.float64]:
+    """
+    References of numbers among quantiles: the mean of NumPy's `interp` upwards and downwards.
+
+    Parameters
+    ----------
+    values : float32 or float64 ndarray of shape (n,)
+    quantiles : float64 ndarray of shape (n_quantiles,)
+        Ascending, at least three.
+    references : float64 ndarray of shape (n_quantiles,)
+
+    Returns
+    -------
+    float64 ndarray of shape (n,)
+        NaN where a value is NaN, or where a slope is no finite number.
+    """
+
 class Model:
     """A model as terms, packed for the engine. Never changes."""
 
@@ -552,6 +571,8 @@ class Record:
             Ascending; the state of a number is how many of them it exceeds, after the steps. None for other numbers.
         reaches : bool
             Whether a number that equals an edge counts as above it.
+        booleans : bool
+            Whether True and False are read as 1 and 0; if not, the dict is left to others.
         rows : int64 ndarray of shape (n_states,)
             Row of `values` for each state of the keys; below 0 where the dict is left to others.
         values : float64 ndarray of shape (n_rows, n_written)

@@ -30,7 +30,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.models import decompose
 from wald.steps import ByColumn, RawColumns
 
@@ -86,6 +86,22 @@ UNIONS: dict[str, Callable[[], FeatureUnion]] = {
         [("p", make_pipeline(SimpleImputer(), StandardScaler())), ("b", one_hot()), ("c", Cubes())]
     ),
 }
+NESTED: dict[str, Callable[[], FeatureUnion]] = {
+    "a union in it": lambda: FeatureUnion(
+        [
+            ("u", FeatureUnion([("a", StandardScaler()), ("v", FeatureUnion([("b", one_hot()), ("c", "drop")]))])),
+            ("k", KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")),
+        ]
+    ),
+    "a weighted union in it": lambda: FeatureUnion(
+        [("u", FeatureUnion([("a", MinMaxScaler()), ("b", one_hot())])), ("s", StandardScaler())],
+        transformer_weights={"u": 0.3, "s": 3.0},
+    ),
+    "one transformer of its own": lambda: FeatureUnion(
+        [("u", FeatureUnion([("b", one_hot(sparse_output=False)), ("c", Cubes())])), ("s", StandardScaler())]
+    ),
+}
+UNITS = Planner(cost="units")
 MODELS: dict[str, Callable[[], Any]] = {
     "logistic": LogisticRegression,
     "machine": SVC,
@@ -218,3 +234,49 @@ def test_an_edited_weight_is_noticed() -> None:
     pipeline[0].transformer_weights["b"] = 7.0
     with pytest.raises(ValueError, match="transformer_weights of FeatureUnion"):
         fast.predict(F)
+
+
+@pytest.mark.parametrize("model", ["logistic", "hist", "machine"])
+@pytest.mark.parametrize("union", NESTED)
+def test_unions_in_unions(union: str, model: str) -> None:
+    F, y, X = rows(400), labels(rows(400), 2), rows(200, 1)
+    X.loc[:5, "month"] = 9
+    front = ColumnTransformer([("u", NESTED[union](), ["hour", "month"]), ("c", one_hot(), ["city"])])
+    filled = ColumnTransformer(
+        [("u", make_pipeline(SimpleImputer(), NESTED[union]()), ["hour", "month"]), ("c", one_hot(), ["city"])]
+    )
+    numbers = ["month", "hour"]
+    for begun, own, given in ((NESTED[union](), F[numbers], X[numbers]), (front, F, X), (filled, F, X)):
+        pipeline = fitted(begun, model, own, y)
+        step = decompose(pipeline).preprocessing
+        if type(begun) is FeatureUnion and model != "logistic" and "own" in union:
+            assert not isinstance(step, ByColumn)  # nobody knows whether it gives sparse rows
+            continue
+        assert isinstance(step, ByColumn)
+        assert len(step.parts) >= 3
+        fast = EarlyExitClassifier(pipeline, risk=0, planner=UNITS).fit(own)
+        for each in (given, pl.from_pandas(given)):
+            require_same(pipeline, fast, each)
+        assert [fast.predict_one(row) for row in given.head(9).to_dict("records")] == pipeline.predict(
+            given[:9]
+        ).tolist()
+
+
+def test_weights_of_weights_are_two_roundings() -> None:
+    F = rows(400)
+    inner = FeatureUnion([("a", MinMaxScaler()), ("b", one_hot())], transformer_weights={"a": 0.1})
+    outer = FeatureUnion([("u", inner), ("s", StandardScaler())], transformer_weights={"u": 0.3})
+    front = ColumnTransformer([("u", outer, ["hour", "month"]), ("c", one_hot(), ["city"])])
+    pipeline = fitted(front, "logistic", F, labels(F, 2))
+    require_same(pipeline, EarlyExitClassifier(pipeline, risk=0, planner=UNITS).fit(F), rows(100, 1))
+
+
+def test_vectorizers_in_unions_of_unions() -> None:
+    texts = rows(400)["note"].tolist()
+    words = FeatureUnion([("w", TfidfVectorizer()), ("c", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3)))])
+    weights = [None, {"u": 0.5}]
+    for weight in weights:
+        union = FeatureUnion([("u", words), ("k", TfidfVectorizer(ngram_range=(1, 2)))], transformer_weights=weight)
+        pipeline = make_pipeline(union, LogisticRegression()).fit(texts, labels(rows(400), 2))
+        assert decompose(pipeline).texts is not None
+        require_same(pipeline, EarlyExitClassifier(pipeline, risk=0, planner=UNITS).fit(texts), texts[:90])

@@ -169,3 +169,26 @@ def test_a_copy_in_another_process_warns_anew():
         other.noting(0, (True, False, False), "none of them")((True, False, False))
         with pytest.warns(UserWarning, match="holds None"):
             other.warn()
+
+
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", ["NaN", "polars", "pandas category"])
+def test_numbers_of_the_wrapped_model_warn_too(name: str, model: str, method: str) -> None:
+    pipeline, fast = fitted(ENCODERS["one-hot"](), frame(), MODELS[model]())
+    if not hasattr(pipeline, method):
+        pytest.skip(f"trees have no {method}")
+    rows = containers()[name]
+    getattr(fast, method)(frame(20))  # nothing is missing
+    with pytest.warns(UserWarning, match="The column 'city' holds (None|NaN),"):
+        found = getattr(fast, method)(rows)
+    np.testing.assert_array_equal(found, getattr(pipeline, method)(rows))
+    getattr(fast, method)(rows)  # warnings are errors
+
+
+def test_probabilities_of_records_warn_too() -> None:
+    _, fast = fitted(ENCODERS["one-hot"](), frame(), LogisticRegression())
+    row = frame(1).iloc[0].to_dict()
+    fast.predict_proba_one(row)
+    with pytest.warns(UserWarning, match="The column 'city' holds a missing value"):
+        fast.predict_proba_one(row | {"city": None})

@@ -3,6 +3,7 @@
 // them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -68,7 +69,7 @@ private:
             }
             const std::int64_t start = offset(cells[i]), stop = offset(cells[i] + 1);
             if (start < 0 || stop < start || stop > size) return false;
-            out[i] = keys.text({data.data() + start, static_cast<std::size_t>(stop - start)}, data.data() + size);
+            out[i] = keys.usual_text({data.data() + start, static_cast<std::size_t>(stop - start)}, data.data() + size);
         }
         return true;
     }
@@ -105,7 +106,7 @@ struct ViewCells {
                 text = bytes.data() + start;
                 end = bytes.data() + bytes.size();
             }
-            out[i] = keys.text({text, static_cast<std::size_t>(size)}, end);
+            out[i] = keys.usual_text({text, static_cast<std::size_t>(size)}, end);
         }
         return true;
     }
@@ -178,6 +179,7 @@ struct NumberCells {
         std::memcpy(&value, values + i * stride, sizeof(T));
         return value;
     }
+    const char* first(std::int64_t i) const { return reinterpret_cast<const char*>(values + i * stride); }
     void prefetch(std::int64_t i) const { __builtin_prefetch(values + i * stride); }
 
 private:
@@ -200,8 +202,7 @@ struct CodeCells {
         const bool apart = lie_apart(cells, n);
         for (std::int64_t i = 0; i < n; ++i) {
             if (apart && i + kFar < n) codes.prefetch(cells[i + kFar]);
-            const std::uint64_t entry =
-                static_cast<std::uint64_t>(codes.at(cells[i])) - static_cast<std::uint64_t>(lowest);
+            const std::uint64_t entry = entry_of(codes.at(cells[i]));
             if (!valid.has(cells[i])) {
                 out[i] = valid.null;
             } else {
@@ -210,6 +211,53 @@ struct CodeCells {
             }
         }
         return true;
+    }
+
+    // out[i] = the value of the state of cell first + i, for n cells; `met` gains the flags of these states. False if
+    // bits say which cells are there, or if a code is none of the entries.
+    bool bytes(std::int64_t first, std::int64_t n, const std::uint8_t* values, const std::uint8_t* flags,
+               std::uint8_t* out, std::uint8_t& met) const {
+        if (codes.valid.bits != nullptr) return false;
+        constexpr std::uint32_t kOutside = 1u << 16;
+        const auto of_entry = [&](std::uint64_t entry) -> std::uint32_t {  // the value, and the flags above it
+            if (entry >= entries.size()) return kOutside;
+            const auto state = static_cast<std::size_t>(entries[entry]);
+            return values[state] | std::uint32_t{flags[state]} << 8;
+        };
+        std::uint32_t found = 0;
+        if constexpr (sizeof(T) == 1) {
+            std::uint32_t table[256];
+            for (std::uint32_t code = 0; code < 256; ++code) table[code] = of_entry(entry_of(static_cast<T>(code)));
+            found = looked_up(first, n, [&](T code) { return table[static_cast<std::uint8_t>(code)]; }, out);
+        } else {
+            std::vector<std::uint32_t> table(entries.size() + 1, kOutside);
+            for (std::size_t e = 0; e < entries.size(); ++e) table[e] = of_entry(e);
+            const auto* const at = table.data();
+            const std::uint64_t last = entries.size();
+            found = looked_up(first, n, [&](T code) { return at[std::min(entry_of(code), last)]; }, out);
+        }
+        met |= static_cast<std::uint8_t>(found >> 8);
+        return (found & kOutside) == 0;
+    }
+
+private:
+    std::uint64_t entry_of(T code) const {
+        return static_cast<std::uint64_t>(code) - static_cast<std::uint64_t>(lowest);
+    }
+    template <class Of>
+    std::uint32_t looked_up(std::int64_t first, std::int64_t n, const Of& of, std::uint8_t* out) const {
+        std::uint32_t found = 0;
+        const auto each = [&](std::int64_t i, T code) {
+            const std::uint32_t value = of(code);
+            out[i] = static_cast<std::uint8_t>(value);
+            found |= value;
+        };
+        if (codes.stride == static_cast<std::int64_t>(sizeof(T)))
+            for (std::int64_t i = 0; i < n; ++i)
+                each(i, loaded_from<T>(codes.first(first) + i * std::int64_t{sizeof(T)}));
+        else
+            for (std::int64_t i = 0; i < n; ++i) each(i, codes.at(first + i));
+        return found;
     }
 };
 

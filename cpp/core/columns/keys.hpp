@@ -68,6 +68,16 @@ public:
         const std::int32_t known = slots_[find(text, end).place].state;
         return known < 0 ? state(kUnknown) : known;
     }
+    // The same, faster for a short known text in the slot where it is sought first. Always inlined, as most are.
+    [[gnu::always_inline]] std::int32_t usual_text(std::string_view text, const char* end) const {
+        if (texts_ && text.size() <= kInline && end - text.data() >= static_cast<std::ptrdiff_t>(kInline)) {
+            const Slot key = short_key_of_16(text.data(), text.size());
+            const Slot& slot = slots_[mixed(key.a, key.b ^ key.size) & mask_];
+            const bool known = slot.state >= 0;
+            if ((((slot.a ^ key.a) | (slot.b ^ key.b) | (slot.size ^ key.size)) == 0) & known) return slot.state;
+        }
+        return this->text(text, end);
+    }
     std::int32_t integer(std::int64_t value) const { return number(key_of(value), kUnknown); }
     std::int32_t natural(std::uint64_t value) const { return number(key_of(value), kUnknown); }
     std::int32_t real(double value) const {

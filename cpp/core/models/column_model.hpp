@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "core/arena.hpp"
@@ -249,7 +248,7 @@ private:
         if (c.cells != nullptr) {
             if constexpr (std::is_same_v<S, double>) {  // the dtype of all columns that are read so
                 if (ids != nullptr) c.cells->read(ids, n, cells);
-                else read_run(*c.cells, first, n, cells);
+                else c.cells->read_run(first, n, cells);
             }
             return cells;
         }
@@ -261,14 +260,6 @@ private:
             cells[i] = load<S>(c.data + (ids == nullptr ? first + i : ids[i]) * c.stride);
         }
         return cells;
-    }
-    static void read_run(const CellReader& reader, std::int64_t first, int n, double* cells) {
-        std::int64_t ids[kTileRows];
-        for (int i = 0; i < n; i += kTileRows) {
-            const int some = std::min(kTileRows, n - i);
-            std::iota(ids, ids + some, first + i);
-            reader.read(ids, some, cells + i);
-        }
     }
     // values[r * kGatherStride + k] is term at + k of the order, of row r, for m terms of n rows.
     void gather(const Row* const* rows, int n, std::int64_t at, int m, double* values) const {

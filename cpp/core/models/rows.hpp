@@ -32,6 +32,16 @@ public:
     virtual ~CellReader() = default;
     // out[i] = the number in cell cells[i]
     virtual void read(const std::int64_t* cells, int n, double* out) const = 0;
+    // out[i] = the number in cell first + i
+    virtual void read_run(std::int64_t first, int n, double* out) const {
+        constexpr int kSome = 256;
+        std::int64_t cells[kSome];
+        for (int i = 0; i < n; i += kSome) {
+            const int some = std::min(kSome, n - i);
+            for (int k = 0; k < some; ++k) cells[k] = first + i + k;
+            read(cells, some, out + i);
+        }
+    }
 };
 
 struct Column {

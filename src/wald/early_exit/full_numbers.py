@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..models import AdditiveModel
 from ..sources import Source
+from ..steps import ByColumn
 from .full_model import as_met
 from .predictor import Predictor
 
@@ -50,6 +51,8 @@ def numbers_in_full(predictor: Predictor, method: str, source: Source, n_threads
 
 def own_numbers(model: AdditiveModel, method: str, source: Source) -> NDArray[Any]:
     """The same by the wrapped estimator itself."""
+    if isinstance(model.preprocessing, ByColumn):
+        model.preprocessing.warn_of_missing(source)
     return np.asarray(getattr(model.estimator, method)(as_met(model, source)))
 
 

@@ -28,6 +28,7 @@ from .cells import (
     WideTexts,
     objects_of,
 )
+from .held import held_array
 
 
 def _pyarrow() -> Any:
@@ -188,10 +189,15 @@ def _arrow_chunks(series: Any) -> list[Any]:
 
 def cells_of_pandas(column: Any) -> Cells:
     """The cells of a Series or an Index of pandas."""
-    dtype, array = column.dtype, column.array
+    return _cells_of_pandas_array(np.asarray(column) if isinstance(column.dtype, np.dtype) else column.array)
+
+
+def _cells_of_pandas_array(array: Any) -> Cells:
+    """The same of the array that holds them, NumPy's or one of pandas' own."""
+    dtype = array.dtype
     kind = ("pandas", "category" if hasattr(dtype, "categories") else str(dtype))
     if isinstance(dtype, np.dtype):
-        return cells_of_array(np.asarray(column), kind)
+        return cells_of_array(array, kind)
     if hasattr(dtype, "categories"):
         return Coded(kind, NAN, [CodeChunk(np.asarray(array.codes), cells_of_pandas(dtype.categories), lowest=-1)])
     null = dtype.na_value
@@ -202,10 +208,16 @@ def cells_of_pandas(column: Any) -> Cells:
         return Objects(kind, np.asarray(array, dtype=object))
     if dtype.kind in "biuf" and hasattr(dtype, "numpy_dtype"):
         lacks = np.asarray(array.isna())
-        plain = array.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
+        numbers = array.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
         valid = Valid(np.packbits(~lacks, bitorder="little")) if lacks.any() else ALL
-        return cells_of_array(np.asarray(plain), kind, null, valid)
-    return Objects(kind, objects_of(column.tolist()))
+        return cells_of_array(np.asarray(numbers), kind, null, valid)
+    return Objects(kind, objects_of(array.tolist()))
+
+
+def cells_of_pandas_frame(frame: Any, column: int) -> Cells:
+    """The cells of a column of a frame of pandas, by its place."""
+    array = held_array(frame, column)  # ten times as fast as to make a Series of it
+    return cells_of_pandas(frame.iloc[:, column]) if array is None else _cells_of_pandas_array(array)
 
 
 # ---- frames ----------------------------------------------------------------------------------------------------------
@@ -214,9 +226,7 @@ def cells_of_pandas(column: Any) -> Cells:
 def cells_of_frame(frame: Any, column: int) -> Cells:
     """The cells of a column of a data frame, by its place."""
     if nw.dependencies.is_pandas_dataframe(frame):
-        names = frame.columns
-        by_name = names.is_unique and isinstance(names[column], str)  # three times as fast
-        return cells_of_pandas(frame[names[column]] if by_name else frame.iloc[:, column])
+        return cells_of_pandas_frame(frame, column)
     if nw.dependencies.is_polars_dataframe(frame):
         return cells_of_polars(frame.to_series(column))
     if nw.dependencies.is_pyarrow_table(frame):

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from .. import _core
 from .arrays import ArraySource
 from .cells import Cells
-from .cells_of import cells_of_frame
+from .cells_of import cells_of_frame, cells_of_pandas_frame
 from .held import column_reader, held_columns, whole_block
 from .source import PLAIN, Block, Conversion, Source, model_dtype, piece_rows
 from .values import NATIVE, as_numbers, becomes_float64, numbers_of, plain_numbers, refuse_times
@@ -139,7 +139,7 @@ class FrameSource(Source):
 
     def cells(self, column: int) -> Cells:
         """A column as the frame's library holds it."""
-        return cells_of_frame(self.rows, column)
+        return cells_of_pandas_frame(self.rows, column) if self._pandas else cells_of_frame(self.rows, column)
 
     def objects(self) -> NDArray[Any]:
         """All values before any conversion."""

@@ -62,6 +62,16 @@ def held_columns(frame: Any, numbers: Sequence[int]) -> HeldColumns:
     return HeldColumns([None] * len(numbers))
 
 
+def held_array(frame: Any, number: int) -> Any:
+    """The array of one dimension that is a column of a pandas frame, NumPy's or pandas' own; None if there is none."""
+    manager = _manager(frame)
+    if manager is None:
+        return None
+    values = manager.blocks[manager.blknos[number]].values
+    array = values[manager.blklocs[number]] if type(values) is np.ndarray else values
+    return array if array.ndim == 1 else None
+
+
 def column_reader(frame: Any) -> Callable[[int], NDArray[Any]]:
     """Return a function that reads a column by its number in the public way, with a copy where there is no array."""
     if nw.dependencies.is_polars_dataframe(frame):

@@ -14,20 +14,7 @@ from .building import library_at_hand
 from .cells import Cells
 from .cells_of import cells_of_array
 from .source import PLAIN, Block, Conversion, Source
-
-
-class _Held(Block):
-    """The columns that a call needs."""
-
-    def __init__(self, block: Block, source: SomeColumns) -> None:
-        super().__init__(block.rows, block.start, block.dtype)
-        self._source = source
-
-    def filled(self) -> Block:
-        """The block with zeros in the columns that nobody needed."""
-        given, zeros = self._source, np.zeros(self._source.n_rows, dtype=self._source.dtype)
-        columns = [zeros if values is None else values for values in given.columns]
-        return Block(_core.Rows.columns(given.n_rows, columns), self.start, self.dtype)
+from .values import NATIVE
 
 
 class SomeColumns(Source):
@@ -37,8 +24,10 @@ class SomeColumns(Source):
     ----------
     n_rows : int
     columns : sequence of ndarray of shape (n_rows,) or None
-        All of one dtype, which the engine reads in place; None for columns that are not held.
+        All of one dtype, which the engine reads in place; None for columns that are not held. Sums of columns also take
+        integers and booleans as they are.
     dtype : dtype
+        What the wrapped model would receive.
     names : sequence of str or None, default=None
         Names of all columns.
 
@@ -88,9 +77,16 @@ class SomeColumns(Source):
 
     def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
         """The columns as they are; calls that read others raise."""
-        block = Block(_core.Rows.columns(self.n_rows, self.columns), 0, self.dtype)
         held = needed is not None and all(self.columns[c] is not None for c in needed if c < self.n_columns)
-        return iter([_Held(block, self) if held else block])
+        if not held and self._is_native:
+            return iter([Block(_core.Rows.columns(self.n_rows, self.columns), 0, self.dtype)])
+        block = _Given(self, held)
+        return iter([block.filled() if needed is None else block])
+
+    @property
+    def _is_native(self) -> bool:
+        """Whether the engine reads every column in place."""
+        return all(values is None or values.dtype in NATIVE for values in self.columns)
 
     def cells(self, column: int) -> Cells:
         """A column that is held."""
@@ -112,3 +108,29 @@ class SomeColumns(Source):
         across = zip(*(part.columns for part in parts), strict=True)
         columns = [None if values[0] is None else np.concatenate(values) for values in across]
         return SomeColumns(sum(map(len, parts)), columns, parts[0].dtype, parts[0].names)
+
+
+class _Given(Block):
+    """The columns that a call needs, of which integers and booleans become float64 a tile at a time."""
+
+    __slots__ = ("_held", "_source")
+
+    def __init__(self, source: SomeColumns, held: bool) -> None:
+        rows = _core.Rows.columns if source._is_native else _core.LateRows
+        super().__init__(rows(source.n_rows, list(source.columns)), 0, source.dtype)
+        self._source, self._held = source, held
+
+    def filled(self) -> Block:
+        """The block with an array for each column, of zeros where nobody needs it."""
+        columns = list(self._source.columns)
+        if self._held and any(values is None for values in columns):
+            zeros = np.zeros(self._source.n_rows, dtype=self._source.dtype)
+            columns = [zeros if values is None else values for values in columns]
+        read = [values if values is None or values.dtype in NATIVE else values.astype(np.float64) for values in columns]
+        return Block(_core.Rows.columns(len(self), read), 0, self.dtype)
+
+
+def is_read_in_tiles(values: NDArray[Any]) -> bool:
+    """Whether sums of columns read an array as it is, though the engine would convert it."""
+    whole = values.dtype.kind in "biu" and values.dtype.itemsize <= 8
+    return whole and values.dtype.isnative and values.flags.aligned

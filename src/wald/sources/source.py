@@ -43,7 +43,7 @@ class Block:
 
     Parameters
     ----------
-    rows : _core.Rows
+    rows : _core.Rows or _core.LateRows
     start : int
         Number of the first of them in the source.
     dtype : dtype
@@ -58,7 +58,7 @@ class Block:
     __slots__ = ("dtype", "rows", "start")
     whole = True
 
-    def __init__(self, rows: _core.Rows, start: int, dtype: np.dtype[Any]) -> None:
+    def __init__(self, rows: Any, start: int, dtype: np.dtype[Any]) -> None:
         self.rows, self.start, self.dtype = rows, start, dtype
 
     def __len__(self) -> int:

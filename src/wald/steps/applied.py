@@ -14,6 +14,7 @@ from ..sources import Source
 from .functions import ColumnFunction, Numeric
 from .later import Later
 from .pieces import Piece
+from .quick import quick
 
 #: Largest number of columns that such a transformer may write: each of them becomes an array.
 MOST_WRITTEN = 1024
@@ -45,7 +46,7 @@ class Applied:
         self.columns, self.later = piece.reads, later
         self.first, self.width = later.first, len(later.kept)
         # A ColumnTransformer of this transformer alone selects its columns, weighs what it writes, and converts that.
-        self._front = piece.alone()
+        self._front = copy.copy(quick(piece.alone()))
         self._front.n_jobs = None
         self._writes_sparse = bool(getattr(self._front, "sparse_output_", False))
         self._dense = copy.copy(self._front)

@@ -74,7 +74,7 @@ class ByColumn(Chain):
         self.parts, self._width, self.absent_is_missing, self.integers = list(parts), width, absent_is_missing, integers
         self.needed = np.arange(width) if needed is None else needed
         self._names = getattr(self.first, "feature_names_in_", None)
-        self.unmet = Unmet(None if self._names is None else self._names.tolist())
+        self.unmet = Unmet(None if self._names is None else list(self._names))
         for part in self.parts:
             if isinstance(part, Tables):
                 part.unmet = self.unmet
@@ -142,6 +142,17 @@ class ByColumn(Chain):
             if written is not None:
                 return written
         return super().transform(source)
+
+    def warn_of_missing(self, source: Source) -> None:
+        """Warn of missing cells that encoders never met, where the transformers themselves are to read the rows."""
+        try:
+            places = self._places(source)
+            for part in self.parts:
+                if places is not None and isinstance(part, Tables):
+                    part.note_missing(source, [places[c] for c in part.columns])
+        except Exception:  # the transformers will raise their own
+            return
+        self.unmet.warn()
 
     def of_records(self, library: str) -> list[dict[str, Any]] | None:
         """What `_core.Record` needs to know; None if records must become a frame."""
@@ -251,7 +262,7 @@ class ByColumn(Chain):
         given = {name: c for c, name in enumerate(source.names or ())}
         if len(given) != source.n_columns:
             return None
-        if type(self.first) is FeatureUnion and list(given) != self._names.tolist():  # it selects no columns
+        if type(self.first) is FeatureUnion and list(given) != list(self._names):  # it selects no columns
             return None
         return [given.get(name, -1) for name in self._names]
 
@@ -285,7 +296,7 @@ def _parts(chain: Chain, read_texts: TextReader | None, n_outputs: int) -> tuple
         read: Part | None = None
         if not piece.gets_table and read_texts is not None:
             read = TextColumn.of(piece, n_written - piece.width, read_texts, n_outputs)
-        read = read or _part(piece, None if names is None else names.tolist(), own)
+        read = read or _part(piece, None if names is None else list(names), own)
         if read is None:
             return None
         found.append(read)
@@ -313,7 +324,7 @@ def _alone(steps: list[Any]) -> Tables | Cuts | None:
         return None
     if n_cutting(steps):
         return Cuts.of(steps, list(range(n)), 0, None)
-    return Tables.of(front, list(range(n)), None if names is None else names.tolist(), 0, None)
+    return Tables.of(front, list(range(n)), None if names is None else list(names), 0, None)
 
 
 def _width(part: Tables | Cuts) -> int:
@@ -358,6 +369,7 @@ def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArra
         "rows": np.where(lookup.refused, -1, lookup.rows).astype(np.int64),
         "values": np.ascontiguousarray(values, dtype=np.float64),
         "steps": [],
+        "booleans": table.booleans,
     }
 
 

@@ -14,6 +14,7 @@ from sklearn.compose import ColumnTransformer
 from ..sources import Source
 from .affine import gives_frames, sliced
 from .columns import positions
+from .quick import quick
 from .step import Step
 
 
@@ -40,7 +41,7 @@ class Chain(Step):
         """Apply all transformers."""
         X = self.given(source)
         for _, step in self.steps:
-            X = step.transform(X)
+            X = quick(step).transform(X)
         return X
 
     @cached_property
@@ -119,7 +120,7 @@ class Branch(Step):
 
     def begun(self, source: Source) -> Any:
         """What its transformers give, before the scalers and imputers after them."""
-        return self._front.transform(self.given(source))
+        return quick(self._front).transform(self.given(source))
 
     def finished(self, values: NDArray[Any]) -> NDArray[Any]:
         """Columns from what `begun` gave."""

@@ -20,7 +20,7 @@ from ..sources.arrays import ArraySource
 from .affine import READ_BY_TRANSFORM, gives_frames, overrides, sliced
 from .functions import ByState, ColumnFunction
 from .later import Later, nothing_later
-from .numbers import columns_of, of_number, operations_of
+from .numbers import columns_of, number_reader, of_number, operations_of
 from .probing import Kind, kinds_of
 from .tables import BYTES, MOST_VALUES
 
@@ -159,13 +159,13 @@ class Cuts:
         given = self._given_dtype(source, places)
         if given is None:
             return None
-        written = self._written_dtype(given)
+        written, column = self._written_dtype(given), number_reader(source, places)
 
         def read(k: int) -> NDArray[Any] | None:
-            found = columns_of(source, places[k : k + 1])
+            found = column(k)
             if found is None:
                 return None
-            states = self._states(k, found[0] if rows is None else found[0].take(rows), given)
+            states = self._states(k, found if rows is None else found.take(rows), given)
             return states.astype(np.float32) if written == FLOAT32 else states  # a sum learns the precision from it
 
         return read

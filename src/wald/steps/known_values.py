@@ -56,7 +56,7 @@ def known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[A
             known.append(values)
         elif values and all(isinstance(value, int | float | np.number) for value in values):
             numbers = np.array(values, dtype=categories.dtype if categories.dtype.kind in "biuf" else None)
-            exact = numbers.dtype.kind in "iuf" and numbers.dtype != np.uint64 and np.abs(numbers).max() < INEXACT
+            exact = numbers.dtype.kind in "biuf" and numbers.dtype != np.uint64 and np.abs(numbers).max() < INEXACT
             if not exact or categories.dtype.kind == "O":
                 return None
             known.append(numbers)

@@ -66,6 +66,12 @@ class Numbers:
         """The raw column of each column that a sum reads."""
         return self.columns
 
+    @property
+    def takes_booleans(self) -> bool:
+        """Whether it certainly takes a column of booleans, for 0 and 1."""
+        own = [] if self.transformer is None else flat(self.transformer)
+        return all(map(takes_booleans, [*own, *self.later.steps]))
+
     def arrays(self, source: Source, places: list[int]) -> list[NDArray[Any]] | None:
         """The columns that are written for rows, each as an array; None if the transformers themselves must do it."""
         if self.transformer is None and not self.later.steps and self.weight is None:
@@ -134,20 +140,29 @@ class Numbers:
         self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
     ) -> Callable[[int], NDArray[Any] | None]:
         """What gives the numbers of the k-th column; None if it holds something else. Parameters as for `Tables`."""
+        column = number_reader(source, places)
 
         def read(k: int) -> NDArray[Any] | None:
-            found = columns_of(source, places[k : k + 1])
-            return None if found is None else found[0] if rows is None else found[0].take(rows)
+            found = column(k)
+            return found if found is None or rows is None else found.take(rows)
 
         return read
 
 
-def of_number(column: int, written: int, steps: list[tuple[str, float]]) -> dict[str, Any]:
-    """A column of numbers for `_core.Record`."""
+def of_number(column: int, written: int, steps: list[tuple[str, float]], booleans: bool = False) -> dict[str, Any]:
+    """A column of numbers for `_core.Record`, in which True and False may stand for 1 and 0."""
     none, nothing = np.empty(0, dtype=np.int64), np.empty((0, 1))
     place = np.array([written], dtype=np.int64)
     table = {"keys": None, "edges": None, "reaches": False, "rows": none, "values": nothing}
-    return {"name": column, "written": place, **table, "noted": none, "note": None, "steps": steps}
+    return {
+        "name": column,
+        "written": place,
+        **table,
+        "noted": none,
+        "note": None,
+        "steps": steps,
+        "booleans": booleans,
+    }
 
 
 def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
@@ -155,7 +170,8 @@ def numbers_of_records(part: Numbers) -> list[dict[str, Any]] | None:
     operations = part.operations()
     if operations is None:
         return None
-    return [of_number(c, part.first + k, operations[k]) for k, c in enumerate(part.columns)]
+    booleans = part.takes_booleans
+    return [of_number(c, part.first + k, operations[k], booleans) for k, c in enumerate(part.columns)]
 
 
 def operations_of(step: Any) -> list[tuple[str, Any]] | None:
@@ -179,21 +195,39 @@ def operations_of(step: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
+def takes_booleans(step: Any) -> bool:
+    """Whether a scaler, an imputer or a selector takes a column of booleans, for 0 and 1."""
+    step = getattr(step, "step", step)
+    return not isinstance(step, SimpleImputer) or step.strategy in ("mean", "median")
+
+
 def columns_of(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
     """Columns of numbers as arrays; None if one of them holds something else."""
-    if isinstance(source, ArraySource):
-        return [source.values[:, c] for c in places] if source.values.dtype.kind in "biuf" else None
-    if not isinstance(source, FrameSource):
-        return None
-    held, read = held_columns(source.rows, places), column_reader(source.rows)
-    found = []
-    for i, c in enumerate(places):
-        values = held.array(i)
-        values = read(c) if values is None else values
-        if values.dtype.kind not in "biuf" or values.dtype == np.float16 or values.dtype.itemsize > 8:
+    column, found = number_reader(source, places), list[NDArray[Any]]()
+    for k in range(len(places)):
+        values = column(k)
+        if values is None:
             return None
         found.append(values)
     return found
+
+
+def number_reader(source: Source, places: list[int]) -> Callable[[int], NDArray[Any] | None]:
+    """What gives the k-th of some columns as an array; None if it holds something else than numbers."""
+    if isinstance(source, ArraySource):
+        table = source.values
+        return (lambda k: table[:, places[k]]) if table.dtype.kind in "biuf" else lambda k: None
+    if not isinstance(source, FrameSource):
+        return lambda k: None
+    held, read = held_columns(source.rows, places), column_reader(source.rows)
+
+    def column(k: int) -> NDArray[Any] | None:
+        values = held.array(k)
+        values = read(places[k]) if values is None else values
+        of_numbers = values.dtype.kind in "biuf" and values.dtype != np.float16 and values.dtype.itemsize <= 8
+        return values if of_numbers else None
+
+    return column
 
 
 def _selected(source: Source, places: list[int]) -> Any:

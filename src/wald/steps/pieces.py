@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import FeatureUnion
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 
 from .affine import gives_frames, overrides
@@ -33,15 +33,19 @@ class Piece:
         The columns that it writes.
     weight : float or None
         Factor of what it writes.
-    alone : callable
-        Makes a fitted transformer that gives what this one writes alone, for whole rows.
+    within : callable
+        Puts a transformer in the place of this one, in a fitted transformer of whole rows that has no other one.
     """
 
     part: tuple[str, Any, Any]
     reads: list[int]
     span: slice
     weight: float | None
-    alone: Callable[[], Any]
+    within: Callable[[Any], Any]
+
+    def alone(self) -> Any:
+        """A fitted transformer that gives what this one writes alone, for whole rows."""
+        return self.within(self.part[1])
 
     @property
     def width(self) -> int:
@@ -71,7 +75,7 @@ def pieces_of(front: Any) -> tuple[list[Piece], int, bool | None] | None:
         return None if found is None else (*found, bool(getattr(front, "sparse_output_", True)))
     if type(front) is FeatureUnion and not gives_frames(front) and not overrides(front):
         n = n_columns_of(front)
-        whole = Piece(("union", front, None), list(range(n or 0)), slice(0, 0), None, lambda: copy.copy(front))
+        whole = Piece(("union", front, None), list(range(n or 0)), slice(0, 0), None, lambda step: step)
         apart = None if n is None else _apart(whole, front)
         return None if apart is None else (*apart, _writes_sparse(front))
     return None
@@ -99,22 +103,33 @@ def _of_columns(front: Any) -> tuple[list[Piece], int] | None:
         if span.start != end:
             return None
         end = span.stop
-        reads = positions(columns, front.n_features_in_, None if names is None else names.tolist())
+        reads = positions(columns, front.n_features_in_, None if names is None else list(names))
 
-        def alone(part: tuple[str, Any, Any] = part) -> Any:
+        def within(step: Any, name: str = name, columns: Any = columns) -> Any:
             one = copy.copy(front)
-            one.transformers_ = [part]
+            one.transformers_ = [(name, step, columns)]
             return one
 
-        piece = Piece(part, reads, span, weights.get(name), alone)
-        apart = _apart(piece, step) if piece.gets_table and type(step) is FeatureUnion else None
-        same_width = apart is not None and apart[1] == span.stop
-        pieces += apart[0] if apart is not None and same_width else [piece]
+        pieces += _pieces_in(Piece(part, reads, span, weights.get(name), within))
     return pieces, end
 
 
-def _apart(piece: Piece, union: Any) -> tuple[list[Piece], int] | None:
-    """The transformers of a FeatureUnion, and the end of what they write; None if that is not known of one of them."""
+def _pieces_in(piece: Piece) -> list[Piece]:
+    """The transformers of a piece that is a union, also behind others in a pipeline; else the piece itself."""
+    step = piece.part[1]
+    before = [] if type(step) is not Pipeline or gives_frames(step) or overrides(step) else step.steps[:-1]
+    union = step.steps[-1][1] if before else step
+    if not piece.gets_table or type(union) is not FeatureUnion or any(isinstance(each, str) for _, each in before):
+        return [piece]
+    apart = _apart(piece, union, before)
+    return apart[0] if apart is not None and apart[1] == piece.span.stop else [piece]
+
+
+def _apart(piece: Piece, union: Any, before: Sequence[tuple[str, Any]] = ()) -> tuple[list[Piece], int] | None:
+    """The transformers of a FeatureUnion, and the end of what they write; None if that is not known of one of them.
+
+    `before`: transformers in front of the union, which each of the pieces gets.
+    """
     weights, found, end = union.transformer_weights or {}, list[Piece](), piece.span.start
     if gives_frames(union) or overrides(union):
         return None
@@ -123,21 +138,19 @@ def _apart(piece: Piece, union: Any) -> tuple[list[Piece], int] | None:
             continue
         if isinstance(step, str):  # passthrough, before fit
             return None
-        width, weight = _width(step, len(piece.reads)), weights.get(name)
+        width, weight = _width(step, len(piece.reads), bool(before)), weights.get(name)
         if width is None or (weight is not None and piece.weight is not None):  # two roundings
             return None
 
-        def alone(name: str = name, step: Any = step) -> Any:
-            own, one = copy.copy(union), piece.alone()
+        def within(step: Any, name: str = name) -> Any:
+            own = copy.copy(union)
             own.transformer_list = [(name, step)]
-            if piece.part[1] is union and type(one) is FeatureUnion:
-                return own
-            one.transformers_ = [(piece.part[0], own, piece.part[2])]
-            return one
+            return piece.within(own)
 
         span = slice(end, end := end + width)
         own_weight = piece.weight if weight is None else weight
-        found.append(Piece((name, step, piece.part[2]), piece.reads, span, own_weight, alone))
+        whole = Pipeline([*before, (f"{name} of a union", step)]) if before else step
+        found += _pieces_in(Piece((name, whole, piece.part[2]), piece.reads, span, own_weight, within))
     return (found, end) if found else None
 
 
@@ -145,19 +158,32 @@ def _is_dropped(step: Any) -> bool:
     return isinstance(step, str) and step == "drop"
 
 
-def _width(step: Any, n_columns: int) -> int | None:
-    """Number of columns that a fitted transformer writes; None if it cannot say so."""
+def _width(step: Any, n_columns: int, behind: bool) -> int | None:
+    """Number of columns that a fitted transformer writes; None if it cannot say so.
+
+    `behind`: whether it gets other columns than these, which transformers before it write.
+    """
+    if type(step) is FeatureUnion:
+        widths = [_width(each, n_columns, behind) for _, each in step.transformer_list if not _is_dropped(each)]
+        return None if None in widths else sum(width for width in widths if width is not None)
     if type(step) is FunctionTransformer:
-        return n_columns if step.func is None else None
+        n_columns = getattr(step, "n_features_in_", -1) if behind else n_columns
+        return n_columns if step.func is None and n_columns > 0 else None
     try:
         return len(step.get_feature_names_out())
     except Exception:  # whatever a transformer of one's own raises
         return None
 
 
+def _transformers(union: Any) -> list[Any]:
+    """The transformers of a FeatureUnion, those of pipelines and unions in it one by one."""
+    steps = [each for _, step in union.transformer_list if not _is_dropped(step) for each in flat(step)]
+    return [one for each in steps for one in (_transformers(each) if type(each) is FeatureUnion else [each])]
+
+
 def _writes_sparse(union: Any) -> bool | None:
     """Whether a FeatureUnion gives sparse rows; None if that is not known of a transformer in it."""
-    steps = [each for _, step in union.transformer_list if not _is_dropped(step) for each in flat(step)]
+    steps = _transformers(union)
     told = [getattr(step, "sparse_output", False) is True for step in steps]
     told += [type(step) is KBinsDiscretizer and step.encode == "onehot" for step in steps]
     if any(told):

@@ -91,7 +91,7 @@ def holds(kind: Kind, value: Any) -> bool:
         return True
     first = held[0].as_py() if kind[0] == "pyarrow" else held[0]
     plain = first.item() if isinstance(first, np.generic) else first
-    return type(plain) is not bool and bool(plain == value)
+    return _alike(plain, value)
 
 
 def all_held(kind: Kind, values: Sequence[Any]) -> bool:
@@ -101,5 +101,10 @@ def all_held(kind: Kind, values: Sequence[Any]) -> bool:
         held = made.to_pylist() if kind[0] == "pyarrow" else made.to_list() if kind[0] == "polars" else made.tolist()
     except Exception:  # whatever a library raises for a value that its dtype lacks
         return False
-    alike = (type(one) is not bool and one == other for one, other in zip(held, values, strict=True))
+    alike = (_alike(one, other) for one, other in zip(held, values, strict=True))
     return len(held) > 0 and all(value is True for value in alike)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether a value that is held is another one: True is not 1."""
+    return (type(one) is bool) == (type(other) is bool) and bool(one == other)

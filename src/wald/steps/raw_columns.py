@@ -14,13 +14,14 @@ from sklearn.compose import ColumnTransformer
 
 from .. import _core
 from ..sources import SomeColumns, Source
+from ..sources.some_columns import is_read_in_tiles
 from .applied import Applied
 from .by_column import ByColumn, Part, may_be_costly, n_read_alone, native, of_table
 from .chain import Chain
 from .cuts import Cuts
 from .functions import ByState, ColumnFunction
 from .known_values import flat
-from .numbers import Numbers, of_number
+from .numbers import Numbers, of_number, takes_booleans
 from .step import Step
 from .sums import OfScore
 from .tables import Tables
@@ -217,7 +218,7 @@ class RawColumns(ByColumn):
             if values is None:
                 columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
             else:
-                columns[c] = native(values, False)
+                columns[c] = values if is_read_in_tiles(values) else native(values, False)
                 single |= values.dtype == np.float32  # states are, where they stand for such columns
         self.unmet.warn()
         if single:  # the engine takes what bounds the errors in units of the precision of the whole table
@@ -285,7 +286,8 @@ class RawColumns(ByColumn):
                 found += [of_number(first + k, len(found) + k, []) for k in range(len(part.sources))]
                 continue
             if isinstance(part, Numbers):
-                found += [of_number(column, len(found) + k, []) for k, column in enumerate(part.columns)]
+                booleans = part.takes_booleans and all(takes_booleans(step) for _, step in self.steps[1:])
+                found += [of_number(column, len(found) + k, [], booleans) for k, column in enumerate(part.columns)]
                 continue
             if isinstance(part, Cuts):
                 described = part.of_records(len(found))

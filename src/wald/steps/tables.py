@@ -74,6 +74,8 @@ class Table:
         Numbers of the columns that are written in the end.
     values : ndarray or CSR matrix of shape (n_rows, n_written)
         What is written for each of the rows.
+    booleans : bool
+        Whether the known values are True and False.
     """
 
     column: int
@@ -82,6 +84,7 @@ class Table:
     asked: Written
     written: NDArray[np.intp]
     values: Written
+    booleans: bool = False
     _rows: dict[bytes, int] = field(default_factory=dict)
 
     @property
@@ -145,6 +148,7 @@ class Tables:
         self.tables: list[Table] = []
         self._sparse = False  # whether the tables are sparse
         self._lookups: dict[tuple[Kind, ...], list[Lookup] | None] = {}
+        self._met: dict[int, str] = {}  # the kinds of missing cells that the encoder knows
         self.unmet = Unmet(None)  # of no rows; those who read rows have their own
 
     @classmethod
@@ -159,9 +163,7 @@ class Tables:
 
     def of_records(self, library: str) -> list[Lookup] | None:
         """What values in records become, as they do in a frame that is made of these."""
-        text: Kind = ("polars", _polars_string()) if library == "polars" else ("pandas", np.dtype(object))
-        number: Kind = ("polars", _polars_float()) if library == "polars" else ("pandas", np.dtype(np.float64))
-        lookups = self.lookups(tuple(text if isinstance(known, list) else number for known in self._known))
+        lookups = self.lookups(tuple(_record_kind(known, library) for known in self._known))
         if lookups is None:
             return None
         return [
@@ -261,11 +263,23 @@ class Tables:
 
         return read
 
+    def note_missing(self, source: Source, places: list[int]) -> None:
+        """Note the missing cells of rows whose columns are at these places, for `unmet`."""
+        found = None if min(places, default=-1) < 0 else self.late_reader(source, places)
+        for k in range(len(self.tables) if found is not None else 0):
+            assert found is not None
+            lookup, note = found(k)
+            if note is not None:
+                lookup.result()
+                note(lookup.missing())
+
     def noting(self, k: int, lookup: Lookup) -> Callable[[Silent], None] | None:
         """What is told of missing cells in the k-th column; None if they are no surprise."""
         if not any(lookup.silent):
             return None
-        met = " and ".join(met_in_fit(self._categories[k])) or "none of them"
+        if k not in self._met:
+            self._met[k] = " and ".join(met_in_fit(self._categories[k])) or "none of them"
+        met = self._met[k]
         return self.unmet.noting(self.tables[k].column, lookup.silent, met)
 
     @property
@@ -421,7 +435,8 @@ class Tables:
             written = np.flatnonzero(owner == j)
             nothing = np.empty((0, len(written)), dtype=base.dtype)
             keys = Keys(for_keys(self._known[j]))
-            self.tables.append(Table(column, keys, written, nothing, written + self._first, nothing))
+            booleans = _are_booleans(self._known[j])
+            self.tables.append(Table(column, keys, written, nothing, written + self._first, nothing, booleans))
         return True
 
     def _agrees(self, kinds: tuple[Kind, ...], states: list[dict[int, Any]], lookups: list[Lookup]) -> bool:
@@ -452,13 +467,15 @@ def _one_missing(lookup: Lookup, n_known: int, is_nan: bool) -> Lookup:
     return Lookup(rows, refused, lookup.silent if lookup.silent[NAN - NONE if own == n_known + NAN else 0] else NEVER)
 
 
-def _polars_string() -> Any:
+def _are_booleans(known: list[str] | NDArray[Any]) -> bool:
+    return not isinstance(known, list) and known.dtype == bool
+
+
+def _record_kind(known: list[str] | NDArray[Any], library: str) -> Kind:
+    """The kind of the column that a frame gets for values of records."""
+    text, booleans = isinstance(known, list), _are_booleans(known)
+    if library != "polars":
+        return "pandas", np.dtype(object if text else bool if booleans else np.float64)
     import polars
 
-    return polars.String
-
-
-def _polars_float() -> Any:
-    import polars
-
-    return polars.Float64
+    return "polars", polars.String if text else polars.Boolean if booleans else polars.Float64

@@ -150,18 +150,33 @@ def _flat(part: Any) -> list[Any]:
 
 
 def _read_union(union: Any) -> VectorizerUnion | None:
+    parts = _parts_of(union, None)
+    return VectorizerUnion(tuple(parts)) if parts else None
+
+
+def _parts_of(union: Any, outer: float | None) -> list[UnionPart] | None:
+    """The vectorizers of a union, and of unions in it, with the weight of the union; None if one is not known."""
     if gives_frames(union) or overrides(union):
         return None
-    weights, parts = union.transformer_weights or {}, []
+    weights, parts = union.transformer_weights or {}, list[UnionPart]()
     for name, part in union.transformer_list:
         if isinstance(part, str) and part == "drop":
             continue
         steps = _flat(part)
         if not steps or any(gives_frames(each) or overrides(each) for each in steps):
             return None
-        found = read_vectorizer(steps)
         weight = weights.get(name)
-        if found is None or not (weight is None or _is_number(weight)):
+        if not (weight is None or _is_number(weight)) or (weight is not None and outer is not None):  # two roundings
+            return None
+        weight = outer if weight is None else float(weight)
+        if len(steps) == 1 and type(steps[0]) is FeatureUnion:
+            inner = _parts_of(steps[0], weight)
+            if inner is None:
+                return None
+            parts += inner
+            continue
+        found = read_vectorizer(steps)
+        if found is None:
             return None
         vectorizer, n_steps = found
         later = tuple(steps[n_steps:])
@@ -169,9 +184,9 @@ def _read_union(union: Any) -> VectorizerUnion | None:
         if width is None:
             return None
         if weight is not None and all(type(step) in SELECTORS for step in later):  # which leave values as they are
-            vectorizer, weight = replace(vectorizer, weight=float(weight)), None
-        parts.append(UnionPart(vectorizer, later, None if weight is None else float(weight), width))
-    return VectorizerUnion(tuple(parts)) if parts else None
+            vectorizer, weight = replace(vectorizer, weight=weight), None
+        parts.append(UnionPart(vectorizer, later, weight, width))
+    return parts
 
 
 def _is_number(weight: Any) -> bool:
