@@ -37,8 +37,8 @@ inline void take_steps(const wald::TreesView& trees, const wald::Tree* tree, con
                 ByteRegister& at = leaf[k][p].r[i];
                 const auto value = *reinterpret_cast<const ByteRegister*>(x + i * WALD_REGISTER_BYTES);
 #if defined(__AVX512F__)
-                const __mmask64 here = _mm512_cmpeq_epi8_mask((__m512i)at, (__m512i)from);
-                const __mmask64 moves = _mm512_mask_cmpgt_epi8_mask(here, (__m512i)value, (__m512i)bin);
+                const __mmask64 above = _mm512_cmpgt_epi8_mask((__m512i)value, (__m512i)bin);  // ahead of `at`
+                const __mmask64 moves = _mm512_mask_cmpeq_epi8_mask(above, (__m512i)at, (__m512i)from);
                 at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, moves, (__m512i)to);
 #else
                 const ByteRegister moves = (ByteRegister)(at == from) & (ByteRegister)(value > bin);
