@@ -140,8 +140,8 @@ inline int end_of_small_trees(const wald::TreesView& trees, int first, int last)
 }
 
 // While trees are added, sums stand in the order in which the doubles of a panel are made. A word of 32 bits holds the
-// leaves of four rows; a look-up reads its lowest five bits, so that shifts bring the leaves to their places. The halves
-// of doubles are then joined within the quarters of registers.
+// leaves of four rows; a look-up reads its lowest five bits, so that shifts bring the leaves to their places. The
+// halves of doubles are then joined within the quarters of registers.
 inline int row_of_sum(int i) {
     const int shift = i / 16, word = i % 8 / 2 * 4 + i % 16 / 8 * 2 + i % 2;
     return 4 * word + shift;
