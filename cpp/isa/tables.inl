@@ -20,7 +20,6 @@
 #include "isa/categories.inl"
 #include "isa/bins.inl"
 #include "isa/row_blocks.inl"
-#include "isa/steps.inl"
 #include "isa/trees.inl"
 #include "isa/online.inl"
 #include "isa/chain.inl"
