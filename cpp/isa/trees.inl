@@ -37,8 +37,8 @@ inline void take_steps(const wald::TreesView& trees, const wald::Tree* tree, con
                 ByteRegister& at = leaf[k][p].r[i];
                 const auto value = *reinterpret_cast<const ByteRegister*>(x + i * WALD_REGISTER_BYTES);
 #if defined(__AVX512F__)
-                const __mmask64 here = _mm512_cmpeq_epi8_mask((__m512i)at, (__m512i)from);
-                const __mmask64 moves = _mm512_mask_cmpgt_epi8_mask(here, (__m512i)value, (__m512i)bin);
+                const __mmask64 above = _mm512_cmpgt_epi8_mask((__m512i)value, (__m512i)bin);  // ahead of `at`
+                const __mmask64 moves = _mm512_mask_cmpeq_epi8_mask(above, (__m512i)at, (__m512i)from);
                 at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, moves, (__m512i)to);
 #else
                 const ByteRegister moves = (ByteRegister)(at == from) & (ByteRegister)(value > bin);
@@ -150,6 +150,7 @@ inline void each_tree(const wald::TreesView& trees, int first, int last, const w
 // The same for all panels of a tile; use(tree's number, leaves, first row, number of rows).
 template <class Use>
 inline void each_tree(const wald::TreesView& trees, int first, int last, const wald::Tile& tile, const Use& use) {
+    constexpr int kPair = kByteRegisters == 1 ? 2 : 1;  // more chains, where registers suffice
     const int n_panels = (tile.n + wald::kPanelRows - 1) / wald::kPanelRows;
     for (int p = 0; p < n_panels; p += kTogether) {
         const int n = std::min(kTogether, n_panels - p);
@@ -159,9 +160,9 @@ inline void each_tree(const wald::TreesView& trees, int first, int last, const w
         if constexpr (kTogether > 1)
             if (n == 2) each_tree<2, (kTogether > 2 ? 2 : 1)>(trees, first, last, tile, p, use_rows);
         if constexpr (kTogether > 2)
-            if (n == 3) each_tree<3, 1>(trees, first, last, tile, p, use_rows);
+            if (n == 3) each_tree<3, kPair>(trees, first, last, tile, p, use_rows);
         if constexpr (kTogether > 3)
-            if (n == 4) each_tree<4, 1>(trees, first, last, tile, p, use_rows);
+            if (n == 4) each_tree<4, kPair>(trees, first, last, tile, p, use_rows);
     }
 }
 

@@ -34,6 +34,17 @@ def test_any_number_of_leaves(leaves: int, values: int) -> None:
     np.testing.assert_array_equal(score_rows(terms, X), reference_scores(terms, X))
 
 
+@pytest.mark.parametrize("leaves", [32, 33])
+@pytest.mark.parametrize("n_features", [1, 70])
+def test_many_nodes_of_each_feature(leaves: int, n_features: int) -> None:
+    """Rows begin with the sets of leaves that are kept after some nodes of a feature, 4 and 8 bytes each."""
+    rng = np.random.default_rng(leaves)
+    terms = random_terms(rng, n_trees=500, n_features=n_features, leaves=leaves)
+    assert np.unique(terms.trees.feature, return_counts=True)[1].min() > 64
+    X = random_rows(rng, 8, n_features)
+    np.testing.assert_array_equal(score_rows(terms, X), reference_scores(terms, X))
+
+
 @pytest.mark.parametrize("leaves", [2, 3, 33, 64])
 def test_trees_as_deep_as_they_have_nodes(leaves: int) -> None:
     rng = np.random.default_rng(leaves)

@@ -201,10 +201,13 @@ public:
 private:
     static constexpr std::int64_t kRare = 16;
 
-    // Number of panels whose products with n rows take a few milliseconds: signals are checked in between.
+    // Number of panels whose products with n rows stay in the second cache until they are kernel values, and take a few
+    // milliseconds at most: signals are checked in between.
     int panels_at_a_time(int n) const {
-        constexpr std::int64_t kProducts = std::int64_t{1} << 28;
-        return static_cast<int>(std::clamp<std::int64_t>(kProducts / (L * n * panels_.n_features), 8, 1 << 20));
+        constexpr std::int64_t kProducts = std::int64_t{1} << 28, kBytes = 384 << 10, kLeast = 12;
+        const std::int64_t kept = std::max<std::int64_t>(kLeast, kBytes / (L * sizeof(T) * n) / kLeast * kLeast);
+        return static_cast<int>(
+            std::clamp<std::int64_t>(std::min(kept, kProducts / (L * n * panels_.n_features)), 8, 1 << 20));
     }
     static bool is_finite(const Row& row) { return row.prepared.norm2 <= std::numeric_limits<T>::max(); }
 

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/trees/bins.hpp"
@@ -18,6 +21,7 @@ class SmallTrees {
 public:
     static constexpr std::int32_t kMaxLeaves = 64;
     static constexpr int kMaxTrees = 512;  // whose sets take 4 KiB, so that they stay in the first cache
+    static constexpr int kApart = 64;      // removals between states of the sets that are kept, see LeafSets
 
     struct Node {
         std::int32_t feature, tree;
@@ -31,6 +35,7 @@ public:
     void add(const TreesSpec& spec, const TreeLayout& layout, bool has_levels) {
         const std::int32_t tree = n_trees_++;
         fit_ = fit_ && layout.n_leaves() <= kMaxLeaves;
+        most_leaves_ = std::max(most_leaves_, layout.n_leaves());
         double depth = 0;  // of a leaf, on average
         for (std::int32_t n = 0; fit_ && n < layout.n_nodes(); ++n) {
             const std::int64_t at = layout.node(n);
@@ -44,6 +49,7 @@ public:
         otherwise_ += depth * (has_levels ? kLevel : kStep);
     }
     int n_trees() const { return n_trees_; }
+    std::int32_t most_leaves() const { return most_leaves_; }
     const std::vector<Node>& nodes() const { return nodes_; }
 
     // Whether the sets take less time than walks and levels would. Sets take a removal for each node that sends the row
@@ -62,6 +68,7 @@ private:
 
     std::vector<Node> nodes_;
     int n_trees_ = 0;
+    std::int32_t most_leaves_ = 0;
     double otherwise_ = 0;  // time without sets
     bool fit_ = true;
 };
@@ -70,20 +77,26 @@ private:
 // sends the row to the right removes the leaves below its left child. The row's leaf is the lowest one that remains:
 // every leaf on its left is below the left child of a node of the row's path that sent the row to the right.
 //
+// Of a feature with many nodes, the sets of all trees are kept after each kApart of its removals: a row takes the last
+// of these that it passes, and makes only the removals that follow.
+//
 // Source: Lucchese et al., "QuickScorer: a fast algorithm to rank documents with additive ensembles of regression
 // trees", SIGIR 2015.
 template <class X>
 class LeafSets {
 public:
-    explicit LeafSets(const SmallTrees<X>& trees) : n_trees_(trees.n_trees()) {
+    explicit LeafSets(const SmallTrees<X>& trees)
+        : n_trees_(trees.n_trees()), room_((trees.n_trees() + kTogether - 1) / kTogether * kTogether),
+          narrow_(trees.most_leaves() <= 32) {
         std::vector<typename SmallTrees<X>::Node> nodes = trees.nodes();
         std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) {
             return a.feature != b.feature ? a.feature < b.feature : a.threshold < b.threshold;
         });
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            const auto& node = nodes[i];
-            if (i == 0 || node.feature != nodes[i - 1].feature) start_feature(node.feature);
-            add(node.threshold, {node.kept, static_cast<std::uint32_t>(node.tree), node.nan_right});
+        for (std::size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
+            while (end < nodes.size() && nodes[end].feature == nodes[begin].feature) ++end;
+            start_feature(nodes[begin].feature);
+            const auto of_feature = std::span(nodes).subspan(begin, end - begin);
+            narrow_ ? add(of_feature, narrow_sets_) : add(of_feature, wide_sets_);
         }
         start_feature(0);  // an entry for the end
     }
@@ -92,44 +105,99 @@ public:
 
     // The leaf of the row x[feature] in each tree.
     void find(const X* x, std::int32_t* leaves) const {
-        std::uint64_t sets[SmallTrees<X>::kMaxTrees];
-        std::fill_n(sets, n_trees_, ~std::uint64_t{0});
-        for (std::size_t i = 0; i + 1 < features_.size(); ++i) {
-            const X value = x[features_[i].feature];
-            const std::int32_t first = features_[i].first;
-            for (std::int32_t n = first; thresholds_[n] < value; ++n) sets[removals_[n].tree] &= removals_[n].kept;
-            if (value == value) continue;
-            for (std::int32_t n = first; n < features_[i + 1].first; ++n)
-                if (removals_[n].nan_right) sets[removals_[n].tree] &= removals_[n].kept;
-        }
-        for (int t = 0; t < n_trees_; ++t) leaves[t] = std::countr_zero(sets[t]);
+        narrow_ ? find(narrow_sets_, x, leaves) : find(wide_sets_, x, leaves);
     }
 
 private:
+    static constexpr int kApart = SmallTrees<X>::kApart;
+    static constexpr int kTogether = 16;   // sets of neighbouring trees that are intersected at once
+    static constexpr int kMostTaken = 64;  // states of features that are taken at once
+
+    typedef std::uint32_t Bits __attribute__((vector_size(16), aligned(4), may_alias));
+
     // Nodes of a feature follow each other in ascending order of their thresholds. No value is above the last
     // threshold, infinity.
     struct Feature {
         std::int32_t feature, first;
+        std::int32_t first_state;  // of the sets after each kApart removals
     };
+    template <class S>
     struct Removal {
-        std::uint64_t kept;
+        S kept;
         std::uint32_t tree;
-        bool nan_right;
+    };
+    template <class S>
+    struct Sets {
+        std::vector<Removal<S>> removals;
+        std::vector<S> states;  // room_ sets each
     };
 
     void start_feature(std::int32_t feature) {
-        if (!features_.empty()) add(std::numeric_limits<X>::infinity(), {~std::uint64_t{0}, 0, false});
-        features_.push_back({feature, static_cast<std::int32_t>(thresholds_.size())});
+        features_.push_back(
+            {feature, static_cast<std::int32_t>(thresholds_.size()), static_cast<std::int32_t>(passed_.size())});
     }
-    void add(X threshold, const Removal& removal) {
-        thresholds_.push_back(threshold);
-        removals_.push_back(removal);
+    template <class S>
+    void add(std::span<const typename SmallTrees<X>::Node> nodes, Sets<S>& sets) {
+        std::vector<S> state(static_cast<std::size_t>(room_), static_cast<S>(~S{0}));
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const auto kept = static_cast<S>(nodes[i].kept);
+            thresholds_.push_back(nodes[i].threshold);
+            nan_right_.push_back(nodes[i].nan_right);
+            sets.removals.push_back({kept, static_cast<std::uint32_t>(nodes[i].tree)});
+            state[nodes[i].tree] &= kept;
+            if ((i + 1) % kApart != 0) continue;
+            passed_.push_back(nodes[i].threshold);
+            sets.states.insert(sets.states.end(), state.begin(), state.end());
+        }
+        thresholds_.push_back(std::numeric_limits<X>::infinity());
+        nan_right_.push_back(false);
+        sets.removals.push_back({static_cast<S>(~S{0}), 0});
     }
 
-    int n_trees_;
-    std::vector<Feature> features_;  // and the end of the last one's nodes
-    std::vector<X> thresholds_;
-    std::vector<Removal> removals_;
+    template <class S>
+    void find(const Sets<S>& of, const X* x, std::int32_t* leaves) const {
+        alignas(64) S sets[SmallTrees<X>::kMaxTrees];
+        const S* taken[kMostTaken];
+        int n_taken = 0;
+        std::fill_n(sets, room_, static_cast<S>(~S{0}));
+        for (std::size_t i = 0; i + 1 < features_.size(); ++i) {
+            const Feature& f = features_[i];
+            const X value = x[f.feature];
+            int n_passed = 0;
+            for (std::int32_t s = f.first_state; s < features_[i + 1].first_state; ++s) n_passed += passed_[s] < value;
+            std::int32_t n = f.first + n_passed * kApart;
+            if (n_passed > 0) taken[n_taken++] = of.states.data() + std::int64_t{f.first_state + n_passed - 1} * room_;
+            if (n_taken == kMostTaken) take(taken, std::exchange(n_taken, 0), sets);
+            for (; thresholds_[n] < value; ++n) sets[of.removals[n].tree] &= of.removals[n].kept;
+            if (value == value) continue;
+            for (; n < features_[i + 1].first; ++n)
+                if (nan_right_[n]) sets[of.removals[n].tree] &= of.removals[n].kept;
+        }
+        take(taken, n_taken, sets);
+        for (int t = 0; t < n_trees_; ++t) leaves[t] = std::countr_zero(sets[t]);
+    }
+    // Intersects the sets with n states. The sets of some neighbouring trees stay in registers.
+    template <class S>
+    void take(const S* const* states, int n, S* sets) const {
+        constexpr int kPer = sizeof(Bits) / sizeof(S), kRegisters = kTogether / kPer;
+        for (int t = 0; t < room_ && n > 0; t += kTogether) {
+            Bits kept[kRegisters];
+            std::memcpy(kept, sets + t, sizeof kept);
+            for (int k = 0; k < n; ++k)
+#pragma GCC unroll 8
+                for (int i = 0; i < kRegisters; ++i)
+                    kept[i] &= *reinterpret_cast<const Bits*>(states[k] + t + i * kPer);
+            std::memcpy(sets + t, kept, sizeof kept);
+        }
+    }
+
+    int n_trees_, room_;
+    bool narrow_;                         // whether sets are words of 32 bits
+    std::vector<Feature> features_;       // and the end of the last one's nodes
+    std::vector<X> thresholds_, passed_;  // of removals; of states, the last of their removals
+    std::vector<std::uint8_t> nan_right_;
+    Sets<std::uint32_t> narrow_sets_;
+    Sets<std::uint64_t> wide_sets_;
 };
 
 }  // namespace wald

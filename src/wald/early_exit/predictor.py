@@ -273,8 +273,8 @@ class Predictor:
         scores = core.scores_of_one(x)
         if scores is None:
             return None
-        table = np.array([scores] if isinstance(scores, list) else [[scores]])
-        return link(table)[0] if np.isfinite(table).all() else None
+        row = scores if isinstance(scores, list) else [scores]
+        return link(np.array([row]))[0] if all(map(math.isfinite, row)) else None
 
     def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Labels of codes; values are answers themselves."""

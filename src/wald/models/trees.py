@@ -224,7 +224,7 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
 
     def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
         """Bound of the memory that `pack` takes, in bytes."""
-        return 256 * (len(self.trees.leaves) + len(self.trees.feature)) + 64 * self.n_features + (1 << 16)
+        return 512 * (len(self.trees.leaves) + len(self.trees.feature)) + 64 * self.n_features + (1 << 16)
 
     def encode(self) -> dict[str, Any]:
         """The fields; None stands for NaN, which no file holds."""
