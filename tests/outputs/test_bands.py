@@ -28,6 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 import wald
 from wald import EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRegressor, Planner
 from wald.early_exit import Status
+from wald.stopping import Lossless
 
 # bands in the middle are small, so that little of a risk is a large part of them
 pytestmark = pytest.mark.filterwarnings("ignore:The certificate's risk of:UserWarning")
@@ -223,6 +224,18 @@ def test_a_risk_by_band(early):
     one = EarlyExitClassifier(model, bands=[0.3], risk={1: 0.05, 0: 0}, planner=UNITS, random_state=0).fit(X)
     high = model.predict_proba(X)[:, 1] >= 0.3
     assert (one.predict(X)[~high] == 0).all()  # no row of the lower band is called one of the upper
+
+
+def test_exits_by_proof():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(1500, 12)) * np.geomspace(1, 0.02, 12)
+    model = LogisticRegression(C=100).fit(X[:400], X[:400].sum(axis=1) > 0)
+    planner = Planner(rule=Lossless(low=-1, high=1), cost="units")
+    fast = EarlyExitClassifier(model, bands=CUTS, risk=0, planner=planner, random_state=0).fit(X[400:])
+    answers = fast.predict(X, details=True)
+    np.testing.assert_array_equal(answers.labels, band(model.predict_proba(X)[:, 1], CUTS))
+    assert (answers.status == Status.EARLY).mean() > 0.3
+    assert str(fast.certificate_) == "lossless: no row can differ"
 
 
 def test_other_numbers_early():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Stages, Status
+from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..models.planning import Rest
@@ -20,14 +20,12 @@ from ..plan import Plan
 from ..sources import ArraySource, Source, source_of
 from ..steps import ByColumn, RawColumns
 from ..steps.text_records import TextNames, TextRecord
-from ..utils.stage_table import StageTable
 from .full_model import FullModel, predict_wrapped
 from .late_columns import LateColumns
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
-from .request import without_exits
 from .rows import check_finite, preprocessed, refuse_half_precision
-from .stage_tables import estimates_of, judged
+from .stage_tables import compared
 from .texts import Texts
 
 #: Up to this number of rows the engine does full evaluation, because an estimator's input checks would dominate.
@@ -441,24 +439,13 @@ class Predictor:
         """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
         Z = source_of(preprocessed(self.model, source).array(self.model.terms.accepts.conversion))
         check_finite(self.model, Z)
-        early = self._looks(Z, n_threads).margins
+        early = compared(self.model, self._packed, self.plan.early, Z, n_threads)[0].margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = self.model.decision.judged(full)[1]
         ledger = self._cascade.predict(Z, *self._reach(None), n_threads).ledger
         self._undo_unsafe_exits(Z, ledger, n_threads)
         self._charge_overflows(ledger)
         return np.column_stack([early.astype(np.float64), last]), ledger.stages
-
-    def _looks(self, Z: Source, n_threads: int) -> StageTable:
-        """What is compared with the thresholds at every stage."""
-        output, early = self.model.decision, self.plan.early
-        if not output.by_margin:
-            return self._cascade.trace(Z, n_threads)
-
-        def trace(stages: Stages) -> StageTable:
-            return without_exits(self.model, self._packed, stages).trace(Z, n_threads)
-
-        return judged(output, *estimates_of(early, trace))
 
 
 def _value_of_one(score_one: Callable[[Any, bool], Any], link: Any, x: Any, with_cost: bool) -> Any:

@@ -80,6 +80,12 @@ class EarlyExitRegressor(RegressorMixin, PlannedEstimator):
     --------
     EarlyExitClassifier : Its notes on what a promise needs hold here, too.
 
+    Notes
+    -----
+    The values of a call with a ``budget`` are estimates, of which nothing is promised. Whatever the function from
+    scores to values, the promise is counted on values as `predict` gives them; the function only says how far a score
+    may be off.
+
     Examples
     --------
     >>> from sklearn.datasets import make_regression

@@ -23,26 +23,35 @@ from .rows import Rows
 Trace = Callable[[Stages], StageTable]
 
 
-def stage_scores(model: AdditiveModel, packed: Packed, early: Stages, rows: Rows, full: Any, n_threads: int) -> Any:
-    """Scores of rows at every stage, with the full model's answers (`full`, from `full_answers`)."""
+def compared(
+    model: AdditiveModel, packed: Packed, early: Stages, rows: Any, n_threads: int
+) -> tuple[StageTable, FloatArray]:
+    """What is compared with the thresholds at every stage, and the estimates of outputs that leave by a margin."""
 
     def trace(some: Stages) -> StageTable:
-        return without_exits(model, packed, some).trace(rows.preprocessed, n_threads)
+        return without_exits(model, packed, some).trace(rows, n_threads)
 
-    output = model.decision
-    if not output.by_margin:
-        return StageScores.of(trace(early), full, output)
+    if not model.decision.by_margin:
+        table = trace(early)
+        return table, table.margins
     estimates, variances = estimates_of(early, trace)
-    table = judged(output, estimates, variances)
-    if not output.valued:
-        return StageScores.of(table, full, output)
+    return judged(model.decision, estimates, variances), estimates
+
+
+def stage_scores(
+    model: AdditiveModel, packed: Packed, early: Stages, rows: Rows, full: NDArray[Any], n_threads: int
+) -> StageScores:
+    """Scores of rows at every stage, with the full model's answers (`full`, from `full_answers`)."""
+    table, estimates = compared(model, packed, early, rows.preprocessed, n_threads)
+    if not model.decision.early_values:
+        return StageScores.of(table, full, model.decision)
     codes = np.zeros(len(full), dtype=np.int32)
     return StageScores(full=codes, margins=table.margins, answers=table.answers, losses=_lost(model, estimates, full))
 
 
 def full_answers(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int) -> NDArray[Any]:
     """The wrapped model's own answers: codes of its labels, or values where these are promised."""
-    if model.decision.valued:
+    if model.decision.early_values:
         scores, _ = packed.scores(rows.preprocessed, model.working_precision, n_threads)
         return values_of(model, scores)
     full = FullModel(model, without_exits(model, packed, NO_STAGES))

@@ -57,7 +57,10 @@ class Cascade(Protocol):
         """
 
     def trace(self, X: Any, n_threads: int) -> StageTable:
-        """Estimates of every stage for all rows, without exits."""
+        """Estimates of every stage for all rows, without exits.
+
+        Where rows leave `by_margin`, the margins of the table are the estimates, for NumPy to judge.
+        """
 
     def columns_read(self, n_stages: int | None) -> Sequence[int] | None:
         """Columns that rows need for the first stages, or with None in full; None if these are all."""
@@ -87,6 +90,7 @@ class Packed(Protocol):
     ) -> Cascade:
         """Put stages on the terms.
 
-        At stage t a row leaves below ``low[t]`` or above ``high[t]``, and pays ``costs[t]``; a row that does not leave
-        pays the last cost. None: rows pay nothing.
+        At stage t a row leaves when its estimate lies below ``low[t]`` or above ``high[t]``, or where the output is not
+        two-sided, when its margin is above ``high[t]``; it pays ``costs[t]``. A row that does not leave pays the last
+        cost. None: rows pay nothing.
         """

@@ -29,7 +29,8 @@ class Readout:
     bias : float64 ndarray of shape (n_outputs,)
     spread : float64 ndarray of shape (n_sums,) or None, default=None
         Only with running sums and one output: weights of the sums in the variance of the estimate's error, relative to
-        the usual one. The estimate's distance to the decision's threshold is divided by its square root. None: it is 1.
+        the usual one. The estimate's distance to the decision's threshold, or its margin, is divided by its square
+        root. None: it is 1.
     spread_bias : float, default=1.0
     """
 

@@ -20,7 +20,8 @@ class StageTable:
     ----------
     margins : float32 or float64 array of shape (N, T)
         What is compared with the thresholds. Two-sided: the estimate itself, standardized where the readout has a
-        spread. One-sided: how far the estimate lies from another answer.
+        spread. One-sided: how far the estimate lies from another answer. An engine gives the estimates themselves,
+        without answers, where rows leave by the margin of one score; `wald.early_exit` judges them.
     answers : int32 array of shape (N, T) or None, default=None
         One-sided: the answer of each estimate. None: two-sided; a row leaves with 1 above the high threshold, and with
         0 below the low one.
