@@ -64,7 +64,8 @@ def test_values_within_a_tolerance(name):
     T = X[4000:]
     full, answers = model.predict(T), fast.predict(T, details=True)
     left = answers.status == Status.EARLY
-    assert str(fast.certificate_).startswith(f"off by more than {tolerance:g}{' of the value' * relative} <= 10 %")
+    most = f"{100 * tolerance:g} % of the value" if relative else f"{tolerance:g}"
+    assert str(fast.certificate_).startswith(f"off by more than {most} <= 10 %")
     assert off(answers.labels, full, tolerance, relative).mean() < 0.12
     assert left.mean() > 0.2
     assert answers.costs.mean() < 0.9 * fast.plan_.full_cost
