@@ -274,7 +274,7 @@ private:
         bool is_of_objects() const { return owners.met != nullptr; }
         virtual void set_quick(bool) {}
         // See the forms of cells.
-        virtual bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n,
+        virtual bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n_cells,
                             std::int32_t* out) const = 0;
         // out[i] = the value of cell first + i, of one byte, for n cells; also adds what flags their states have. False
         // if there is no faster way than by states, or if a cell cannot be read.
@@ -287,17 +287,17 @@ private:
     struct ChunkOf final : Chunk {
         Cells held;
 
-        ChunkOf(const Cells& cells, std::int64_t start, std::int64_t n, Owners owners)
-            : Chunk(start, n, std::move(owners)), held(cells) {}
+        ChunkOf(const Cells& cells, std::int64_t first, std::int64_t n_cells, Owners owned)
+            : Chunk(first, n_cells, std::move(owned)), held(cells) {}
         void set_quick([[maybe_unused]] bool quick) override {
             if constexpr (std::is_same_v<Cells, ObjectCells>) {
                 held.quick = quick;
                 this->owners.met->forget();
             }
         }
-        bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n,
+        bool states(const columns::Keys& keys, const std::int64_t* cells, std::int64_t n_cells,
                     std::int32_t* out) const override {
-            return held.states(keys, cells, n, out);
+            return held.states(keys, cells, n_cells, out);
         }
         bool bytes(std::int64_t first, std::int64_t count, const std::uint8_t* values, const std::uint8_t* flags,
                    std::uint8_t* out, std::uint8_t& met) const override {

@@ -224,8 +224,7 @@ def test_files_of_regressors_hold_no_classifier(tmp_path: Path) -> None:
     catboost_model("RMSE", 2)[0].save_model(str(tmp_path / "c.json"), format="json")
     for name in ("l.txt", "x.json", "c.json"):
         assert isinstance(wald.read_model(tmp_path / name), wald.models.TreeRegressor)
-        with pytest.raises(ValueError, match="holds a regressor or ranker, whose answers are values"):
-            in_full(tmp_path / name, 1)
+        assert isinstance(in_full(tmp_path / name, 1), wald.EarlyExitRegressor)
 
 
 def test_sparse_rows_of_a_file() -> None:

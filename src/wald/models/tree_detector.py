@@ -38,14 +38,13 @@ class TreeDetector(OutlierMixin, TreeModel):
     Examples
     --------
     >>> import numpy as np
-    >>> import wald
     >>> from sklearn.ensemble import IsolationForest
+    >>> from wald.models.readers.outliers import read_isolation_forest
     >>> X = np.random.default_rng(0).normal(size=(500, 4))
     >>> forest = IsolationForest(n_estimators=20, random_state=0).fit(X)
-    >>> raw = wald.persistence.to_bytes(wald.EarlyExitOutlierDetector(forest, risk=0).fit())
-    >>> loaded = wald.persistence.from_bytes(raw).estimator_
-    >>> type(loaded).__name__, bool((loaded.score_samples(X) == forest.score_samples(X)).all())
-    ('TreeDetector', True)
+    >>> detector = TreeDetector(read_isolation_forest(forest, None))
+    >>> detector, bool((detector.score_samples(X) == forest.score_samples(X)).all())
+    (TreeDetector(20 trees, 4 features), True)
     """
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
