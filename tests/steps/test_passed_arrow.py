@@ -9,7 +9,7 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
@@ -20,7 +20,11 @@ pa = pytest.importorskip("pyarrow")
 
 UNITS = Planner(cost="units")
 #: What passes columns through as they are.
-PASSED = ["passthrough", make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), StandardScaler())]
+PASSED = {
+    "as it is": "passthrough",
+    "in a pipeline": make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), StandardScaler()),
+    "in a union": FeatureUnion([("scaled", StandardScaler()), ("as it is", "passthrough")]),
+}
 MODELS = {
     "boosting": HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5, random_state=0),
     "forest": RandomForestClassifier(n_estimators=8, max_depth=5, random_state=0),
@@ -50,12 +54,12 @@ def ordinal() -> OrdinalEncoder:
     return OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
 
 
-@pytest.mark.parametrize("passed", PASSED, ids=["as it is", "in a pipeline"])
+@pytest.mark.parametrize("passed", PASSED)
 @pytest.mark.parametrize("encoder", ["ordinal", "onehot"])
 @pytest.mark.parametrize("model", MODELS)
-def test_answers_are_those_of_the_frame(model: str, encoder: str, passed: Any) -> None:
+def test_answers_are_those_of_the_frame(model: str, encoder: str, passed: str) -> None:
     encoding = ordinal() if encoder == "ordinal" else OneHotEncoder(handle_unknown="ignore")
-    own = pipeline(encoding, passed, MODELS[model])
+    own = pipeline(encoding, PASSED[passed], MODELS[model])
     fast = EarlyExitClassifier(own, risk=0, planner=UNITS, random_state=0).fit(frame(seed=2))
     F = frame(200, seed=1)
     F.loc[3, "c"] = "never met"

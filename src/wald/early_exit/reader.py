@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import validate_data
 
@@ -109,10 +109,7 @@ class RowReader:
     def _refuses_arrow(self) -> bool:
         """Whether a ColumnTransformer passes columns through as they are, which scikit-learn does in no Arrow table."""
         assert self.model.preprocessing is not None
-        firsts = [step for _, step, _ in self.model.preprocessing.first.transformers_]
-        while any(type(step) is Pipeline for step in firsts):
-            firsts = [step.steps[0][1] if type(step) is Pipeline else step for step in firsts]
-        return any(map(_passes_through, firsts))
+        return any(_passes_through(step) for _, step, _ in self.model.preprocessing.first.transformers_)
 
     def _of_refused(self, source: Source) -> Source:
         """The columns that are read of an Arrow table, as a frame that the pipeline takes; the table if there is none.
@@ -266,6 +263,11 @@ def _passes_through(step: Any) -> bool:
     """Whether a transformer gives the table that it gets, with checked names."""
     if isinstance(step, str):
         return step == "passthrough"
+    if type(step) is Pipeline:
+        steps = [each for _, each in step.steps if each is not None and each != "passthrough"]
+        return bool(steps) and _passes_through(steps[0])
+    if type(step) is FeatureUnion:
+        return any(_passes_through(each) for _, each in step.transformer_list)
     if type(step) is not FunctionTransformer or step.validate:
         return False
     return step.func is None and step.feature_names_out is not None
