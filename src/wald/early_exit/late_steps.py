@@ -153,7 +153,7 @@ class LateSteps:
             return whole(source)
         rows, left, decided = self._nothing(source.n_rows), None, None
         for look, ends in self._reached(n_stages, at_end):
-            further = rows if look.new is None else self._beside(rows, look.new, source, left)
+            further = rows if look.new is None else self._beside(rows, look.new, source, left, n_threads)
             if further is None:
                 found, ends = whole(source if left is None else source.take(left)), True
             else:
@@ -184,11 +184,12 @@ class LateSteps:
         return ((look, i == len(looks)) for i, look in enumerate(looks, 1))
 
     def _beside(
-        self, rows: SomeColumns, branch: Any, source: Source, left: NDArray[np.intp] | None
+        self, rows: SomeColumns, branch: Any, source: Source, left: NDArray[np.intp] | None, n_threads: int
     ) -> SomeColumns | None:
         """Add the columns of a branch to those so far; None if the whole table may have other numbers, or none.
 
-        `left`: numbers of the rows in the source; None: they are all of its rows.
+        `left`: numbers of the rows in the source; None: they are all of its rows. `n_threads` is for columns of texts,
+        which no branch has.
         """
         source = source if left is None else source.take(left)
         begun = branch.begun(source)

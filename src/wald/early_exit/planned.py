@@ -137,7 +137,7 @@ class PlannedEstimator(EarlyExitEstimator):
         promised = promise.about(model)  # raises for strata that are no classes
         with located(source, model):
             require_accepted(model, source)
-            rows = Rows.of(model, source, groups)
+            rows = Rows.of(model, source, groups, effective_threads(self.n_jobs))
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
             ranges.require(rows.preprocessed)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import validate_data
 
 from ..models import AdditiveModel
@@ -75,6 +76,8 @@ class RowReader:
             if isinstance(source, FrameSource) and self.seen is not None and source.has_names(self.seen):
                 return source
             if schema.library == "pipeline":
+                if self._needed is not None and source.library == "pyarrow" and self._refuses_arrow:
+                    source = self._of_refused(source)
                 if source.n_rows > 0 and not self._has_all_needed(source):
                     self.model.estimator.predict(source.take(slice(1)).rows)  # raises its own error for wrong columns
                 return source
@@ -101,6 +104,26 @@ class RowReader:
             return False  # scikit-learn's transformers refuse some of Arrow's columns
         names = set(source.names)
         return len(names) == len(source.names) and self._needed <= names
+
+    @cached_property
+    def _refuses_arrow(self) -> bool:
+        """Whether a ColumnTransformer passes columns through as they are, which scikit-learn does in no Arrow table."""
+        assert self.model.preprocessing is not None
+        return any(_passes_through(step) for _, step, _ in self.model.preprocessing.first.transformers_)
+
+    def _of_refused(self, source: Source) -> Source:
+        """The columns that are read of an Arrow table, as a frame that the pipeline takes; the table if there is none.
+
+        It is the frame that services and clusters make of the same table.
+        """
+        library = library_at_hand() if self.library in (None, "pyarrow") else self.library
+        table, names = source.rows, self.model.schema.names or ()
+        given = set(table.column_names)
+        read = [name for name in names if name in (self._needed or ())]
+        if library not in ("pandas", "polars") or len(given) < table.num_columns or not given.issuperset(read):
+            return source  # whose errors are the model's own
+        texts = {name: missing for name, missing in self._missing_texts.items() if name in read}
+        return FrameSource(frame_of_arrow(table.select(read), texts, library))
 
     def _as_fitted(self) -> BaseEstimator:
         """An estimator that was fitted on these columns, for scikit-learn's own checks and messages."""
@@ -234,3 +257,17 @@ class RowReader:
     def named(self, values: NDArray[Any], names: Sequence[str] | None) -> ArraySource:
         """A source of numbers, with names that the wrapped model knows."""
         return ArraySource(values, names, self.library or library_at_hand())
+
+
+def _passes_through(step: Any) -> bool:
+    """Whether a transformer gives the table that it gets, with checked names."""
+    if isinstance(step, str):
+        return step == "passthrough"
+    if type(step) is Pipeline:
+        steps = [each for _, each in step.steps if each is not None and each != "passthrough"]
+        return bool(steps) and _passes_through(steps[0])
+    if type(step) is FeatureUnion:
+        return any(_passes_through(each) for _, each in step.transformer_list)
+    if type(step) is not FunctionTransformer or step.validate:
+        return False
+    return step.func is None and step.feature_names_out is not None

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite
 
 from ..models import AdditiveModel
+from ..models.documents import DocumentSteps
 from ..sources import Source, source_of
 from ..steps import RawColumns
 
@@ -33,9 +34,9 @@ class Rows:
     groups: NDArray[Any] | None = None
 
     @classmethod
-    def of(cls, model: AdditiveModel, source: Source, groups: ArrayLike | None = None) -> Rows:
+    def of(cls, model: AdditiveModel, source: Source, groups: ArrayLike | None = None, n_threads: int = 1) -> Rows:
         """Preprocess rows for a model; raises ValueError if a preprocessed value is not finite."""
-        Z = preprocessed(model, source).array(model.terms.accepts.conversion)
+        Z = preprocessed(model, source, n_threads).array(model.terms.accepts.conversion)
         check_finite(model, source_of(Z))
         return cls(source, Z, None if groups is None else np.asarray(groups))
 
@@ -72,6 +73,8 @@ def preprocessed(model: AdditiveModel, source: Source, n_threads: int = 1) -> So
     step = model.preprocessing
     if isinstance(step, RawColumns):
         source = step.transform(source, n_threads)
+    elif isinstance(step, DocumentSteps):
+        source = source_of(step.transform(source, n_threads))
     elif step is not None:
         source = source_of(step.transform(source))
     refuse_half_precision(model, source)

@@ -158,7 +158,7 @@ class DocumentSteps(Chain):
         """Number of columns of `DocumentTerms`."""
         return self._terms.n_features
 
-    def transform(self, source: Source) -> NDArray[np.float64]:
+    def transform(self, source: Source, n_threads: int = 1) -> NDArray[np.float64]:
         """Read texts at all looks. Scores that the engine does not know come from the steps, or raise their errors."""
         terms, texts = self._terms, texts_of(source)
         n_looks, n_outputs = len(terms.looks), terms.n_outputs
@@ -166,7 +166,7 @@ class DocumentSteps(Chain):
             found = np.zeros((source.n_rows, terms.n_features))
             odd = np.arange(source.n_rows)
         else:
-            scores, errors, characters = self._prefixes(texts)
+            scores, errors, characters = self._prefixes(texts, n_threads)
             found = np.column_stack([characters, scores.reshape(len(texts), -1), errors])
             odd = np.flatnonzero(~np.isfinite(found).all(axis=1))
         if len(odd):
@@ -183,11 +183,11 @@ class DocumentSteps(Chain):
             found[odd, -1] = UNREAD
         return found
 
-    def _prefixes(self, texts: list[Any]) -> tuple[Floats, Floats, Ints]:
+    def _prefixes(self, texts: list[Any], n_threads: int) -> tuple[Floats, Floats, Ints]:
         """Scores of what each look has read and of all, their bounds, and numbers of characters."""
         terms, scores, characters = self._terms, [], []
         for block in np.unique(terms.blocks).tolist() or [0]:
-            some, errors, read = self._texts.prefixes(texts, terms.looks[terms.blocks == block], block)
+            some, errors, read = self._texts.prefixes(texts, terms.looks[terms.blocks == block], block, n_threads)
             scores.append(some[:, :-1])
             characters.append(read[:, :-1])
         return np.hstack([*scores, some[:, -1:]]), errors, np.hstack([*characters, read[:, -1:]])

@@ -204,13 +204,15 @@ class TextScores:
         return scores, self._bounds(errors)
 
     def prefixes(
-        self, texts: list[Any], looks: NDArray[np.int64], block: int = 0
+        self, texts: list[Any], looks: NDArray[np.int64], block: int = 0, n_threads: int = 1
     ) -> tuple[Floats, Floats, NDArray[np.int64]]:
         """Scores of parts of texts and of all, their bounds, and numbers of characters.
 
         See ``_core.Text.prefixes``; the bounds are those of `scores`.
         """
-        scores, errors, characters = self._text.prefixes(texts, looks, block)
+        scores, errors, characters = self._text.prefixes(
+            texts, looks, block, 1 if len(texts) < FEW_TEXTS else n_threads
+        )
         return scores, self._bounds(errors), characters
 
     def labelled(

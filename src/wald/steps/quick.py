@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import QuantileTransformer
+from sklearn.preprocessing import QuantileTransformer, SplineTransformer
 from sklearn.preprocessing._data import BOUNDS_THRESHOLD
 
 from .. import _core
 from .affine import overrides
+from .quick_splines import QuickSplines
 
 #: Fewer numbers are left to NumPy, whose call takes less time.
 LEAST_ROWS = 64
@@ -91,7 +92,9 @@ def _alike(step: Any, made: QuickQuantiles) -> bool:
     return True
 
 
-_MADE: WeakKeyDictionary[Any, QuickQuantiles | None] = WeakKeyDictionary()
+_MADE: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+#: What makes a quick transformer of one of these types, or None.
+_MAKERS: dict[type, Any] = {QuantileTransformer: QuickQuantiles.of, SplineTransformer: QuickSplines.of}
 #: What holds other transformers, and the attribute that lists them.
 _HELD_IN = {Pipeline: "steps", FeatureUnion: "transformer_list", ColumnTransformer: "transformers_"}
 
@@ -123,8 +126,8 @@ def quick(step: Any) -> Any:
         other = copy.copy(step)
         setattr(other, held, inner)
         return other
-    if type(step) is not QuantileTransformer:
+    if type(step) not in _MAKERS:
         return step
     if step not in _MADE:
-        _MADE[step] = QuickQuantiles.of(step)
+        _MADE[step] = _MAKERS[type(step)](step)
     return _MADE[step] or step
