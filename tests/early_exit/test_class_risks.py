@@ -124,7 +124,7 @@ def test_what_is_no_risk_of_a_class_is_refused(risk, message):
         ({"each": 0.1, 2: 0}, "rows of class 2 by 0, which needs two classes, not 4"),
         (
             {"positive": 0.1, "negative": 0.1},
-            r"risk\['positive'\] needs two classes, not 4: name classes by",
+            r"risk\['positive'\] needs two classes, not 4: name each by itself",
         ),
         ({0: 0.1, 1: 0.1, 3: 0.1}, "says nothing of the rows of class 2"),
         ({0: None, 1: None, 3: None}, "says nothing of the rows of class 2"),

@@ -219,7 +219,7 @@ def test_a_risk_by_band(early):
     assert str(fast.certificate_).startswith("another band <= 5 %, <= 2 % within band 3, all with")
     own, labels = band(model.predict_proba(X)[:, 1], CUTS), fast.predict(X)
     assert (labels != own)[own == 3].mean() < 0.02
-    with pytest.raises(ValueError, match="names 4, which is none of the classes 0, 1, 2, 3"):
+    with pytest.raises(ValueError, match="names 4, which is none of the bands 0, 1, 2, 3"):
         EarlyExitClassifier(model, bands=CUTS, risk={"all": 0.05, 4: 0.02}).fit(X)
     one = EarlyExitClassifier(model, bands=[0.3], risk={1: 0.05, 0: 0}, planner=UNITS, random_state=0).fit(X)
     high = model.predict_proba(X)[:, 1] >= 0.3

@@ -66,7 +66,7 @@ def test_early_stopping_that_is_asked_of_a_fitted_lightgbm_is_noticed(y: Any) ->
     check(model)
     fast = exact(model)
     model.booster_.best_iteration = 3
-    with pytest.raises(ValueError, match="best_iteration of Booster was replaced"):
+    with pytest.raises(ValueError, match="best_iteration of Booster changed after wald read the model"):
         fast.predict(X)
     check(model)
 

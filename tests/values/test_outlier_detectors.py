@@ -104,7 +104,7 @@ def test_words_of_a_risk():
     assert EarlyExitOutlierDetector(None, risk=0.01).promised_risk == 0.01
     with pytest.raises(ValueError, match="bounds one class twice"):
         EarlyExitOutlierDetector(forest(), risk={"outlier": 0.1, -1: 0.2}).fit(rows())
-    with pytest.raises(ValueError, match="'odd', which is none of the classes"):
+    with pytest.raises(ValueError, match="'odd', which is none of the labels 'outlier', 'inlier'"):
         EarlyExitOutlierDetector(forest(), risk={"odd": 0.1}).fit(rows())
 
 

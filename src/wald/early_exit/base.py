@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +22,7 @@ from ..stopping import Certificate, StageScores
 from .answers import Answers
 from .compiled_plan import CompiledPlan
 from .explaining import Explanation
-from .parameters import Parameters
+from .parameters import Parameters, with_input_tags
 from .predictor import Trace
 
 
@@ -393,12 +392,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         return type(self)(**{name: v if name == "estimator" else clone(v, safe=False) for name, v in given.items()})
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(fitted_for_good(self.estimator) or self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = inner.input_tags.string
-        return tags
+        return with_input_tags(super().__sklearn_tags__(), self.estimator)
 
 
 def _wanted(answers: Answers, return_cost: bool, details: bool) -> Any:

@@ -176,7 +176,7 @@ def evaluating_everything(
     """Replace a plan by one that evaluates everything, with a certificate that gives the reason."""
     reached = shares_reached(validation, plan.boundary, np.inf, plan.precision)
     unused = Certificate.full_evaluation(
-        in_full(model) if promise.risk == 0 else reason, promise.risk, promise.confidence, model.decision.event
+        in_full(model) if promise.risk == 0 else reason, promise.risk, promise.confidence, model.event
     )
     return unused, plan.at(np.inf, reached, evaluate_all=True)
 
@@ -213,7 +213,7 @@ def _certificate(
             groups=groups,
             classes=model.words.names_of(model.classes),
             random_state=promise.seed,
-            event=model.decision.event,
+            event=model.event,
             kind=model.words.kind,
         )
     return certify(
@@ -226,7 +226,7 @@ def _certificate(
         classes=model.words.names_of(model.classes),
         random_state=promise.seed,
         n_splits=promise.n_splits,
-        event=model.decision.event,
+        event=model.event,
         kind=model.words.kind,
     )
 

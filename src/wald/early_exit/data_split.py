@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone, is_outlier_detector
+from sklearn.base import BaseEstimator, clone, is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
@@ -61,8 +61,7 @@ def fitted_estimator(
     n = source.n_rows
     everything = np.arange(n)
     estimator = wrapper.estimator
-    frozen = fitted_for_good(estimator) is not None or isinstance(estimator, FrozenEstimator)
-    if frozen or (y is None and is_fitted(estimator)):
+    if is_frozen(estimator) or (y is None and is_fitted(estimator)):
         if params:
             raise ValueError(
                 f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
@@ -95,7 +94,8 @@ def fitted_estimator(
     sliced = {name: RawSource(v).take(train).rows if _per_row(v, n) else v for name, v in routed.items()}
     labels = RawSource(y).take(train).rows
     weight = sliced.get("sample_weight")
-    if weight is not None and len(np.unique(np.asarray(labels)[np.asarray(weight) != 0])) == 1:
+    weighed = None if weight is None or is_regressor(estimator) else np.asarray(labels)[np.asarray(weight) != 0]
+    if weighed is not None and len(np.unique(weighed)) == 1:
         raise ValueError(
             "sample_weight leaves one class in the random half of the rows that trains the estimator; it needs two."
         )
@@ -111,6 +111,11 @@ def _routing() -> bool:
     import sklearn
 
     return bool(sklearn.get_config()["enable_metadata_routing"])
+
+
+def is_frozen(estimator: Any) -> bool:
+    """Whether an estimator is never trained: a `FrozenEstimator`, a booster, or what was read from a file."""
+    return fitted_for_good(estimator) is not None or isinstance(estimator, FrozenEstimator)
 
 
 def is_fitted(estimator: Any) -> bool:

@@ -18,8 +18,8 @@ from ..models.reading import Kind
 from ..sources import Schema
 from .certification import Promise
 from .compiled_plan import CompiledPlan
-from .data_split import is_fitted
-from .parameters import Parameters, require_estimator, require_kind
+from .data_split import is_fitted, is_frozen
+from .parameters import Parameters, require_estimator, require_kind, with_input_tags
 from .validation import validate_fit_rows
 from .without_rows import compiled_without_rows
 
@@ -133,6 +133,9 @@ class ExactEstimator(MetaEstimatorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "compiled_plan_")
 
+    def __sklearn_tags__(self) -> Any:
+        return with_input_tags(super().__sklearn_tags__(), self.estimator)
+
 
 def read_as(kind: Kind, inner: Any) -> AdditiveModel:
     """Read a fitted estimator, which must be of a kind."""
@@ -148,10 +151,14 @@ def fit_in_full(shell: Any, read: Callable[[Any], AdditiveModel], X: Any, y: Any
     fitted = fitted_for_good(inner) is not None or is_fitted(inner)
     if not fitted:
         if X is None or y is None:
-            raise ValueError(f"fit needs rows X and y to train {type(inner).__name__}, which is not fitted yet.")
+            raise ValueError(
+                f"fit needs rows X and y to train {type(inner).__name__}, which is not fitted yet."
+                if X is None
+                else f"This {type(shell).__name__} estimator requires y to be passed, but the target y is None: "
+                f"{type(inner).__name__} is not fitted yet."
+            )
         inner = clone(inner).fit(X, y, **params)
-    elif y is not None or params:
-        given = ["y"] * (y is not None) + sorted(params)
+    elif given := ["y"] * (y is not None and not is_frozen(shell.estimator)) + sorted(params):
         raise ValueError(
             f"{type(inner).__name__} is fitted already, so that {', '.join(given)} would be ignored: leave it out, "
             "or pass a model that is not fitted."

@@ -81,6 +81,11 @@ class EarlyExitOutlierDetector(OutlierMixin, PlannedEstimator):
         whole = {"all", "each"} & named.keys() or not named.keys() <= set(LABELS.values())
         return named if whole or not named else {label: named.get(label, 0.0) for label in LABELS.values()}
 
+    @property
+    def offset_(self) -> Any:
+        """The wrapped detector's own: ``decision_function`` is ``score_samples`` less it."""
+        return self.estimator_.offset_  # raises the wrapped detector's own AttributeError
+
     # ---- scores of the wrapped detector ----------------------------------------------------------------------------
 
     # available_if has no types, here and below

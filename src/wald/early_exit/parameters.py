@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 
 from ..models import AdditiveModel, fitted_for_good
 from ..models.reading import Kind
@@ -80,6 +81,23 @@ def require_estimator(estimator: Any) -> None:
     inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
     if isinstance(inner, type) or not (hasattr(inner, "get_params") or fitted_for_good(inner) is not None):
         raise refusal(inner)
+
+
+def with_input_tags(tags: Any, estimator: Any) -> Any:
+    """Tags of an estimator, which takes the rows that the wrapped one takes.
+
+    Parameters
+    ----------
+    tags : sklearn.utils.Tags
+        They are changed.
+    estimator : estimator or booster
+        The wrapped one.
+    """
+    inner = get_tags(fitted_for_good(estimator) or estimator)
+    tags.input_tags.sparse = inner.input_tags.sparse
+    tags.input_tags.allow_nan = inner.input_tags.allow_nan
+    tags.input_tags.string = inner.input_tags.string
+    return tags
 
 
 def require_kind(model: AdditiveModel, kind: Kind) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import get_tags
 
-from ..models import AdditiveModel
+from ..models import AdditiveModel, fitted_for_good
 from ..models.banded import checked_bands
 from ..models.reading import Kind
 from ..models.value_forms import checked_tolerance, within_tolerance
@@ -145,7 +146,8 @@ class EarlyExitRegressor(RegressorMixin, PlannedEstimator):
             kept; None: only rows at the thresholds of the model are compared.
         y : array-like of shape (n_rows,) or (n_rows, n_values), default=None
             With a model that is not fitted: what a clone of it is trained on, together with ``X``, or with half of it
-            where the other half plans and certifies.
+            where the other half plans and certifies. A `FrozenEstimator` or a booster is not trained, and does not use
+            it.
         groups : array-like of shape (n_rows,), default=None
             As for `EarlyExitClassifier`, where rows plan and certify.
         **params : dict
@@ -246,6 +248,13 @@ class EarlyExitRegressor(RegressorMixin, PlannedEstimator):
                 '{"all": ...}.'
             )
         return self.risk["all"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(fitted_for_good(self.estimator) or self.estimator)
+        tags.regressor_tags = inner.regressor_tags
+        tags.target_tags.multi_output = inner.target_tags.multi_output and self.tolerance is None and self.bands is None
+        return tags
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The coefficient of determination of the values, as scikit-learn's regressors give it.

@@ -52,7 +52,7 @@ def warn_of_leaf_counts(model: AdditiveModel, X: Any) -> None:
         Rows as the innermost model gets them.
     """
     found, fresh, least = [], [], []
-    if isinstance(model.preprocessing, Codes):  # its rows are no numbers yet
+    if isinstance(model.preprocessing, Codes) or X.shape[0] == 0:  # its rows are no numbers yet, or there are none
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names that arrays lack

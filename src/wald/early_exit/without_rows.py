@@ -65,7 +65,7 @@ def compiled_without_rows(
             "without."
         )
     plan = plan_without_stages(model)
-    certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence, model.decision.event)
+    certificate = Certificate.full_evaluation(in_full(model), promise.risk, promise.confidence, model.event)
     reader = RowReader(model, None, model.schema.n_columns, estimator=SHELLS[model.kind])
     validation = ValidationRows(_no_scores(model, plan))
     return CompiledPlan(model, plan, certificate, promise, validation, reader), inner

@@ -144,7 +144,7 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
         """Number of trees, and the round at which predictions end; of CatBoost, also its scale and bias."""
         booster = self.booster
         if self.library == "lightgbm":
-            return f"{booster.num_trees()}, {booster.best_iteration}"
+            return f"{booster.num_trees()}, {max(0, booster.best_iteration)}"  # a deep copy has -1 for 0
         if self.library == "xgboost":
             return str(booster.num_boosted_rounds())
         return f"{booster.tree_count_}, {booster.get_scale_and_bias()}"

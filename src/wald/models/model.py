@@ -108,6 +108,11 @@ class AdditiveModel:
         words = self.decision.words
         return OUTLIERS if self.kind == "outlier detector" and words is LABELS else words
 
+    @property
+    def event(self) -> str:
+        """Noun for an early answer that loses, in certificates; see `Output.event`."""
+        return BANDS.other if self.words is BANDS else self.decision.event
+
     def working_precision(self, dtype: DTypeLike) -> float:
         """Give the unit roundoff in which the wrapped model computes.
 

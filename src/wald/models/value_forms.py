@@ -23,6 +23,8 @@ TRIED = np.linspace(-6.0, 6.0, 98)
 #: Transformations of a target whose inverse is known to rise.
 RISING = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 RISING_FUNCTIONS = (None, np.exp, np.exp2, np.expm1)
+#: The smallest and the largest tolerance: what is computed from them stays within float32.
+LEAST, MOST = 1e-30, 1e30
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,17 @@ def called(model: AdditiveModel) -> str:
 
 
 def checked_tolerance(tolerance: Any, relative: Any) -> float:
-    """The tolerance as a float; raise ValueError unless it is positive and finite."""
+    """The tolerance as a float; raise ValueError unless it is positive, and of a size to be computed with."""
     number = isinstance(tolerance, Real) and not isinstance(tolerance, bool | np.bool_)
     if not (number and 0 < float(tolerance) < np.inf):
         raise ValueError(
             f"tolerance must be a positive number, in the unit of the values, or None for values in full. Got "
             f"{tolerance!r} instead."
+        )
+    if not LEAST <= float(tolerance) <= MOST:
+        raise ValueError(
+            f"tolerance={tolerance:g} is out of the range of the float32 numbers in which rows are told apart: give "
+            f"one between {LEAST:g} and {MOST:g}."
         )
     if not isinstance(relative, bool | np.bool_):
         raise ValueError(f"relative must be True or False. Got {relative!r} instead.")

@@ -66,7 +66,8 @@ class RankingCertificate:
         )
         if self.ndcg_lost is None:
             return text
-        return f"{text} NDCG@{self.k} falls by {significant(self.ndcg_lost, 2)} in these groups."
+        how = "rises" if self.ndcg_lost < 0 else "falls"
+        return f"{text} NDCG@{self.k} {how} by {significant(abs(self.ndcg_lost), 2)} in these groups."
 
 
 def proves(losses: Floats, risk: float, confidence: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,12 @@ def watch_of_booster(booster: Any) -> Watch:
     New values of leaves (``set_leaf_output``) are not noticed: a look at all of them takes longer than a prediction.
     """
     trees = Asked(booster, "the number of trees", booster.num_trees)
-    return Watch([(booster, "best_iteration")], asked=[trees])
+    return Watch((), asked=[Asked(booster, "best_iteration", partial(last_round, booster)), trees])
+
+
+def last_round(booster: Any) -> int:
+    """The round at which predictions end; 0 for the last, which LightGBM calls 0 or, in a deep copy, -1."""
+    return max(0, int(booster.best_iteration))
 
 
 def prediction_parameters(model: Any) -> set[str]:

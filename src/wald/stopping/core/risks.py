@@ -69,6 +69,17 @@ def rows_of(label: Any, kind: str = "class") -> str:
     return f"{label}s" if label in NOUNS else f"rows of {kind} {label}"
 
 
+def plural(kind: str) -> str:
+    """Several of what the rows of one answer are called.
+
+    Examples
+    --------
+    >>> plural("class"), plural("band")
+    ('classes', 'bands')
+    """
+    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
+
+
 def require_risk(risk: Any, owner: str = "") -> None:
     """Raise ValueError unless `risk` is None, a number, or such values by stratum."""
     if not isinstance(risk, Mapping):
@@ -135,14 +146,14 @@ def promised(risk: Risk, classes: npt.ArrayLike, kind: str = "class") -> Promise
     if not isinstance(risk, Mapping) or overall == 0:
         return Promised(overall)
     labels = np.asarray(classes).tolist()
-    everyone, bounds = _by_code(risk, labels)
+    everyone, bounds = _by_code(risk, labels, kind)
     closed = {code for code, bound in bounds.items() if bound == 0}
     if len(closed) == len(labels):
-        raise ValueError("risk lets no row of any class differ, and others by the bound of all: give 0.")
+        raise ValueError(f"risk lets no row of any {kind} differ, and others by the bound of all: give 0.")
     if closed and len(labels) > 2:
         raise ValueError(
-            f"risk bounds the rows of class {labels[min(closed)]!r} by 0, which needs two classes, not {len(labels)}: "
-            "give a bound above 0."
+            f"risk bounds the rows of {kind} {labels[min(closed)]!r} by 0, which needs two {plural(kind)}, not "
+            f"{len(labels)}: give a bound above 0."
         )
     sides: Sides = "both" if not closed else "negative" if 0 in closed else "positive"
     counted = {code: bound for code, bound in bounds.items() if code not in closed}
@@ -152,7 +163,7 @@ def promised(risk: Risk, classes: npt.ArrayLike, kind: str = "class") -> Promise
     if len(bounds) < len(labels):
         missing = next(label for code, label in enumerate(labels) if code not in bounds)
         raise ValueError(
-            f'risk says nothing of the rows of class {missing!r}: give "all", "each", or every class a bound.'
+            f'risk says nothing of the rows of {kind} {missing!r}: give "all", "each", or every {kind} a bound.'
         )
     if closed:
         (code,) = counted
@@ -166,22 +177,22 @@ def promised(risk: Risk, classes: npt.ArrayLike, kind: str = "class") -> Promise
     return Promised(overall, "each", tuple(lines), sides)
 
 
-def _by_code(risk: Mapping[Any, float | None], labels: list[Any]) -> tuple[bool, dict[int, float | None]]:
+def _by_code(risk: Mapping[Any, float | None], labels: list[Any], kind: str) -> tuple[bool, dict[int, float | None]]:
     """Whether all rows have a bound, and the bounds of classes by code."""
     both = [word for word in WORDS if word in risk and word in labels]
     if both and both[0] in ("all", "each"):
-        raise ValueError(f"risk[{both[0]!r}] may mean the class of this name or {both[0]} rows: rename the class.")
+        raise ValueError(f"risk[{both[0]!r}] may mean the {kind} of this name or {both[0]} rows: rename the {kind}.")
     bounds: dict[int, float | None] = {}
     for stratum, bound in risk.items():
         if stratum in labels or (stratum in ("positive", "negative") and len(labels) == 2):
             code = labels.index(stratum) if stratum in labels else int(stratum == "positive")
             if code in bounds:
-                raise ValueError(f"risk bounds the rows of class {labels[code]!r} twice.")
+                raise ValueError(f"risk bounds the rows of {kind} {labels[code]!r} twice.")
             bounds[code] = bound
         elif stratum in ("positive", "negative"):
-            raise ValueError(f"risk[{stratum!r}] needs two classes, not {len(labels)}: name classes by their labels.")
+            raise ValueError(f"risk[{stratum!r}] needs two {plural(kind)}, not {len(labels)}: name each by itself.")
         elif stratum not in ("all", "each"):
-            raise ValueError(f"risk names {stratum!r}, which is none of the classes {_listed(labels)}.")
+            raise ValueError(f"risk names {stratum!r}, which is none of the {plural(kind)} {_listed(labels)}.")
     if "each" in risk:
         bounds = {code: bounds.get(code, risk["each"]) for code in range(len(labels))}
     return "all" in risk, bounds
