@@ -23,36 +23,76 @@ inline ByteRegister everywhere(std::uint32_t bytes) {
 // Panels that are evaluated together: as many as registers suffice for.
 inline constexpr int kTogether = std::min(wald::kMaxPanels, 8 / kByteRegisters);
 
-// Takes the rows of kPanels panels through the steps of kTrees trees, which keep each other's latency hidden.
+// Takes the rows of kPanels panels through a chain of kNodes steps. Leaves stay in registers, where it is inlined.
+template <int kNodes, int kPanels>
+[[gnu::always_inline]] inline void take_chain(const wald::Step* steps, const std::int8_t* bins,
+                                              std::int64_t panel_bytes, PanelBytes (&leaf)[kPanels]) {
+    const ByteRegister from = everywhere(steps[0].leaf);
+    ByteRegister bin[kNodes], to[kNodes], flip[kNodes];
+    const std::int8_t* x[kNodes];
+    for (int j = 0; j < kNodes; ++j) {
+        x[j] = bins + steps[j].column;
+        bin[j] = everywhere(steps[j].bin), to[j] = everywhere(steps[j].to), flip[j] = everywhere(steps[j].flip);
+#if !defined(__AVX512F__)
+        to[j] ^= from;
+#endif
+    }
+    for (int p = 0; p < kPanels; ++p)
+        for (int i = 0; i < kByteRegisters; ++i) {
+            const auto value = [&](int j) {
+                const std::int8_t* const first = x[j] + p * panel_bytes + i * WALD_REGISTER_BYTES;
+                const auto loaded = *reinterpret_cast<const ByteRegister*>(first);
+                return j == 0 ? loaded : loaded ^ flip[j];
+            };
+            ByteRegister at = leaf[p].r[i];
+#if defined(__AVX512F__)
+            if constexpr (kNodes == 1) {
+                const __mmask64 above = _mm512_cmpgt_epi8_mask((__m512i)value(0), (__m512i)bin[0]);  // ahead of `at`
+                const __mmask64 moves = _mm512_mask_cmpeq_epi8_mask(above, (__m512i)at, (__m512i)from);
+                at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, moves, (__m512i)to[0]);
+            } else {
+                const __mmask64 here = _mm512_cmpeq_epi8_mask((__m512i)at, (__m512i)from);
+                for (int j = 0; j < kNodes; ++j) {
+                    const __mmask64 moves = _mm512_mask_cmpgt_epi8_mask(here, (__m512i)value(j), (__m512i)bin[j]);
+                    at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, moves, (__m512i)to[j]);
+                }
+            }
+#else
+            ByteRegister change = (ByteRegister)(value(0) > bin[0]) & to[0];
+            for (int j = 1; j < kNodes; ++j) change = value(j) > bin[j] ? to[j] : change;
+            at ^= (ByteRegister)(at == from) & change;
+#endif
+            leaf[p].r[i] = at;
+        }
+}
+
+// Takes the rows of kPanels panels through the chains of kNodes steps of kTrees trees, which keep each other's latency
+// hidden: those of tree k are [begin[k], end[k]).
+template <int kNodes, int kPanels, int kTrees>
+[[gnu::always_inline]] inline void take_chains(const wald::Step* steps, const std::int32_t (&begin)[kTrees],
+                                               const std::int32_t (&end)[kTrees], const std::int8_t* bins,
+                                               std::int64_t panel_bytes, PanelBytes (&leaf)[kTrees][kPanels]) {
+    int n = end[0] - begin[0];
+    for (int k = 1; k < kTrees; ++k) n = std::min(n, end[k] - begin[k]);
+    for (int s = 0; s < n; s += kNodes)
+        for (int k = 0; k < kTrees; ++k) take_chain<kNodes>(steps + begin[k] + s, bins, panel_bytes, leaf[k]);
+    for (int k = 0; k < kTrees; ++k)
+        for (int s = begin[k] + n; s < end[k]; s += kNodes) take_chain<kNodes>(steps + s, bins, panel_bytes, leaf[k]);
+}
+
+// Takes the rows of kPanels panels through the steps of kTrees trees.
 template <int kPanels, int kTrees>
 inline void take_steps(const wald::TreesView& trees, const wald::Tree* tree, const std::int8_t* bins,
                        std::int64_t panel_bytes, PanelBytes (&leaf)[kTrees][kPanels]) {
-    for (auto& panels : leaf)
-        for (PanelBytes& bytes : panels) bytes = PanelBytes{};
-    const auto take = [&](int k, const wald::Step& step) {
-        const ByteRegister bin = everywhere(step.bin), from = everywhere(step.leaf), to = everywhere(step.right);
-        for (int p = 0; p < kPanels; ++p) {
-            const std::int8_t* const x = bins + p * panel_bytes + step.column;
-            for (int i = 0; i < kByteRegisters; ++i) {
-                ByteRegister& at = leaf[k][p].r[i];
-                const auto value = *reinterpret_cast<const ByteRegister*>(x + i * WALD_REGISTER_BYTES);
-#if defined(__AVX512F__)
-                const __mmask64 above = _mm512_cmpgt_epi8_mask((__m512i)value, (__m512i)bin);  // ahead of `at`
-                const __mmask64 moves = _mm512_mask_cmpeq_epi8_mask(above, (__m512i)at, (__m512i)from);
-                at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, moves, (__m512i)to);
-#else
-                const ByteRegister moves = (ByteRegister)(at == from) & (ByteRegister)(value > bin);
-                at ^= moves & (from ^ to);
-#endif
-            }
-        }
-    };
-    int n = tree[0].last_step - tree[0].first_step;
-    for (int k = 1; k < kTrees; ++k) n = std::min(n, tree[k].last_step - tree[k].first_step);
-    for (int s = 0; s < n; ++s)
-        for (int k = 0; k < kTrees; ++k) take(k, trees.steps[tree[k].first_step + s]);
-    for (int k = 0; k < kTrees; ++k)
-        for (int s = tree[k].first_step + n; s < tree[k].last_step; ++s) take(k, trees.steps[s]);
+    std::int32_t three[kTrees], two[kTrees], one[kTrees], end[kTrees];
+    for (int k = 0; k < kTrees; ++k) {
+        for (PanelBytes& bytes : leaf[k]) bytes = PanelBytes{};
+        three[k] = tree[k].first_step, two[k] = tree[k].first_pair, one[k] = tree[k].first_alone;
+        end[k] = tree[k].last_step;
+    }
+    take_chains<3>(trees.steps, three, two, bins, panel_bytes, leaf);
+    take_chains<2>(trees.steps, two, one, bins, panel_bytes, leaf);
+    take_chains<1>(trees.steps, one, end, bins, panel_bytes, leaf);
 }
 
 // The leaves of a tree whose steps are levels.
@@ -62,7 +102,7 @@ inline void take_levels(const wald::TreesView& trees, const wald::Tree& tree, co
     for (PanelBytes& bytes : leaf) bytes = PanelBytes{};
     for (int s = tree.first_step; s < tree.last_step; ++s) {
         const wald::Step& step = trees.steps[s];
-        const ByteRegister bin = everywhere(step.bin), bit = everywhere(step.right);
+        const ByteRegister bin = everywhere(step.bin), bit = everywhere(step.to);
         for (int p = 0; p < kPanels; ++p)
             for (int i = 0; i < kByteRegisters; ++i) {
                 const auto value = *reinterpret_cast<const ByteRegister*>(bins + p * panel_bytes + step.column +
@@ -147,23 +187,23 @@ inline void each_tree(const wald::TreesView& trees, int first, int last, const w
     }
 }
 
-// The same for all panels of a tile; use(tree's number, leaves, first row, number of rows).
+// The same for the panels of a tile from panel p on, kPanels at a time; use(tree's number, leaves, first row, number of
+// rows).
+template <int kPanels, class Use>
+inline void each_tree(const wald::TreesView& trees, int first, int last, const wald::Tile& tile, int p,
+                      const Use& use) {
+    const int n_panels = (tile.n + wald::kPanelRows - 1) / wald::kPanelRows;
+    for (; p + kPanels <= n_panels; p += kPanels) {
+        const int row = p * wald::kPanelRows;
+        each_tree<kPanels, std::min(4, kTogether / kPanels)>(  // more trees, where registers suffice
+            trees, first, last, tile, p,
+            [&](int t, const Leaves& found) { use(t, found, row, kPanels * wald::kPanelRows); });
+    }
+    if constexpr (kPanels > 1) each_tree<kPanels / 2>(trees, first, last, tile, p, use);
+}
 template <class Use>
 inline void each_tree(const wald::TreesView& trees, int first, int last, const wald::Tile& tile, const Use& use) {
-    constexpr int kPair = kByteRegisters == 1 ? 2 : 1;  // more chains, where registers suffice
-    const int n_panels = (tile.n + wald::kPanelRows - 1) / wald::kPanelRows;
-    for (int p = 0; p < n_panels; p += kTogether) {
-        const int n = std::min(kTogether, n_panels - p);
-        const int row = p * wald::kPanelRows, rows = n * wald::kPanelRows;
-        const auto use_rows = [&](int t, const Leaves& found) { use(t, found, row, rows); };
-        if (n == 1) each_tree<1, (kTogether > 1 ? 4 : 1)>(trees, first, last, tile, p, use_rows);
-        if constexpr (kTogether > 1)
-            if (n == 2) each_tree<2, (kTogether > 2 ? 2 : 1)>(trees, first, last, tile, p, use_rows);
-        if constexpr (kTogether > 2)
-            if (n == 3) each_tree<3, kPair>(trees, first, last, tile, p, use_rows);
-        if constexpr (kTogether > 3)
-            if (n == 4) each_tree<4, kPair>(trees, first, last, tile, p, use_rows);
-    }
+    each_tree<kTogether>(trees, first, last, tile, 0, use);
 }
 
 // ---- values of leaves ----------------------------------------------------------------------------------------------
