@@ -135,17 +135,17 @@ const BinKernels<X>& bin_kernels();  // the table in use; see isa/dispatch.cpp
 
 // ---- bins to leaves ------------------------------------------------------------------------------------------------
 
-// The leaves of a tree are numbered as TreeLayout says, and every row starts at leaf 0. A step belongs to a node. It
-// moves rows from `leaf`, the first leaf below the node, to `to`, the first one below a child, if their bin, with the
-// bits of `flip` inverted, is above `bin`. All but the column are bytes, repeated four times.
+// The leaves of a tree are numbered as TreeLayout says, and every row starts at leaf 0. A node has a step, which moves
+// rows from `leaf`, the first leaf below the node, to `to`, the first one below the child whose leaves come second, if
+// their bin, with the bits of `flip` inverted, is above `bin`. All but the column are bytes, repeated four times.
 struct Step {
     std::uint32_t column;  // place of its bins in a panel
     std::uint32_t bin, leaf, to, flip;
 };
 
-// Nodes on a path downwards whose rows are told by one comparison, because their steps have the same leaf: those that a
-// node does not move stay for the next one below. Steps of a chain stand side by side, the lowest node first: rows that
-// several of them move go where the highest one says. Only the lowest has no `flip`.
+// A chain is a path downwards of up to kLongestChain nodes whose steps have the same leaf, so that one comparison tells
+// the rows of all: rows that a node does not move stay for the next one below. Steps of a chain stand side by side, the
+// lowest node first: rows that several of them would move go where the highest one says. The lowest has no `flip`.
 inline constexpr int kLongestChain = 3;
 
 enum class LeafKind : std::uint8_t {
@@ -157,8 +157,8 @@ enum class LeafKind : std::uint8_t {
 inline constexpr int kMaxStepLeaves = 256;  // a tree with more leaves is cut
 
 struct Tree {
-    // Steps [first_step, first_pair) are chains of three, those up to first_alone chains of two. All steps stand behind
-    // those of the nodes above, other chains' at least.
+    // Steps [first_step, first_pair) are chains of three, those up to first_alone chains of two, the rest are alone.
+    // Chains stand behind those of the nodes above them.
     std::int32_t first_step, first_pair, first_alone, last_step;
     std::int32_t first_exit;               // of a tree that is cut: see TreesView
     std::int32_t first_leaf, n_leaves;     // place of its leaves' values, see SumTables
@@ -202,6 +202,7 @@ struct Tile {
 };
 
 struct TreeKernels {
+    int longest_chain;  // nodes of a chain: kLongestChain or, where chains save no time, 1
     // Trees [first, last): adds each row's leaf to sums[output * n_sums + s][row], tree by tree.
     void (*add_tables)(const TreesView&, const SumTables<float>&, int first, int last, const Tile&, float* const* sums);
     // The same where each output has one sum, in double or in float precision.

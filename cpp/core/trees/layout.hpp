@@ -23,10 +23,11 @@ void each_tree(const TreesSpec& spec, std::span<const std::int64_t> order, std::
     }
 }
 
-// Cuts the paths of a tree into chains: a chain leads down to the taller child each time, over three nodes or as far as
-// there are nodes. Numbers the leaves so that rows that stay in a chain keep their number: those below the child at
-// which a node's rows stay come first. That is the left child, or the next node of the chain. In a large tree, leaves of the same values share a number if there
-// are few such values. Nodes and leaves are named as in the spec: children >= 0 are nodes, ~leaf stands for a leaf.
+// Cuts a tree into chains of nodes, each of which leads to the taller child of each node while the kernels' longest
+// chain and the tree allow it, and numbers its leaves: those come first below a node that are below the next node of
+// its chain or, at a chain's end, below the left child. In a large tree, leaves of the same values share a number if
+// there are few such values. Nodes and leaves are named as in the spec: children >= 0 are nodes, ~leaf stands for a
+// leaf.
 class TreeLayout {
 public:
     TreeLayout(const TreesSpec& spec, std::span<const std::int64_t> members)
@@ -43,7 +44,7 @@ public:
         }
         for (std::int32_t n = 0; n < n_nodes_; ++n) {
             Chain& chain = chain_[n];
-            if (chain.length == 0) chain.length = std::min(height_[n], kLongestChain);
+            if (chain.length == 0) chain.length = std::min(height_[n], tree_kernels().longest_chain);
             chain.stays_right = !is_last(n) && height(right(n)) > height(left(n));
             if (!is_last(n)) chain_[stay(n)] = {chain.place + 1, chain.length, false};
             set_first(stay(n), first_[n]);
@@ -62,7 +63,7 @@ public:
     std::int32_t left(std::int32_t n) const { return spec_.left[first_node_ + n]; }
     std::int32_t right(std::int32_t n) const { return spec_.right[first_node_ + n]; }
     std::int32_t leaves_below(std::int32_t child) const { return child < 0 ? 1 : n_below_[child]; }
-    // The child at which rows stay in a chain, or keep their number at its end; and the other one.
+    // The child whose leaves come first, and the other one.
     bool stays_right(std::int32_t n) const { return chain_[n].stays_right; }
     std::int32_t stay(std::int32_t n) const { return stays_right(n) ? right(n) : left(n); }
     std::int32_t leave(std::int32_t n) const { return stays_right(n) ? left(n) : right(n); }

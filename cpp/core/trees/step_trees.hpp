@@ -111,8 +111,8 @@ private:
                 std::int32_t nodes[kLongestChain] = {top};
                 for (int i = 1; i < length; ++i) nodes[i] = layout.stay(nodes[i - 1]);
                 for (int i = length - 1; i >= 0; --i)
-                    add_step(bins.split(layout.node(nodes[i])), layout.first(top),
-                             layout.first(layout.leave(nodes[i])), layout.stays_right(nodes[i]));
+                    add_step(bins.split(layout.node(nodes[i])), layout.first(top), layout.first(layout.leave(nodes[i])),
+                             layout.stays_right(nodes[i]));
             }
         }
     }
