@@ -46,26 +46,25 @@ template <int kNodes, int kPanels>
                 const auto loaded = *reinterpret_cast<const ByteRegister*>(first);
                 return j == 0 ? loaded : loaded ^ flip[j];
             };
-            ByteRegister& at = leaf[p].r[i];
+            ByteRegister at = leaf[p].r[i];
 #if defined(__AVX512F__)
-            const auto above = [&](__mmask64 of, int j) {
-                return _mm512_mask_cmpgt_epi8_mask(of, (__m512i)value(j), (__m512i)bin[j]);
-            };
-            const auto move = [&](__mmask64 rows, int j) {
-                at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, rows, (__m512i)to[j]);
-            };
-            if constexpr (kNodes == 1) {  // `at`, which takes longest, is compared last
-                const __mmask64 all = ~__mmask64{0};
-                move(_mm512_mask_cmpeq_epi8_mask(above(all, 0), (__m512i)at, (__m512i)from), 0);
+            if constexpr (kNodes == 1) {
+                const __mmask64 above = _mm512_cmpgt_epi8_mask((__m512i)value(0), (__m512i)bin[0]);  // ahead of `at`
+                const __mmask64 moves = _mm512_mask_cmpeq_epi8_mask(above, (__m512i)at, (__m512i)from);
+                at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, moves, (__m512i)to[0]);
             } else {
                 const __mmask64 here = _mm512_cmpeq_epi8_mask((__m512i)at, (__m512i)from);
-                for (int j = 0; j < kNodes; ++j) move(above(here, j), j);
+                for (int j = 0; j < kNodes; ++j) {
+                    const __mmask64 moves = _mm512_mask_cmpgt_epi8_mask(here, (__m512i)value(j), (__m512i)bin[j]);
+                    at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, moves, (__m512i)to[j]);
+                }
             }
 #else
             static_assert(kNodes == 1);
             const ByteRegister moves = (ByteRegister)(at == from) & (ByteRegister)(value(0) > bin[0]);
             at ^= moves & (from ^ to[0]);
 #endif
+            leaf[p].r[i] = at;
         }
 }
 
