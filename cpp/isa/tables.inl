@@ -21,6 +21,7 @@
 #include "isa/categories.inl"
 #include "isa/bins.inl"
 #include "isa/row_blocks.inl"
+#include "isa/tree_steps.inl"
 #include "isa/trees.inl"
 #include "isa/online.inl"
 #include "isa/chain.inl"

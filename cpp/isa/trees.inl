@@ -1,82 +1,5 @@
 // Evaluates decision trees for panels of rows. Included by tables.inl, once per instruction set.
-//
-// Every row carries the number of a leaf, a byte: the first leaf below the node where the row is. A node moves rows
-// that go to the right from the first leaf below it to the first one below its right child. Neither branches nor paths
-// depend on rows, and a register holds up to 64 of them.
 namespace WALD_ISA {
-
-// ---- steps from leaf to leaf ---------------------------------------------------------------------------------------
-
-// The bytes of a panel.
-typedef std::int8_t ByteRegister __attribute__((vector_size(WALD_REGISTER_BYTES), may_alias));
-inline constexpr int kByteRegisters = wald::kPanelRows / WALD_REGISTER_BYTES;
-struct PanelBytes {
-    ByteRegister r[kByteRegisters];
-};
-
-// A number that stands in all four bytes, in all bytes of a register.
-inline ByteRegister everywhere(std::uint32_t bytes) {
-    typedef std::uint32_t Words __attribute__((vector_size(WALD_REGISTER_BYTES)));
-    return (ByteRegister)(bytes - Words{});
-}
-
-// Panels that are evaluated together: as many as registers suffice for.
-inline constexpr int kTogether = std::min(wald::kMaxPanels, 8 / kByteRegisters);
-
-// Takes the rows of kPanels panels through the steps of kTrees trees, which keep each other's latency hidden.
-template <int kPanels, int kTrees>
-inline void take_steps(const wald::TreesView& trees, const wald::Tree* tree, const std::int8_t* bins,
-                       std::int64_t panel_bytes, PanelBytes (&leaf)[kTrees][kPanels]) {
-    for (auto& panels : leaf)
-        for (PanelBytes& bytes : panels) bytes = PanelBytes{};
-    const auto take = [&](int k, const wald::Step& step) {
-        const ByteRegister bin = everywhere(step.bin), from = everywhere(step.leaf), to = everywhere(step.right);
-        for (int p = 0; p < kPanels; ++p) {
-            const std::int8_t* const x = bins + p * panel_bytes + step.column;
-            for (int i = 0; i < kByteRegisters; ++i) {
-                ByteRegister& at = leaf[k][p].r[i];
-                const auto value = *reinterpret_cast<const ByteRegister*>(x + i * WALD_REGISTER_BYTES);
-#if defined(__AVX512F__)
-                const __mmask64 above = _mm512_cmpgt_epi8_mask((__m512i)value, (__m512i)bin);  // ahead of `at`
-                const __mmask64 moves = _mm512_mask_cmpeq_epi8_mask(above, (__m512i)at, (__m512i)from);
-                at = (ByteRegister)_mm512_mask_mov_epi8((__m512i)at, moves, (__m512i)to);
-#else
-                const ByteRegister moves = (ByteRegister)(at == from) & (ByteRegister)(value > bin);
-                at ^= moves & (from ^ to);
-#endif
-            }
-        }
-    };
-    int n = tree[0].last_step - tree[0].first_step;
-    for (int k = 1; k < kTrees; ++k) n = std::min(n, tree[k].last_step - tree[k].first_step);
-    for (int s = 0; s < n; ++s)
-        for (int k = 0; k < kTrees; ++k) take(k, trees.steps[tree[k].first_step + s]);
-    for (int k = 0; k < kTrees; ++k)
-        for (int s = tree[k].first_step + n; s < tree[k].last_step; ++s) take(k, trees.steps[s]);
-}
-
-// The leaves of a tree whose steps are levels.
-template <int kPanels>
-inline void take_levels(const wald::TreesView& trees, const wald::Tree& tree, const std::int8_t* bins,
-                        std::int64_t panel_bytes, PanelBytes (&leaf)[kPanels]) {
-    for (PanelBytes& bytes : leaf) bytes = PanelBytes{};
-    for (int s = tree.first_step; s < tree.last_step; ++s) {
-        const wald::Step& step = trees.steps[s];
-        const ByteRegister bin = everywhere(step.bin), bit = everywhere(step.right);
-        for (int p = 0; p < kPanels; ++p)
-            for (int i = 0; i < kByteRegisters; ++i) {
-                const auto value = *reinterpret_cast<const ByteRegister*>(bins + p * panel_bytes + step.column +
-                                                                          i * WALD_REGISTER_BYTES);
-                ByteRegister& at = leaf[p].r[i];
-#if defined(__AVX512F__)
-                const __mmask64 right = _mm512_cmpgt_epi8_mask((__m512i)value, (__m512i)bin);
-                at = (ByteRegister)_mm512_mask_add_epi8((__m512i)at, right, (__m512i)at, (__m512i)bit);
-#else
-                at |= (ByteRegister)(value > bin) & bit;
-#endif
-            }
-    }
-}
 
 // ---- leaves of trees -----------------------------------------------------------------------------------------------
 
@@ -147,23 +70,23 @@ inline void each_tree(const wald::TreesView& trees, int first, int last, const w
     }
 }
 
-// The same for all panels of a tile; use(tree's number, leaves, first row, number of rows).
+// The same for the panels of a tile from panel p on, kPanels at a time; use(tree's number, leaves, first row, number of
+// rows).
+template <int kPanels, class Use>
+inline void each_tree(const wald::TreesView& trees, int first, int last, const wald::Tile& tile, int p,
+                      const Use& use) {
+    const int n_panels = (tile.n + wald::kPanelRows - 1) / wald::kPanelRows;
+    for (; p + kPanels <= n_panels; p += kPanels) {
+        const int row = p * wald::kPanelRows;
+        each_tree<kPanels, std::min(4, kTogether / kPanels)>(  // more trees, where registers suffice
+            trees, first, last, tile, p,
+            [&](int t, const Leaves& found) { use(t, found, row, kPanels * wald::kPanelRows); });
+    }
+    if constexpr (kPanels > 1) each_tree<kPanels / 2>(trees, first, last, tile, p, use);
+}
 template <class Use>
 inline void each_tree(const wald::TreesView& trees, int first, int last, const wald::Tile& tile, const Use& use) {
-    constexpr int kPair = kByteRegisters == 1 ? 2 : 1;  // more chains, where registers suffice
-    const int n_panels = (tile.n + wald::kPanelRows - 1) / wald::kPanelRows;
-    for (int p = 0; p < n_panels; p += kTogether) {
-        const int n = std::min(kTogether, n_panels - p);
-        const int row = p * wald::kPanelRows, rows = n * wald::kPanelRows;
-        const auto use_rows = [&](int t, const Leaves& found) { use(t, found, row, rows); };
-        if (n == 1) each_tree<1, (kTogether > 1 ? 4 : 1)>(trees, first, last, tile, p, use_rows);
-        if constexpr (kTogether > 1)
-            if (n == 2) each_tree<2, (kTogether > 2 ? 2 : 1)>(trees, first, last, tile, p, use_rows);
-        if constexpr (kTogether > 2)
-            if (n == 3) each_tree<3, kPair>(trees, first, last, tile, p, use_rows);
-        if constexpr (kTogether > 3)
-            if (n == 4) each_tree<4, kPair>(trees, first, last, tile, p, use_rows);
-    }
+    each_tree<kTogether>(trees, first, last, tile, 0, use);
 }
 
 // ---- values of leaves ----------------------------------------------------------------------------------------------
@@ -328,7 +251,8 @@ inline void store_leaves(const wald::TreesView& trees, int first, int last, cons
     });
 }
 
-inline constexpr wald::TreeKernels tree_table{.add_tables = &add_tables<float, 0>,
+inline constexpr wald::TreeKernels tree_table{.longest_chain = kChain,
+                                              .add_tables = &add_tables<float, 0>,
                                               .add = &add_tables<double, 1>,
                                               .add_f32 = &add_tables<float, 1>,
                                               .leaves = &store_leaves};

@@ -38,6 +38,40 @@ def test_leaves_and_scores(leaves: int, categories: bool) -> None:
     np.testing.assert_array_equal(terms.scores(X), reference_scores(terms, X))
 
 
+def path(sides: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """A tree in which each node has the next one on the side that is given, 0 or 1, and a leaf on the other."""
+    n = len(sides)
+    following = [*range(1, n), ~n]
+    leaf = [~i for i in range(n)]
+    children = np.array([[a, b] if side == 0 else [b, a] for side, a, b in zip(sides, following, leaf, strict=True)])
+    return children[:, 0], children[:, 1]
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 3, 4, 5, 6, 7, 31, 63, 64, 255, 256])
+def test_trees_that_are_a_path(n_nodes: int) -> None:
+    rng = np.random.default_rng(n_nodes)
+    builder = TreesBuilder(3)
+    for sides in ([0] * n_nodes, [1] * n_nodes, [i % 2 for i in range(n_nodes)], list(rng.integers(0, 2, n_nodes))):
+        feature, threshold = rng.integers(0, 3, n_nodes), rng.integers(-100, 100, n_nodes) / 32
+        builder.add(feature, threshold, *path(sides), rng.integers(0, 2, n_nodes), rng.normal(size=n_nodes + 1))
+    terms = TreeTerms(builder.build(), np.zeros(1))
+    X = rng.choice([*np.arange(-100, 101) / 32, np.nan], (64, 3))
+    np.testing.assert_array_equal(terms.values(X), reference_values(terms, X))
+    np.testing.assert_array_equal(scores(terms, X[:1]), reference_scores(terms, X[:1]))
+
+
+@pytest.mark.parametrize("n_rows", [512, 960, 1100])
+def test_trees_of_any_size(n_rows: int) -> None:
+    """Tiles of several panels, in pieces of eight, four, two and one."""
+    rng = np.random.default_rng(n_rows)
+    terms = [random_terms(rng, leaves=leaves, n_trees=5, n_features=9) for leaves in (4, 31, 64, 100, 300)]
+    X = random_rows(rng, 97, 9)
+    rows = np.arange(n_rows) * 31 % len(X)
+    for some in terms:
+        np.testing.assert_array_equal(some.values(X[rows]), reference_values(some, X)[rows])
+        np.testing.assert_array_equal(some.scores(X[rows]), reference_scores(some, X)[rows])
+
+
 @pytest.mark.parametrize(
     "options",
     [

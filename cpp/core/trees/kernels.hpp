@@ -8,7 +8,7 @@ namespace wald {
 // Rows are evaluated in panels: kPanelRows bytes of one column, then those of the next. Up to kMaxPanels panels are
 // evaluated together, so that the steps of one hide the latency of another's.
 inline constexpr int kPanelRows = 64;
-inline constexpr int kMaxPanels = 4;
+inline constexpr int kMaxPanels = 8;
 inline constexpr int kTileRows = kMaxPanels * kPanelRows;
 
 // ---- values to bins ------------------------------------------------------------------------------------------------
@@ -135,13 +135,18 @@ const BinKernels<X>& bin_kernels();  // the table in use; see isa/dispatch.cpp
 
 // ---- bins to leaves ------------------------------------------------------------------------------------------------
 
-// The leaves of a tree are numbered from left to right, and every row starts at leaf 0. A step moves rows from `leaf`,
-// the first leaf below a node, to `right`, the first one below its right child, if their bin is above `bin`. Parents
-// come before their children. `bin`, `leaf` and `right` are bytes, repeated four times.
+// The leaves of a tree are numbered as TreeLayout says, and every row starts at leaf 0. A node has a step, which moves
+// rows from `leaf`, the first leaf below the node, to `to`, the first one below the child whose leaves come second, if
+// their bin, with the bits of `flip` inverted, is above `bin`. All but the column are bytes, repeated four times.
 struct Step {
     std::uint32_t column;  // place of its bins in a panel
-    std::uint32_t bin, leaf, right;
+    std::uint32_t bin, leaf, to, flip;
 };
+
+// A chain is a path downwards of up to kLongestChain nodes whose steps have the same leaf, so that one comparison tells
+// the rows of all: rows that a node does not move stay for the next one below. Steps of a chain stand side by side, the
+// lowest node first: rows that several of them would move go where the highest one says. The lowest has no `flip`.
+inline constexpr int kLongestChain = 3;
 
 enum class LeafKind : std::uint8_t {
     single,  // a leaf has one value
@@ -152,12 +157,14 @@ enum class LeafKind : std::uint8_t {
 inline constexpr int kMaxStepLeaves = 256;  // a tree with more leaves is cut
 
 struct Tree {
-    std::int32_t first_step, last_step;
+    // Steps [first_step, first_pair) are chains of three, those up to first_alone chains of two, the rest are alone.
+    // Chains stand behind those of the nodes above them.
+    std::int32_t first_step, first_pair, first_alone, last_step;
     std::int32_t first_exit;               // of a tree that is cut: see TreesView
     std::int32_t first_leaf, n_leaves;     // place of its leaves' values, see SumTables
     std::int32_t first_output, n_outputs;  // in TreesView::outputs
     LeafKind kind;
-    bool oblivious;  // its steps are levels: a row's leaf is the sum of `right` over the levels at which it goes right
+    bool oblivious;  // its steps are levels: a row's leaf is the sum of `to` over the levels at which it goes right
 };
 
 // The steps of a tree that is cut lead rows to its exits, the places of the cut; walks lead from there down to the
@@ -195,6 +202,7 @@ struct Tile {
 };
 
 struct TreeKernels {
+    int longest_chain;  // nodes of a chain: kLongestChain or, where chains save no time, 1
     // Trees [first, last): adds each row's leaf to sums[output * n_sums + s][row], tree by tree.
     void (*add_tables)(const TreesView&, const SumTables<float>&, int first, int last, const Tile&, float* const* sums);
     // The same where each output has one sum, in double or in float precision.

@@ -23,21 +23,32 @@ void each_tree(const TreesSpec& spec, std::span<const std::int64_t> order, std::
     }
 }
 
-// Numbers the leaves of a tree from left to right. In a large tree, leaves of the same values share a number if there
-// are few such values. Nodes and leaves are named as in the spec: children >= 0 are nodes, ~leaf stands for a leaf.
+// Cuts a tree into chains of nodes, each of which leads to the taller child of each node while the kernels' longest
+// chain and the tree allow it, and numbers its leaves: those come first below a node that are below the next node of
+// its chain or, at a chain's end, below the left child. In a large tree, leaves of the same values share a number if
+// there are few such values. Nodes and leaves are named as in the spec: children >= 0 are nodes, ~leaf stands for a
+// leaf.
 class TreeLayout {
 public:
     TreeLayout(const TreesSpec& spec, std::span<const std::int64_t> members)
         : spec_(spec), first_node_(spec.first_node_of(members[0])),
           n_nodes_(static_cast<std::int32_t>(spec.last_node_of(members[0]) - first_node_)) {
         n_below_.assign(static_cast<std::size_t>(n_nodes_), 0);
+        height_.assign(static_cast<std::size_t>(n_nodes_), 0);
+        chain_.assign(static_cast<std::size_t>(n_nodes_), {});
         first_.assign(static_cast<std::size_t>(n_nodes_), 0);
         number_.assign(static_cast<std::size_t>(n_nodes_) + 1, 0);
-        for (std::int32_t n = n_nodes_ - 1; n >= 0; --n)  // parents come before their children
+        for (std::int32_t n = n_nodes_ - 1; n >= 0; --n) {  // parents come before their children
             n_below_[n] = leaves_below(left(n)) + leaves_below(right(n));
+            height_[n] = 1 + std::max(height(left(n)), height(right(n)));
+        }
         for (std::int32_t n = 0; n < n_nodes_; ++n) {
-            set_first(left(n), first_[n]);
-            set_first(right(n), first_[n] + leaves_below(left(n)));
+            Chain& chain = chain_[n];
+            if (chain.length == 0) chain.length = std::min(height_[n], tree_kernels().longest_chain);
+            chain.stays_right = !is_last(n) && height(right(n)) > height(left(n));
+            if (!is_last(n)) chain_[stay(n)] = {chain.place + 1, chain.length, false};
+            set_first(stay(n), first_[n]);
+            set_first(leave(n), first_[n] + leaves_below(stay(n)));
         }
         leaf_.resize(number_.size());
         for (std::size_t leaf = 0; leaf < number_.size(); ++leaf)
@@ -52,7 +63,13 @@ public:
     std::int32_t left(std::int32_t n) const { return spec_.left[first_node_ + n]; }
     std::int32_t right(std::int32_t n) const { return spec_.right[first_node_ + n]; }
     std::int32_t leaves_below(std::int32_t child) const { return child < 0 ? 1 : n_below_[child]; }
-    // The first leaf below a child, counted from left to right.
+    // The child whose leaves come first, and the other one.
+    bool stays_right(std::int32_t n) const { return chain_[n].stays_right; }
+    std::int32_t stay(std::int32_t n) const { return stays_right(n) ? right(n) : left(n); }
+    std::int32_t leave(std::int32_t n) const { return stays_right(n) ? left(n) : right(n); }
+    // The nodes of a chain that begins at node n, if one does.
+    int chain_at(std::int32_t n) const { return chain_[n].place == 0 ? chain_[n].length : 0; }
+    // The number of the first leaf below a child.
     std::int32_t first(std::int32_t child) const { return child < 0 ? number_[~child] : first_[child]; }
 
     std::int32_t n_numbers() const { return static_cast<std::int32_t>(leaf_.size()); }
@@ -80,6 +97,12 @@ public:
     }
 
 private:
+    struct Chain {
+        std::int32_t place, length;  // the node's place in its chain, and how many nodes that has
+        bool stays_right;
+    };
+    bool is_last(std::int32_t n) const { return chain_[n].place + 1 == chain_[n].length; }
+    std::int32_t height(std::int32_t child) const { return child < 0 ? 0 : height_[child]; }
     void set_first(std::int32_t child, std::int32_t at) {
         if (child >= 0) first_[child] = at;
         else number_[~child] = at;
@@ -107,8 +130,9 @@ private:
     const TreesSpec& spec_;
     std::int64_t first_node_;
     std::int32_t n_nodes_;
-    std::vector<std::int32_t> n_below_, first_;  // of each node: leaves below it, and the first of them
-    std::vector<std::int32_t> number_, leaf_;    // of each leaf; and a leaf of each number
+    std::vector<std::int32_t> n_below_, height_, first_;  // of each node: leaves, nodes on a path, first leaf below
+    std::vector<Chain> chain_;                            // of each node
+    std::vector<std::int32_t> number_, leaf_;             // of each leaf; and a leaf of each number
 };
 
 }  // namespace wald

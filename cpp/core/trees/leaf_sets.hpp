@@ -36,11 +36,12 @@ public:
         const std::int32_t tree = n_trees_++;
         fit_ = fit_ && layout.n_leaves() <= kMaxLeaves;
         most_leaves_ = std::max(most_leaves_, layout.n_leaves());
+        if (fit_) count_leaves(layout);
         double depth = 0;  // of a leaf, on average
         for (std::int32_t n = 0; fit_ && n < layout.n_nodes(); ++n) {
             const std::int64_t at = layout.node(n);
             const std::int32_t left = layout.left(n);
-            const std::uint64_t below = ((std::uint64_t{1} << layout.leaves_below(left)) - 1) << layout.first(left);
+            const std::uint64_t below = ((std::uint64_t{1} << layout.leaves_below(left)) - 1) << first_[n];
             nodes_.push_back(
                 {spec.feature[at], tree, rounded_down(spec.threshold[at], X{}), spec.nan_left[at] == 0, ~below});
             depth += static_cast<double>(layout.leaves_below(n)) / layout.n_leaves();
@@ -51,6 +52,8 @@ public:
     int n_trees() const { return n_trees_; }
     std::int32_t most_leaves() const { return most_leaves_; }
     const std::vector<Node>& nodes() const { return nodes_; }
+    // The number of a tree's leaf, which is counted from left to right.
+    std::uint8_t number(int tree, std::int32_t leaf) const { return numbers_[tree * kMaxLeaves + leaf]; }
 
     // Whether the sets take less time than walks and levels would. Sets take a removal for each node that sends the row
     // to the right, half of the nodes, and a comparison that fails for each feature.
@@ -66,7 +69,23 @@ private:
     // Times of a feature, of a step of a walk and of a level, where that of a removal is 1.
     static constexpr double kFeature = 2, kStep = 3, kLevel = 1;
 
+    void count_leaves(const TreeLayout& layout) {
+        const std::size_t begin = numbers_.size();
+        numbers_.resize(begin + kMaxLeaves);
+        first_.assign(static_cast<std::size_t>(layout.n_nodes()), 0);
+        const auto set = [&](std::int32_t child, std::int32_t at) {
+            if (child >= 0) first_[child] = at;
+            else numbers_[begin + static_cast<std::size_t>(at)] = static_cast<std::uint8_t>(layout.number(~child));
+        };
+        for (std::int32_t n = 0; n < layout.n_nodes(); ++n) {
+            set(layout.left(n), first_[n]);
+            set(layout.right(n), first_[n] + layout.leaves_below(layout.left(n)));
+        }
+    }
+
     std::vector<Node> nodes_;
+    std::vector<std::uint8_t> numbers_;  // kMaxLeaves for each tree
+    std::vector<std::int32_t> first_;    // of the last tree's nodes: the first leaf below
     int n_trees_ = 0;
     std::int32_t most_leaves_ = 0;
     double otherwise_ = 0;  // time without sets
@@ -99,6 +118,9 @@ public:
             narrow_ ? add(of_feature, narrow_sets_) : add(of_feature, wide_sets_);
         }
         start_feature(0);  // an entry for the end
+        numbers_.resize(static_cast<std::size_t>(n_trees_) * static_cast<std::size_t>(most_leaves()));
+        for (int i = 0; i < n_trees_ * most_leaves(); ++i)
+            numbers_[i] = trees.number(i / most_leaves(), i % most_leaves());
     }
 
     int n_trees() const { return n_trees_; }
@@ -132,6 +154,7 @@ private:
         std::vector<S> states;  // room_ sets each
     };
 
+    int most_leaves() const { return narrow_ ? 32 : 64; }
     void start_feature(std::int32_t feature) {
         features_.push_back(
             {feature, static_cast<std::int32_t>(thresholds_.size()), static_cast<std::int32_t>(passed_.size())});
@@ -174,7 +197,8 @@ private:
                 if (nan_right_[n]) sets[of.removals[n].tree] &= of.removals[n].kept;
         }
         take(taken, n_taken, sets);
-        for (int t = 0; t < n_trees_; ++t) leaves[t] = std::countr_zero(sets[t]);
+        for (int t = 0; t < n_trees_; ++t)
+            leaves[t] = numbers_[t * std::int64_t{std::numeric_limits<S>::digits} + std::countr_zero(sets[t])];
     }
     // Intersects the sets with n states. The sets of some neighbouring trees stay in registers.
     template <class S>
@@ -196,6 +220,7 @@ private:
     std::vector<Feature> features_;       // and the end of the last one's nodes
     std::vector<X> thresholds_, passed_;  // of removals; of states, the last of their removals
     std::vector<std::uint8_t> nan_right_;
+    std::vector<std::uint8_t> numbers_;  // of leaves that are counted from left to right: most_leaves() for each tree
     Sets<std::uint32_t> narrow_sets_;
     Sets<std::uint64_t> wide_sets_;
 };

@@ -55,7 +55,7 @@ private:
     void add(const TreesSpec& spec, const BinsBuilder& bins, std::span<const std::int64_t> members) {
         const TreeLayout layout(spec, members);
         Tree tree{};
-        tree.first_step = static_cast<std::int32_t>(steps_.size());
+        tree.first_step = tree.first_pair = tree.first_alone = n_steps();
         tree.first_exit = -1;
         tree.n_leaves = layout.n_numbers();
         tree.first_output = static_cast<std::int32_t>(outputs_.size());
@@ -76,9 +76,9 @@ private:
         if (layout.is_cut()) add_cut(layout, bins, top(layout), tree);
         else {
             tree.oblivious = tree.n_leaves > 1 && add_levels(layout, bins);
-            if (!tree.oblivious) add_steps(layout, bins);
+            if (!tree.oblivious) add_chains(layout, bins, tree);
         }
-        tree.last_step = static_cast<std::int32_t>(steps_.size());
+        tree.last_step = n_steps();
         n_nodes_ += layout.n_nodes();
         trees_.push_back(tree);
     }
@@ -92,16 +92,29 @@ private:
         return true;
     }
 
-    void add_step(BinSplit split, std::int32_t leaf, std::int32_t right) {
+    std::int32_t n_steps() const { return static_cast<std::int32_t>(steps_.size()); }
+    void add_step(BinSplit split, std::int32_t leaf, std::int32_t to, bool moves_left = false) {
         const auto everywhere = [](std::int32_t byte) {
             return (static_cast<std::uint32_t>(byte) & 255u) * 0x01010101u;
         };
-        steps_.push_back({static_cast<std::uint32_t>(split.column) * kPanelRows, everywhere(split.bin),
-                          everywhere(leaf), everywhere(right)});
+        const std::int32_t bin = moves_left ? ~split.bin - 1 : split.bin;  // x <= bin where ~x > ~bin - 1
+        steps_.push_back({static_cast<std::uint32_t>(split.column) * kPanelRows, everywhere(bin), everywhere(leaf),
+                          everywhere(to), everywhere(moves_left ? -1 : 0)});
     }
-    void add_steps(const TreeLayout& layout, const BinsBuilder& bins) {
-        for (std::int32_t n = 0; n < layout.n_nodes(); ++n)
-            add_step(bins.split(layout.node(n)), layout.first(n), layout.first(layout.right(n)));
+    // Nodes above a chain belong to longer chains, or to chains of as many nodes that begin at an earlier node.
+    void add_chains(const TreeLayout& layout, const BinsBuilder& bins, Tree& tree) {
+        for (int length = kLongestChain; length > 0; --length) {
+            if (length == 2) tree.first_pair = n_steps();
+            if (length == 1) tree.first_alone = n_steps();
+            for (std::int32_t top = 0; top < layout.n_nodes(); ++top) {
+                if (layout.chain_at(top) != length) continue;
+                std::int32_t nodes[kLongestChain] = {top};
+                for (int i = 1; i < length; ++i) nodes[i] = layout.stay(nodes[i - 1]);
+                for (int i = length - 1; i >= 0; --i)
+                    add_step(bins.split(layout.node(nodes[i])), layout.first(top), layout.first(layout.leave(nodes[i])),
+                             layout.stays_right(nodes[i]));
+            }
+        }
     }
     // The steps of a tree that has levels; false if it has none.
     bool add_levels(const TreeLayout& layout, const BinsBuilder& bins) {
