@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,16 @@ def test_bits(degree: int, knots: Any, given: Any, trained: Any) -> None:
                     require_same(fast.transform(laid), step.transform(laid))
                 every_second = rows[::2]
                 require_same(fast.transform(every_second), step.transform(every_second))
+
+
+def test_many_knots_and_columns_take_no_long_comparison() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 40))
+    step = SplineTransformer(n_knots=400).fit(X)
+    tracemalloc.start()
+    assert isinstance(quick(step), QuickSplines)
+    assert tracemalloc.get_traced_memory()[1] < 60e6  # a whole row has 16 080 numbers
+    tracemalloc.stop()
+    require_same(quick(step).transform(X), step.transform(X))
 
 
 def test_missing_values() -> None:

@@ -52,7 +52,7 @@ class AnswerColumns:
         ----------
         compiled : CompiledPlan
         """
-        model, name = compiled.model, compiled.model.decision.column
+        model, name = compiled.model, compiled.model.column
         if not model.decision.valued:
             return cls(name, (name,), model.classes[:0], model.classes)
         link = model.links.predict

@@ -113,6 +113,11 @@ class AdditiveModel:
         """Noun for an early answer that loses, in certificates; see `Output.event`."""
         return BANDS.other if self.words is BANDS else self.decision.event
 
+    @property
+    def column(self) -> str:
+        """What columns of answers are called; see `Output.column`."""
+        return BANDS.answer if self.words is BANDS else self.decision.column
+
     def working_precision(self, dtype: DTypeLike) -> float:
         """Give the unit roundoff in which the wrapped model computes.
 

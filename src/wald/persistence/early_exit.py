@@ -158,7 +158,7 @@ def _undescribed(owner: EarlyExit, model: AdditiveModel, why: str) -> None:
     if model.preprocessing is not None:
         raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {why}.") from None
     without = (
-        f"It promises the {model.decision.column}s of the estimator (risk=0), and is loaded by wald.load(path, "
+        f"It promises the {model.column}s of the estimator (risk=0), and is loaded by wald.load(path, "
         "estimator=...) alone."
         if owner.compiled_plan_.by_proof or model.decision.valued
         else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
@@ -384,7 +384,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         packed = None if len(parts.plan.terms) else getattr(model.estimator, "packed", None)
     elif parts.by_proof or parts.model.decision.valued:
         raise ValueError(
-            f"{where} promises the {parts.model.decision.column}s of the estimator itself (risk=0), which decides "
+            f"{where} promises the {parts.model.column}s of the estimator itself (risk=0), which decides "
             "whatever is not proven early. Pass it: wald.load(path, estimator=...)."
         )
     else:
