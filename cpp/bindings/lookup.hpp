@@ -269,7 +269,8 @@ private:
         std::int64_t start, n;  // number of its first cell in the column, and of its cells
         Owners owners;
 
-        Chunk(std::int64_t start, std::int64_t n, Owners owners) : start(start), n(n), owners(std::move(owners)) {}
+        Chunk(std::int64_t first, std::int64_t n_cells, Owners owned)
+            : start(first), n(n_cells), owners(std::move(owned)) {}
         virtual ~Chunk() = default;
         bool is_of_objects() const { return owners.met != nullptr; }
         virtual void set_quick(bool) {}

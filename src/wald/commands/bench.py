@@ -95,7 +95,7 @@ def bench(
         differs = found.labels != full
         differs = differs.any(axis=1) if differs.ndim > 1 else differs
         # values of sums may differ in their last bits
-        broken = None if output.valued else broken_promise(certificate, full, differs, additive.classes)
+        broken = None if output.valued else broken_promise(certificate, full, differs, additive.classes, additive.words)
         facts = {
             "file": str(file),
             "model": rival.name,

@@ -34,7 +34,7 @@ class EarlyExitRanker(ExactEstimator):
 
     Parameters
     ----------
-    estimator : LGBMRanker or XGBRanker, a booster with a ranking objective, or a Pipeline that ends in a ranker
+    estimator : LGBMRanker, XGBRanker or CatBoostRanker, a booster that ranks, or a Pipeline that ends in one
         A fitted one is taken as it is. Another is trained by ``fit(X, y, group=...)``, whose arguments it gets, and
         evaluates every row in full.
     k : int, default=10

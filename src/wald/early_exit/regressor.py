@@ -35,10 +35,10 @@ class EarlyExitRegressor(RegressorMixin, PlannedEstimator):
     Parameters
     ----------
     estimator : estimator
-        A regressor of LightGBM or XGBoost, their boosters, what `wald.read_model` returns, scikit-learn's
-        ``HistGradientBoostingRegressor``, ``GradientBoostingRegressor``, ``RandomForestRegressor``,
-        ``ExtraTreesRegressor``, ``DecisionTreeRegressor``, or ``BaggingRegressor`` of trees, linear regressors,
-        ``SVR``, ``NuSVR`` or ``KernelRidge``, of one value or several; a Pipeline that ends in one, or a
+        A regressor of LightGBM, XGBoost or CatBoost, their boosters, what `wald.read_model` returns, scikit-learn's
+        ``HistGradientBoostingRegressor``, ``GradientBoostingRegressor``, forests, ``DecisionTreeRegressor``, linear
+        regressors, ``SVR``, ``NuSVR``, ``KernelRidge`` or ``GaussianProcessRegressor`` (its mean), of one value or
+        several; a ``BaggingRegressor`` or ``VotingRegressor`` of these, a Pipeline that ends in one, or a
         ``TransformedTargetRegressor`` around it. A fitted one is taken as it is; of another, ``fit`` trains a clone.
     tolerance : float or None, default=None
         How far the value of a row that leaves early may be off, in the unit of what `predict` gives; for models of one

@@ -120,4 +120,5 @@ class Race:
             block = next(iter(whole.blocks(self.conversion)))
         if len(block) < source.n_rows:
             raise ValueError(f"{type(source).__name__} gives its rows in pieces, across which groups cannot race.")
-        return block.filled().rows
+        rows: _core.Rows = block.filled().rows
+        return rows
