@@ -13,7 +13,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 #: Folders whose numbers are listed.
-FOLDERS = ("plan", "early_exit", "engine", "sources", "steps")
+FOLDERS = ("plan", "early_exit", "engine", "ranking", "sources", "steps")
 #: Other files with numbers of planning.
 FILES = ("models/documents.py", "models/tree_work.py", "models/landmarks.py", "models/members.py", "models/kernel.py")
 
@@ -35,6 +35,7 @@ TUNABLES = {
         "MOST_LEAVES": TREES,
         "TOLERANCE": TREES,
         "MOST_STEPS": TREES,
+        "MOST_SPREAD": "values",
     },
     "plan/qwyc.py": {"MAX_SEARCHED": LINEAR},
     "plan/prior.py": {"PRIOR_ROWS": "linear-units"},
@@ -72,6 +73,11 @@ TUNABLES = {
         "FEW_OUTPUTS": "svm-letters",
     },
     "early_exit/predictor.py": {"FEW_ROWS": "never-slower"},
+    "ranking/estimates.py": {"FLOOR": "ranking", "WIDTH": "ranking", "MOST_ROWS": "ranking"},
+    "ranking/ladder.py": {"DECISION": "ranking", "FIRST": "ranking", "RATIO": "ranking"},
+    "ranking/planning.py": dict.fromkeys(
+        ("SAME_WORK", "BOLDNESS", "CANDIDATES", "CERTIFICATE_SHARE", "ORDER_SHARE", "SEQUENCE"), "ranking"
+    ),
     "sources/source.py": {"PIECE_BYTES": "frames memory"},
     "steps/step.py": {"ROWS_AT_ONCE": "never-slower memory"},
     "steps/by_column.py": {"WRITTEN_BYTES": "memory", "MOST_AT_ONCE": "memory"},
@@ -123,7 +129,14 @@ FIXED = {
     "steps/raw_columns.py": {"IN_SINGLE": ROUNDING},
     "steps/unmet.py": {"MOST_NAMED": LIMIT},
     "early_exit/in_front.py": {"TIMED_ROWS": LEVEL, "NEARLY_ALL": LEVEL, "MOST_NAMED": LIMIT},
+    "ranking/estimates.py": {"MOST_BYTES": LIMIT},
+    "ranking/planning.py": {"PLANNED_LEVEL": LEVEL, "LEAST_GROUPS": LEVEL},
     "steps/applied.py": {"MOST_WRITTEN": LIMIT},
+    "steps/quick.py": dict.fromkeys(("COMPARED", "COMPARED_COLUMNS", "LEAST_QUANTILES", "LEAST_ROWS"), LEVEL),
+    "steps/quick_splines.py": {
+        **dict.fromkeys(("COMPARED", "COMPARED_COLUMNS", "COMPARED_KNOTS"), LEVEL),
+        "MOST_DEGREE": LIMIT,
+    },
     "steps/tables.py": {"BYTES": HARDWARE, "COMPARED": LEVEL, "MOST_VALUES": LIMIT},
     "steps/known_values.py": {"INEXACT": ROUNDING, "TEXTS": "texts that are tried"},
     "steps/vectorizers.py": {"MOST_GRAMS": LIMIT, "MOST_HASHED": HARDWARE, "MOST_LETTERS": LIMIT},
@@ -137,6 +150,7 @@ FIXED = {
     ),
     "early_exit/selection.py": {"PLANNED": "a progress bar", "TIMED_FROM": "a progress bar"},
     "early_exit/locating.py": {"SEARCHED_ROWS": LIMIT},
+    "early_exit/time_of_one.py": {"REPEATS": LEVEL, "ROWS": LEVEL},
     "early_exit/self_check.py": {"GIVEN_ROWS": LEVEL, "INVENTED_ROWS": LEVEL, "LARGEST_ARRAY": LIMIT},
     "early_exit/made_rows.py": dict.fromkeys(
         ("THRESHOLD_ROWS", "SEGMENTS", "HALVINGS", "SECONDS", "ENGINE_SECONDS", "FEWEST"), LEVEL

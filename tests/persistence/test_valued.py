@@ -175,7 +175,7 @@ def other_vectors(fields: Any, arrays: Any) -> None:
         ("hist", output(n_values=2), "shape"),
         ("hist", output(n_values=0), "n_values must be positive"),
         ("hist", output(n_values=10**9), "more than 10000 values"),
-        ("isolation forest in full", link(usual=0.0), "link does not fit the output"),
+        ("isolation forest in full", link(usual=-1.0), "link does not fit the output"),
         ("svr", other_vectors, "does not add up"),
     ],
 )
