@@ -33,6 +33,8 @@ class Output(ABC):
 
     Attributes
     ----------
+    compiled : bool
+        Whether the compiled engine knows the output. If not, the engine in Python evaluates the model.
     valued : bool
         Whether scores are answers themselves, so that codes say nothing. An early answer is the estimate, and
         `lost_values` says what it loses.
@@ -40,6 +42,7 @@ class Output(ABC):
         What an answer is called in tables and messages.
     """
 
+    compiled: ClassVar[bool] = False
     valued: ClassVar[bool] = False
     column: ClassVar[str] = "label"
 
@@ -110,11 +113,6 @@ class Output(ABC):
         """
 
     # ---- what may be said ------------------------------------------------------------------------------------------
-
-    @property
-    def compiled(self) -> bool:
-        """Whether the compiled engine knows the output. If not, the engine in Python evaluates the model."""
-        return False
 
     @property
     def event(self) -> str:
