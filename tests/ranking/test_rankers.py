@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -142,7 +143,7 @@ def test_certificates_speak():
     assert text.startswith(
         f"Of the first {K} rows of a group, at most 5 % are missing on average, with 95 % confidence"
     )
-    assert "of 60 trees a row. NDCG@5 falls by" in text
+    assert re.search(r"of 60 trees a row\. NDCG@5 (falls|rises) by", text)
     X, _, groups = lists(200, seed=1)
     assert "NDCG" not in str(
         EarlyExitRanker(ranker(), k=K, risk=0.1, random_state=0).fit(X, groups=groups).certificate_
