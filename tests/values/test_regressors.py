@@ -185,7 +185,7 @@ def test_what_is_wrapped():
 
 def test_refusals():
     X, y = rows()
-    with pytest.raises(ValueError, match="requires y to be passed.*DecisionTreeRegressor is not fitted yet"):
+    with pytest.raises(ValueError, match=r"requires y to be passed.*DecisionTreeRegressor is not fitted yet"):
         EarlyExitRegressor(DecisionTreeRegressor()).fit(X)
     with pytest.raises(ValueError, match="is fitted already, so that y would be ignored"):
         EarlyExitRegressor(DecisionTreeRegressor().fit(X, y)).fit(X, y)
