@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the benchmarks' results
+sys.path.insert(0, str(ROOT))  # before the imports below, which need it: E402
 
 from bench.report import Figure  # noqa: E402
 from bench.results import FOLDER, Results  # noqa: E402

@@ -11,7 +11,7 @@ from persistence.valued import X, made
 
 import wald
 
-pyarrow = pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow")  # before the imports below, which need it: E402
 from pyarrow import csv, ipc  # noqa: E402
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 

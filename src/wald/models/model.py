@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..outputs import Output
-from ..outputs.words import BANDS, LABELS, OUTLIERS, Words, words_of_scores
+from ..outputs.words import BANDS, LABELS, OUTLIERS, SCORES, Words
 from ..sources import Schema
 from ..steps import Chain, Codes, Folded, RawColumns
 from .banded import Banded
@@ -104,7 +104,7 @@ class AdditiveModel:
         if isinstance(self.estimator, Banded):  # of one threshold, bands are decided like two labels
             return BANDS
         if self.kind == "ranker":
-            return words_of_scores()
+            return SCORES
         words = self.decision.words
         return OUTLIERS if self.kind == "outlier detector" and words is LABELS else words
 

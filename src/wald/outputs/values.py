@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..utils.figures import percent
 from .output import Answers, Floats, Output
-from .words import Words, words_of_values
+from .words import VALUES, Words, words_within
 
 __all__ = ["Margin", "Values"]
 
@@ -97,7 +97,7 @@ class Values(Output):
     @property
     def words(self) -> Words:
         """What values are called; see `Output.words`."""
-        return words_of_values(self._most if self.by_margin else "")
+        return words_within(self._most) if self.by_margin else VALUES
 
     @property
     def _most(self) -> str:

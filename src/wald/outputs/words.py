@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["BANDS", "LABELS", "OUTLIERS", "Words", "words_of_scores", "words_of_values"]
+__all__ = ["BANDS", "LABELS", "OUTLIERS", "SCORES", "VALUES", "Words", "words_within"]
 
 _NO_NAMES: Mapping[Any, str] = MappingProxyType({})
 
@@ -102,37 +102,29 @@ BANDS = Words(
     clear="its estimate is far enough from the nearest threshold",
     confidence="the distance of the estimate to the nearest threshold",
 )
+VALUES = Words(
+    answer="value",
+    answers="values",
+    kind="",
+    kinds="",
+    other="another value",
+    others="other values",
+    nothing="evaluates every row in full, each to the model's own value: there are no early answers to show",
+)
+SCORES = VALUES._replace(
+    answer="score",
+    answers="scores",
+    other="another score",
+    others="other scores",
+    nothing="ranks the rows of groups: a row alone has no early answer to show",
+)
 
 
-def words_of_scores() -> Words:
-    """What the scores of a ranker are called."""
-    return words_of_values()._replace(
-        answer="score",
-        answers="scores",
-        other="another score",
-        others="other scores",
-        nothing="ranks the rows of groups: a row alone has no early answer to show",
-    )
-
-
-def words_of_values(tolerance: str = "") -> Words:
-    """What values are called, which may be off by a tolerance, such as "0.1" or "5 % of the value"."""
-    if not tolerance:
-        return Words(
-            answer="value",
-            answers="values",
-            kind="",
-            kinds="",
-            other="another value",
-            others="other values",
-            nothing="evaluates every row in full, each to the model's own value: there are no early answers to show",
-        )
+def words_within(tolerance: str) -> Words:
+    """What values are called that may be off by a tolerance, such as "0.1" or "5 % of the value"."""
     beyond = f"off by more than {tolerance}"
-    return Words(
-        answer="value",
-        answers="values",
-        kind="",
-        kinds="",
+    return VALUES._replace(
+        nothing="",
         other=f"a value {beyond}",
         others=f"values {beyond}",
         differ=f"are {beyond}",

@@ -422,7 +422,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
             owner.compiled_plan_ = compiled.restored(**parts.monitor)
         except ValueError as error:
             raise FileFormatError(f"header.monitor: {error}") from None
-    return owner  # type: ignore[no-any-return]
+    return owner  # type: ignore[no-any-return]  # an instance of `parts.shell`
 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
