@@ -186,6 +186,11 @@ def test_fit_within_a_tolerance_and_into_bands(tmp_path: Path) -> None:
     values, costs = near.predict(X[300:], return_cost=True)
     np.testing.assert_array_equal(found["value"].to_numpy(), values)
     np.testing.assert_array_equal(found["cost"].to_numpy(), costs)
+    asking = ("--model", tmp_path / "model.txt", "--repeats", 7)
+    timed = ("bench", tmp_path / "near.wald", tmp_path / "rows.npy", *asking)
+    off = np.abs(values - made("lightgbm")[1].predict(X[300:]))
+    assert said(*timed)["n_different"] == np.count_nonzero(off > 0.2) < np.count_nonzero(off)
+    assert "Within the tolerance on" in done(*timed).stdout
     done(*asked, "all=0.2", "--risk", "2=0.5", "--bands", "0.8,1.2", "-o", tmp_path / "bands.wald")
     assert wald.load(tmp_path / "bands.wald").risk == {"all": 0.2, 2: 0.5}
     facts = said("predict", tmp_path / "bands.wald", tmp_path / "rows.npy", "-o", tmp_path / "bands.csv")

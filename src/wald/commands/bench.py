@@ -92,15 +92,22 @@ def bench(
                 cases = _timed(rival, fast, rows, repeats, report)
         certificate, additive = fast.compiled_plan_.certificate, fast.compiled_plan_.model
         output = additive.decision
-        differs = found.labels != full
-        differs = differs.any(axis=1) if differs.ndim > 1 else differs
-        # values of sums may differ in their last bits
-        broken = None if output.valued else broken_promise(certificate, full, differs, additive.classes, additive.words)
+        if output.early_values:
+            differs = output.lost_values(found.labels.astype(np.float64), np.asarray(full, dtype=np.float64)) > 0
+        else:
+            differs = found.labels != full
+            differs = differs.any(axis=1) if differs.ndim > 1 else differs
+        broken = None
+        if output.early_values or not output.valued:  # in full, values of sums may differ in their last bits
+            classes = np.empty(0) if output.valued else additive.classes
+            broken = broken_promise(certificate, full, differs, classes, additive.words)
         facts = {
             "file": str(file),
             "model": rival.name,
             "n_rows": len(found.labels),
             "answer": output.column,
+            "same": "Within the tolerance" if output.early_values else f"Same {output.column}",
+            "differ": additive.words.differ,
             "n_different": int(np.count_nonzero(differs)),
             "largest_difference": float(np.abs(found.labels - full).max(initial=0.0)) if output.valued else None,
             "mean_cost": float(found.costs.mean()),
@@ -215,8 +222,8 @@ def _words(facts: dict[str, Any]) -> list[str]:
     most = facts["largest_difference"]
     by = "" if not most else f", by {most:.2g} at most"
     return [
-        f"Same {facts['answer']} on {share(n - k, n)} of {n} rows ({k} differ{by}); {number(facts['mean_cost'])} of "
-        f"{number(facts['full_cost'])} units per row.",
+        f"{facts['same']} on {share(n - k, n)} of {n} rows ({k} {facts['differ']}{by}); "
+        f"{number(facts['mean_cost'])} of {number(facts['full_cost'])} units per row.",
         f"Medians of {facts['repeats']} runs in turns, {many}. predict_one checks less than predict.",
         facts["certificate"],
     ]
