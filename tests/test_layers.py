@@ -27,10 +27,11 @@ KNOWS = {
     "stopping": {"outputs", "utils"},
     "plan": {"engine", "models", "stopping", "utils"},
     "monitoring": {"utils"},
+    "surrogates": {"models", "sources"},
     "ranking": {"engine", "models", "plan", "sources", "stopping", "utils"},
     "early_exit": {
         *("engine", "models", "monitoring", "outputs", "plan", "ranking", "sources", "steps", "stopping"),
-        "utils",
+        *("surrogates", "utils"),
     },
     "online": {"sources", "stopping", "utils"},
     "structured": {"engine", "stopping", "utils"},

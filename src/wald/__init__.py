@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .plan import CostModel
     from .reporting import report
     from .stopping import Certificate
+    from .surrogates import Surrogate
 
     __version__: str
 
@@ -33,6 +34,7 @@ __all__ = [
     "EarlyExitRanker",
     "EarlyExitRegressor",
     "Planner",
+    "Surrogate",
     "TreeClassifier",
     "__version__",
     "load",
@@ -50,6 +52,7 @@ _WHERE = {
     "EarlyExitRanker": ".early_exit",
     "EarlyExitRegressor": ".early_exit",
     "Planner": ".early_exit",
+    "Surrogate": ".surrogates",
     "TreeClassifier": ".models",
     "load": ".persistence",
     "read_model": ".models",

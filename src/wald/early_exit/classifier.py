@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import get_tags
@@ -13,7 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from ..engine.threads import effective_threads
 from ..models import fitted_for_good
 from ..models.reading import Kind
+from ..stopping.core.risks import Risk
+from .former import takes_former_names
+from .opaque import is_opaque
 from .planned import PlannedEstimator, wrapped_has
+from .planner import Planner
 
 
 class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
@@ -53,6 +58,11 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
         these costs, also with ``cost="time"``.
     feature_groups : dict from name to columns, default=None
         Columns (indices or names) that are evaluated, or bought, together, for linear models and trees.
+    surrogates : list, "auto" or None, default=None
+        For a model that wald cannot read, such as nearest neighbours, a neural net or a stack: what is asked before it,
+        the cheapest first. Each is a fitted classifier, a function from rows to numbers, or a `Surrogate` with its
+        cost. "auto" and None: they are learnt from the model's own answers to a third of the rows. Costs are then
+        multiples of the model's own cost of a row. Given for a model that wald can read, it is asked as a whole, too.
     planner : Planner or None, default=None
         How `fit` plans: stopping rule, order, what is minimized, and how rows are split; None: ``Planner()``.
     n_jobs : int or None, default=None
@@ -107,6 +117,38 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
     """
 
     kind: ClassVar[Kind] = "classifier"
+
+    @takes_former_names
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        bands: Sequence[float] | None = None,
+        risk: Risk = 0.001,
+        confidence: float = 0.95,
+        feature_costs: ArrayLike | Mapping[str, float] | None = None,
+        feature_groups: Mapping[str, Sequence[int | str]] | None = None,
+        surrogates: Any = None,
+        planner: Planner | None = None,
+        n_jobs: int | None = None,
+        random_state: int | RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            bands=bands,
+            risk=risk,
+            confidence=confidence,
+            feature_costs=feature_costs,
+            feature_groups=feature_groups,
+            planner=planner,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.surrogates = surrogates
+
+    def _is_opaque(self, inner: Any) -> bool:
+        """Whether a fitted classifier is asked as it is: surrogates are given, or wald cannot read it."""
+        return is_opaque(inner, self)
 
     # ---- scores of the wrapped estimator ---------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) 
             raise ValueError(
                 "groups must hold several groups: some train the estimator, others plan and certify. Got 1."
             )
-        first, rest = _by_group(everything, groups, 0.5, rng)
+        first, rest = by_group(everything, groups, 0.5, rng)
         return first, rest
     if n < 2:
         return everything, everything[:0]
@@ -150,7 +150,7 @@ def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) 
     return np.sort(train), np.sort(rest)
 
 
-def _by_group(rows: Indices, groups: ArrayLike, share: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
+def by_group(rows: Indices, groups: ArrayLike, share: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
     """Split rows in two, without splitting a group."""
     _, member = np.unique(np.asarray(groups)[rows], return_inverse=True)
     shuffled = rng.permutation(member.max() + 1 if len(member) else 0)
@@ -161,8 +161,8 @@ def _by_group(rows: Indices, groups: ArrayLike, share: float, rng: np.random.Gen
 def split_rows(rows: Indices, groups: ArrayLike | None, certificate_fraction: float, rng: np.random.Generator) -> Split:
     """Shuffle and split; groups stay together."""
     if groups is not None:
-        certificate, plan = _by_group(rows, groups, certificate_fraction, rng)
-        order, validation = _by_group(plan, groups, ORDER_SHARE, rng)
+        certificate, plan = by_group(rows, groups, certificate_fraction, rng)
+        order, validation = by_group(plan, groups, ORDER_SHARE, rng)
         return Split(rng.permutation(order), rng.permutation(validation), rng.permutation(certificate))
     shuffled = rng.permutation(rows)
     n_certificate = _count_of_share(certificate_fraction, len(rows))

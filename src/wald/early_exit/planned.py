@@ -30,6 +30,7 @@ from .documents import reading_in_parts
 from .in_front import warn_of_time
 from .locating import locate, located
 from .lossless import FeatureRanges
+from .opaque import Asked, behind_surrogates
 from .parameters import checked_rule, require_counted, require_estimator, require_kind
 from .planner import planner_of
 from .reader import RowReader
@@ -59,6 +60,7 @@ class PlannedEstimator(EarlyExitEstimator):
     """
 
     kind: ClassVar[Kind]
+    surrogates: Any = None
 
     # ---- fitting ---------------------------------------------------------------------------------------------------
 
@@ -120,7 +122,15 @@ class PlannedEstimator(EarlyExitEstimator):
             raise
         groups = None if groups is None else group_numbers(groups, source.n_rows)
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
-        model = self._read(inner)
+        asked: Asked | None = None
+        if self._is_opaque(inner):
+            asked = behind_surrogates(
+                inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs)
+            )
+            inner, model, untrained = asked.model.estimator, asked.model, np.arange(len(asked.rows))
+            source, groups = source.take(asked.rows), None if groups is None else np.asarray(groups)[asked.rows]
+        else:
+            model = self._read(inner)
         if model.texts is not None:
             model.texts.vectorizer.require(source)
         if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
@@ -136,8 +146,11 @@ class PlannedEstimator(EarlyExitEstimator):
         promise = Promise.of(self, groups is not None)
         promised = promise.about(model)  # raises for strata that are no classes
         with located(source, model):
-            require_accepted(model, source)
-            rows = Rows.of(model, source, groups, effective_threads(self.n_jobs))
+            if asked is None:
+                require_accepted(model, source)
+                rows = Rows.of(model, source, groups, effective_threads(self.n_jobs))
+            else:
+                rows = Rows(source, asked.said, None if groups is None else np.asarray(groups))
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
             ranges.require(rows.preprocessed)
@@ -158,6 +171,10 @@ class PlannedEstimator(EarlyExitEstimator):
             compiled.measure_in_front(source)
             warn_of_time(compiled.in_front, outcome.plan.evaluate_all)
         return self
+
+    def _is_opaque(self, inner: Any) -> bool:
+        """Whether a fitted estimator is asked as it is, behind surrogates."""
+        return False
 
     def _read(self, inner: Any, **options: Any) -> AdditiveModel:
         """Read a fitted estimator, with what is asked of it here."""

@@ -14,6 +14,7 @@ from scipy import sparse
 from .. import _core
 from ..engine import NO_STAGES, Stages
 from ..models import NO_SURROGATES, AdditiveModel, Units
+from ..models.opaque import OpaqueTerms
 from ..models.packing import pack
 from ..models.planning import Precision
 from ..models.protocols import Columnwise, Comparing, Documents, Sharing, Summed, owners_of, units_of
@@ -27,6 +28,7 @@ from ..utils.stage_table import StageTable
 from .costs import LINE, Costs
 from .documents import document_plan
 from .lossless import remainders
+from .opaque_plan import opaque_plan
 from .request import Request, without_exits
 from .rows import Rows
 from .stage_tables import estimates_of, full_answers, stage_scores
@@ -61,6 +63,8 @@ def make_plan(
     """
     if Documents.of(model.terms) is not None:
         return document_plan(model, order, validation.first(MOST_VALIDATION_ROWS), request, certificate_size)
+    if OpaqueTerms.of(model.terms) is not None:
+        return opaque_plan(model, order, validation, request, certificate_size)
     order, validation, n_threads = (
         order.first(model.terms.planning.most_order_rows),
         validation.first(MOST_VALIDATION_ROWS),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
+from ..models.opaque import Looks
 from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import Plan
@@ -23,6 +24,7 @@ from ..steps.above import Above
 from ..steps.text_records import TextNames, TextRecord
 from .full_model import FullModel, predict_wrapped
 from .late_columns import LateColumns
+from .late_model import LateModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
 from .rows import check_finite, preprocessed, refuse_half_precision
@@ -119,11 +121,13 @@ class Predictor:
         elif one is not None:
             self.label_one, self._decided_row = one.label, one.decided
 
-    def _late_steps(self) -> LateSteps | None:
+    def _late_steps(self) -> LateSteps | LateModel | None:
         """What runs steps of the preprocessing late; None if all rows need all of them."""
         step = self.model.preprocessing
         if self.model.decision.valued:
             return None
+        if isinstance(step, Looks):
+            return LateModel(step, self._cascade)
         if isinstance(step, RawColumns):
             return LateColumns.of_columns(step, self._cascade, self._terms_by_stage(), self.plan.reached)
         if step is None or not step.branches:
@@ -218,6 +222,8 @@ class Predictor:
 
     def _everything(self, source: Source, n_threads: int) -> Decisions | None:
         """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
+        if self._rest is Rest.ONE_CALL:
+            return self._in_full(self._full.predict(source), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:
             return self._in_full(self._full.predict(source), Status.FULL)  # sums of ones, which SciPy adds faster
         if source.is_sparse and self.model.centres and self.model.preprocessing is None:

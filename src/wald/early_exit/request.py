@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Cascade, Packed, Stages
 from ..models import AdditiveModel
+from ..models.planning import Rest
 from ..models.protocols import Sharing
 from ..sources import Source
 from ..stopping import Rule
@@ -48,12 +49,13 @@ class Request:
         """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`."""
         planner = planner_of(given)
         priced = given.feature_costs is not None or given.feature_groups is not None
+        counted = model.terms.planning.rest is Rest.ONE_CALL and planner.cost == "time"  # its units have times as costs
         by_price = priced and Sharing.of(model.terms) is not None and planner.cost == "time"
         return cls(
             rule=rule,
             promised=promised,
             order=planner.order,
-            cost="units" if by_price else planner.cost,
+            cost="units" if by_price or counted else planner.cost,
             feature_costs=given.feature_costs,
             feature_groups=given.feature_groups,
             names=model.schema.array,

@@ -16,6 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from ..sources import Schema
 from ..sources.given import table_of
 from ..sources.schema import Library
+from .asked import AskedFunction, is_asked
 from .readers.catboost import CATBOOST_MODELS, catboost_json, read_catboost_model, require_numeric
 from .readers.catboost_values import RANKER, REGRESSOR, catboost_model_values, catboost_reading
 from .readers.library_values import lightgbm_reading, xgboost_reading
@@ -41,16 +42,18 @@ def fitted_for_good(estimator: Any) -> Any:
     Returns
     -------
     estimator or None
-        A `BoosterClassifier` around a booster; a `TreeClassifier` or `TreeRegressor` itself; None for everything else.
-        They may be frozen.
+        A `BoosterClassifier` around a booster; a `TreeClassifier` or `TreeRegressor` itself; an `AskedFunction` around
+        a function; None for everything else. They may be frozen.
     """
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
-    if isinstance(estimator, TreeModel | BoosterClassifier):
+    if isinstance(estimator, TreeModel | BoosterClassifier | AskedFunction):
         return estimator
     if _is_converted(estimator):
         return BoosterClassifier(estimator)
-    return None if _kind(estimator) is None else BoosterClassifier(estimator)
+    if _kind(estimator) is not None:
+        return BoosterClassifier(estimator)
+    return AskedFunction(estimator) if is_asked(estimator) else None
 
 
 def unfrozen(estimator: Any) -> Any:

@@ -23,12 +23,15 @@ class Rest(Enum):
         As `ENGINE`; and the engine is so fast without exits that it serves the full model. A plan must beat that, too.
     ENGINE_OR_ONE_CALL
         As `OWN_ENGINE`; but the model labels many rows in one call where a lossless plan has no exits.
+    ONE_CALL
+        The engine, by a call of the model for all rows of a tile that no exit decides.
     """
 
     MODEL = "model"
     ENGINE = "engine"
     OWN_ENGINE = "own engine"
     ENGINE_OR_ONE_CALL = "engine, or one call"
+    ONE_CALL = "one call"
 
     @property
     def serves_full(self) -> bool:

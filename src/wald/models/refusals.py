@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin, RegressorMixin, TransformerMixin
 
+from .asked import AskedFunction
+
 SUPPORTED = (
     "Supported are scikit-learn's linear models, kernel machines, naive Bayes, trees, forests, boosting and votes, "
     "the learners of wald.online, and LightGBM, XGBoost and CatBoost; docs/promises.md lists them"
@@ -217,6 +219,7 @@ def refusal(model: Any) -> Exception:
     Exception
         To be raised.
     """
+    model = model.function if isinstance(model, AskedFunction) else model
     name = type(model).__name__
     for reason in REASONS:
         if reason.fits(model):

@@ -1,0 +1,151 @@
+"""Plans of opaque models: which surrogates are asked, in which order, and what they say together of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from ..engine import NO_STAGES, Readout, Stages
+from ..models import NO_SURROGATES, AdditiveModel
+from ..models.opaque import OpaqueTerms
+from ..models.packing import pack
+from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
+from ..plan.moments import Floats
+from ..stopping import StageScores, Walk
+from .request import Request, without_exits
+from .rows import Rows
+
+Codes = NDArray[np.int32]
+
+#: Up to this number of surrogates every choice of them is a candidate; of more, those that leave one out, too.
+MOST_CHOSEN = 4
+#: Strengths of regularization that are tried: weights of standardized numbers, as in `LogisticRegression`.
+STRENGTHS = (0.03, 0.3, 3.0)
+#: Log-odds of an answer that no plan row has.
+NEVER = -50.0
+#: Iterations of a fit.
+ITERATIONS = 500
+
+
+def opaque_plan(
+    model: AdditiveModel, order: Rows, validation: Rows, request: Request, certificate_size: CertificateSize
+) -> Plan:
+    """Build the plan of an opaque model; parameters as for `make_plan`.
+
+    The estimates of a stage are the log-odds of the model's answers, by a logistic regression on all that the
+    surrogates of the stage have said. The same log-odds let a row leave at every stage.
+    """
+    terms = OpaqueTerms.of(model.terms)
+    assert terms is not None
+    values, units = terms.values(order.preprocessed), terms.units(None, None, None, 1)
+    codes = model.decision.answers(values[:, terms.n_before :])
+    scores = values[:, terms.n_before :]
+    whole = pack(terms)
+    validation_scores = whole.scores(validation.preprocessed, model.working_precision, 1)[0]
+    full = model.decision.answers(validation_scores)
+
+    def evaluate(recipe: Recipe) -> Evaluation:
+        packed = pack(terms, recipe.terms)
+        trace = without_exits(model, packed, recipe.early).trace(validation.preprocessed, 1)
+        seen = StageScores.of(trace, full, model.decision)
+        walk = Walk(
+            full=seen.full,
+            full_scores=validation_scores,
+            stages=recipe.stages,
+            stage_costs=recipe.stage_costs,
+            margins=seen.margins,
+            answers=seen.answers,
+            losses=seen.losses,
+            full_margins=None if model.decision.two_sided else np.ones(len(full)),
+            errors=np.ones(seen.margins.shape),
+            n_classes=model.decision.n_answers,
+            sides=request.promised.sides,
+        )
+        costs = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(1.0)
+        return Evaluation(walk, "float64", costs)
+
+    return build_plan(
+        Problem(
+            terms=terms,
+            units=units,
+            order_rows=order.preprocessed,
+            scores=scores,
+            confidence=np.ones(len(scores)),
+            order=request.order,
+            rule=request.rule,
+            promised=request.promised,
+            certificate_size=certificate_size,
+            block=1,
+            stages_at_blocks=False,
+            surrogates=None,
+            evaluate=evaluate,
+            rng=request.rng,
+            threshold=model.decision.centre or 0.0,
+            given=tuple(_recipes(terms, values, codes)),
+        )
+    )
+
+
+def _recipes(terms: OpaqueTerms, values: Floats, codes: Codes) -> Iterator[Recipe]:
+    """Recipes with some of the surrogates, the cheapest first."""
+    n = len(terms.widths)
+    yield _without_surrogates(terms)
+    if len(np.unique(codes)) < 2:
+        return
+    sizes = range(1, n + 1) if n <= MOST_CHOSEN else (n - 1, n)
+    cheapest = np.argsort(terms.costs, kind="stable").tolist()
+    for strength in STRENGTHS:
+        for size in sizes:
+            for chosen in combinations(cheapest, size):
+                yield _recipe(terms, list(chosen), values, codes, strength)
+
+
+def _without_surrogates(terms: OpaqueTerms) -> Recipe:
+    """Ask the model alone."""
+    none = np.empty(0, dtype=np.int64)
+    return Recipe(
+        order=none,
+        terms=none,
+        stages=np.array([1]),
+        stage_costs=np.ones(1),
+        early=NO_STAGES,
+        surrogates=NO_SURROGATES,
+    )
+
+
+def _recipe(terms: OpaqueTerms, chosen: list[int], values: Floats, codes: Codes, strength: float) -> Recipe:
+    """Ask these surrogates, one after the other, and then the model."""
+    members = terms.units(None, None, None, 1).members
+    order = np.concatenate([members[u] for u in chosen])
+    ends = np.cumsum([len(members[u]) for u in chosen])
+    costs = np.cumsum([terms.costs[u] for u in chosen])
+    readouts = tuple(_readout(terms, values[:, order[:end]], codes, strength) for end in ends)
+    return Recipe(
+        order=np.array(chosen, dtype=np.int64),
+        terms=order.astype(np.int64),
+        stages=np.array([*range(1, len(chosen) + 1), len(chosen) + 1]),
+        stage_costs=np.array([*costs, costs[-1] + 1.0]),
+        early=Stages(ends.astype(np.int64), readouts),
+        surrogates=NO_SURROGATES,
+    )
+
+
+def _readout(terms: OpaqueTerms, said: Floats, codes: Codes, strength: float) -> Readout:
+    """Log-odds of the answers by what was said."""
+    centre, spread = said.mean(axis=0), said.std(axis=0)
+    scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
+    fitted = LogisticRegression(C=strength, max_iter=ITERATIONS).fit((said - centre) * scale, codes)
+    weights = fitted.coef_ * scale
+    bias = fitted.intercept_ - weights @ centre
+    if terms.n_outputs == 1:
+        return Readout(np.ascontiguousarray(weights), bias)
+    present = fitted.classes_
+    every, shift = np.zeros((terms.n_outputs, said.shape[1])), np.full(terms.n_outputs, NEVER)
+    if len(present) == 2:  # one number, of the second of them
+        weights, bias = np.vstack([-weights, weights]) / 2, np.array([-bias[0], bias[0]]) / 2
+    every[present], shift[present] = weights, bias
+    return Readout(every, shift)

@@ -1,0 +1,340 @@
+"""Opaque models: one costly unit, which is also the reference, with surrogates in front of it.
+
+The columns of a row are what each surrogate says of it, and last the model's own answer. `fit` has them as an array;
+rows that are served are `LazyAnswers`, which ask a surrogate, or the model, for the rows that get so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..engine import AtEnd, Decisions, Ledger, PythonTerms, Stages, Status
+from ..engine.interface import Decided
+from ..engine.python_engine import PythonCascade
+from ..sources import Source
+from ..steps import Chain
+from ..utils.labels import codes_of_labels
+from .asked import AskedFunction
+from .model import AdditiveModel
+from .packing import NO_SURROGATES, Packable, Surrogates
+from .planning import Planning, Precision, Rest
+from .protocols import Priced, refuse_prices
+from .reading import Kind, of_classes
+from .schema_of import schema_of
+from .units import Floats, Ints, Units
+from .watch import Watch
+
+__all__ = ["LazyAnswers", "Looks", "OpaqueTerms", "answered_codes", "answered_labels", "opaque_model", "title_of"]
+
+
+class Look(Protocol):
+    """What is asked before the model; see `wald.Surrogate`."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of a row, as a multiple of the model's."""
+
+    def numbers(self, source: Source, n_threads: int) -> Floats:
+        """What it says of rows, (n_rows, m)."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpaqueTerms(Packable, Priced):
+    """What surrogates say, which counts for nothing, and last the model's answer, which counts once.
+
+    With two classes the answer is one number, 1 for the second class and -1 for the first; else it is an indicator of
+    each class. A unit is a surrogate, or the model; it costs what it costs as a multiple of the model.
+
+    Parameters
+    ----------
+    widths : tuple of int
+        Numbers that each surrogate gives.
+    costs : tuple of float
+        Costs of the surrogates.
+    n_classes : int
+    title : str
+        Name of the model, in messages.
+    """
+
+    family: ClassVar[str] = ""
+    unit_name: ClassVar[str] = "answers of the model"
+    planning: ClassVar[Planning] = Planning(
+        rest=Rest.ONE_CALL,
+        certificate_share=0.8,  # few rows give readouts of few numbers; each one more in the certificate allows bolder
+        most_splits=1,
+    )
+
+    widths: tuple[int, ...]
+    costs: tuple[float, ...]
+    n_classes: int
+    title: str
+    coef: Floats = field(init=False, repr=False)
+    intercept: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n = 1 if self.n_classes == 2 else self.n_classes
+        object.__setattr__(self, "coef", np.hstack([np.zeros((n, sum(self.widths))), np.eye(n)]))
+        object.__setattr__(self, "intercept", np.zeros(n))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.n_terms
+
+    @property
+    def n_before(self) -> int:
+        """Numbers of all surrogates together."""
+        return sum(self.widths)
+
+    @property
+    def description(self) -> str:
+        """Description of the model in messages."""
+        return f"{self.title} behind {len(self.widths)} surrogates"
+
+    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
+        """Columns of rows; of `LazyAnswers`, what is asked for then."""
+        terms = np.arange(self.n_terms) if which is None else np.asarray(which, dtype=np.int64)
+        if isinstance(X, LazyAnswers):
+            return X.columns(terms)
+        return np.ascontiguousarray(np.asarray(X, dtype=np.float64)[:, terms])
+
+    def units(
+        self,
+        names: NDArray[Any] | None,
+        groups: Mapping[str, Sequence[int | str]] | None,
+        costs: ArrayLike | Mapping[str, float] | None,
+        run: int,
+    ) -> Units:
+        """The surrogates and the model."""
+        refuse_prices(self, groups, costs)
+        ends = np.cumsum([0, *self.widths, self.n_outputs])
+        members = tuple(np.arange(a, b) for a, b in pairwise(ends.tolist()))
+        return Units(members, np.array([*self.costs, 1.0]))
+
+    def pack(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> PythonTerms:
+        """Pack for the engine in Python."""
+        return _PackedOpaque(self, order)
+
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
+        """Bound of the memory of the readouts, in bytes."""
+        return 64 * self.coef.size + (1 << 16)
+
+    def answered(self, codes: NDArray[np.integer[Any]]) -> Floats:
+        """The columns of answers, (n_rows, n_outputs)."""
+        if self.n_outputs == 1:
+            return np.where(codes == 1, 1.0, -1.0)[:, None]
+        indicated: Floats = (codes[:, None] == np.arange(self.n_classes)).astype(np.float64)
+        return indicated
+
+
+class _PackedOpaque(PythonTerms):
+    """Opaque terms in the engine in Python."""
+
+    terms: OpaqueTerms
+
+    def completed(self, X: Any, seen: Floats) -> Floats:
+        """The answers of the model; what surrogates say counts for nothing, and is not asked."""
+        terms = self.terms
+        values = np.zeros((X.shape[0], terms.n_terms))
+        values[:, terms.n_before :] = terms.values(X, np.arange(terms.n_before, terms.n_terms))
+        return values
+
+    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
+        """The model's answers, which have no error."""
+        return values[:, self.terms.n_before :].copy(), np.zeros(len(values))
+
+    def cascade(
+        self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any], costs: Floats | None = None
+    ) -> PythonCascade:
+        """Put stages on the terms."""
+        return _OpaqueCascade(self, model, stages, low, high, costs)
+
+
+class _OpaqueCascade(PythonCascade):
+    """Stages of surrogates before a model."""
+
+    def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
+        """Decide rows; those of `LazyAnswers` in one piece, so that each is asked once for many rows."""
+        if not isinstance(X, LazyAnswers):
+            return super().predict(X, n_stages, at_end, n_threads)
+        n = X.shape[0]
+        codes, stages = np.zeros(n, dtype=np.int32), np.full(n, len(self._stage_terms), dtype=np.int32)
+        status = np.full(n, Status.PENDING, dtype=np.uint8)
+        self._answer(X, n_stages, at_end, codes, stages, status)
+        return Decisions(codes, Ledger(stages, self._costs.take(stages), status))
+
+
+class LazyAnswers:
+    """Rows of `OpaqueTerms` whose columns are asked for when they are needed.
+
+    Parameters
+    ----------
+    looks : Looks
+    source : Source
+        The raw rows.
+    n_threads : int
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, looks: Looks, source: Source, n_threads: int) -> None:
+        self._looks, self._source, self._threads = looks, source, n_threads
+        self.shape = source.n_rows, looks.width
+
+    def __getitem__(self, rows: Any) -> LazyAnswers:
+        if isinstance(rows, np.ndarray) and len(rows) == self._source.n_rows:
+            return self  # rows come in their order, and all of them are asked for
+        return LazyAnswers(self._looks, self._source.take(rows), self._threads)
+
+    def columns(self, terms: Ints) -> Floats:
+        """Some columns of all rows."""
+        return self._looks.columns(self._source, terms, self._threads)
+
+
+class Looks(Chain):
+    """The step from raw rows to what surrogates and the model say of them.
+
+    Parameters
+    ----------
+    surrogates : sequence of Look
+    model : estimator
+        Has `predict` and `classes_`.
+    terms : OpaqueTerms
+    """
+
+    def __init__(self, surrogates: Sequence[Look], model: Any, terms: OpaqueTerms) -> None:
+        super().__init__([("model", model)])
+        self.surrogates, self.model, self.terms = tuple(surrogates), model, terms
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.terms.n_terms
+
+    @property
+    def identity(self) -> Any:
+        """What decides what is written, for fingerprints."""
+        return [each.title for each in self.surrogates], type(self.model).__name__
+
+    def transform(self, source: Source, n_threads: int = 1) -> Floats:
+        """Ask all surrogates, and the model."""
+        return self.columns(source, np.arange(self.width), n_threads)
+
+    def columns(self, source: Source, terms: Ints, n_threads: int) -> Floats:
+        """Ask those surrogates, and the model, that some columns need."""
+        found = np.empty((source.n_rows, len(terms)))
+        if source.n_rows == 0:
+            return found
+        ends = np.cumsum([0, *self.terms.widths, self.terms.n_outputs])
+        for unit, (first, end) in enumerate(pairwise(ends.tolist())):
+            wanted = np.flatnonzero((terms >= first) & (terms < end))
+            if len(wanted):
+                found[:, wanted] = self._asked(unit, source, n_threads)[:, terms[wanted] - first]
+        return found
+
+    def _asked(self, unit: int, source: Source, n_threads: int) -> Floats:
+        if unit == len(self.surrogates):
+            return self.terms.answered(self.codes(source))
+        surrogate = self.surrogates[unit]
+        numbers = surrogate.numbers(source, n_threads)
+        if numbers.shape[1] != self.terms.widths[unit]:
+            raise ValueError(
+                f"The surrogate {surrogate.title!r} gave {self.terms.widths[unit]} numbers a row in fit, and now "
+                f"{numbers.shape[1]}."
+            )
+        return numbers
+
+    def codes(self, source: Source) -> NDArray[np.int32]:
+        """Codes of the model's own labels."""
+        return answered_codes(self.model, answered_labels(self.model, source))
+
+
+def answered_labels(model: Any, source: Source) -> NDArray[Any]:
+    """A model's labels for rows.
+
+    Raises
+    ------
+    ValueError
+        If it gives another number of labels.
+    """
+    labels = np.asarray(model.predict(source.rows))
+    if labels.shape == (source.n_rows, 1):
+        labels = labels[:, 0]
+    if labels.shape != (source.n_rows,):
+        raise ValueError(
+            f"{title_of(model)} must give one label for each of {source.n_rows} rows. Got an array of shape "
+            f"{labels.shape}."
+        )
+    return labels
+
+
+def answered_codes(model: Any, labels: NDArray[Any]) -> NDArray[np.int32]:
+    """Codes of a model's labels.
+
+    Raises
+    ------
+    ValueError
+        If one is none of its classes.
+    """
+    classes = np.asarray(model.classes_)
+    codes = codes_of_labels(classes, labels)
+    wrong = np.flatnonzero(classes[codes] != labels)
+    if len(wrong):
+        known = f"{', '.join(map(repr, classes[:8].tolist()))}{', ...' if len(classes) > 8 else ''}"
+        raise ValueError(
+            f"{title_of(model)} gave the label {labels[wrong].tolist()[0]!r} for row {wrong[0]} of {len(labels)}, "
+            f"which is none of its classes_: {known}."
+        )
+    return codes.astype(np.int32)
+
+
+def title_of(model: Any) -> str:
+    """What messages call a model."""
+    return model.name if isinstance(model, AskedFunction) else type(model).__name__
+
+
+def opaque_model(
+    model: Any, surrogates: Sequence[Look], widths: Sequence[int], n_columns: int | None, kind: Kind = "classifier"
+) -> AdditiveModel:
+    """A model behind surrogates, as one that the engine in Python evaluates.
+
+    Parameters
+    ----------
+    model : estimator
+        Has `predict` and `classes_`.
+    surrogates : sequence of Look
+        With costs.
+    widths : sequence of int
+        Numbers that each of them gives.
+    n_columns : int or None
+        Of the raw rows; None where they have none.
+    kind : {"classifier"}
+    """
+    classes = np.asarray(model.classes_)
+    costs = tuple(float(each.cost or 0.0) for each in surrogates)
+    terms = OpaqueTerms(tuple(widths), costs, len(classes), title_of(model))
+    return AdditiveModel(
+        estimator=model,
+        terms=terms,
+        decision=of_classes(len(classes)),
+        preprocessing=Looks(surrogates, model, terms),
+        classes=classes,
+        schema=schema_of(model, model, n_columns),
+        allow_nan=False,
+        watch=Watch(
+            [(model, name) for name in vars(model) if name.endswith("_")] if hasattr(model, "__dict__") else []
+        ),
+        kind=kind,
+    )

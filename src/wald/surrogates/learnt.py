@@ -1,0 +1,86 @@
+"""Surrogates that are learnt from the answers of a costly model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from ..models import decompose
+from ..sources import Source
+from ..sources.texts import texts_of
+from .landmarks import landmarks
+from .scores import Scores
+from .surrogate import LEAST_PROBABILITY, Surrogate
+
+Floats = NDArray[np.float64]
+
+#: Trees are learnt on dense rows of at most so many columns, and with so many leaves and iterations.
+MOST_TREE_COLUMNS, LEAVES, ITERATIONS, RATE = 64, 15, 60, 0.2
+#: Columns into which words are hashed.
+HASHED = 1 << 18
+
+
+def learn(source: Source, codes: NDArray[np.int32], rng: np.random.Generator, n_threads: int) -> list[Surrogate]:
+    """Learn surrogates of a costly model, the cheapest first.
+
+    Dense numbers give landmarks, in two sizes, and boosted trees where there are few columns; sparse rows and texts a
+    linear classifier, of hashed words for texts.
+
+    Parameters
+    ----------
+    source : Source
+        Rows that the model has answered.
+    codes : int32 ndarray of shape (n_rows,)
+        Its answers.
+    rng : numpy.random.Generator
+    n_threads : int
+
+    Returns
+    -------
+    list of Surrogate
+        Empty if there is nothing to learn: fewer than two answers, or rows of no known kind.
+    """
+    if len(np.unique(codes)) < 2:
+        return []
+    if texts_of(source) is not None:
+        linear = make_pipeline(HashingVectorizer(n_features=HASHED), LogisticRegression(C=10.0, max_iter=200))
+        return [Surrogate(linear.fit(source.rows, codes), name="hashed words")]
+    if source.is_sparse:
+        return [Surrogate(LogisticRegression(max_iter=200).fit(source.rows, codes), name="linear classifier")]
+    rows = _numbers(source)
+    if rows is None:
+        return []
+    found = landmarks(rows, codes, rng, n_threads) if np.isfinite(rows).all() else []
+    if rows.shape[1] <= MOST_TREE_COLUMNS:
+        found.insert(0, _trees(rows, codes, rng))
+    return found
+
+
+def _numbers(source: Source) -> NDArray[Any] | None:
+    """The rows as an array of numbers; None if they are something else."""
+    try:
+        rows = source.array()
+    except (TypeError, ValueError):
+        return None
+    return rows if rows.ndim == 2 and rows.shape[1] > 0 else None
+
+
+def _trees(rows: NDArray[Any], codes: NDArray[np.int32], rng: np.random.Generator) -> Surrogate:
+    """Small boosted trees, evaluated by wald's engine."""
+    model = HistGradientBoostingClassifier(
+        max_iter=ITERATIONS,
+        max_leaf_nodes=LEAVES,
+        learning_rate=RATE,
+        early_stopping=False,
+        random_state=int(rng.integers(2**31 - 1)),
+    ).fit(rows, codes)
+    read = decompose(model)
+    if read.preprocessing is not None:
+        return Surrogate(model, name="boosted trees")
+    return Surrogate(model, name="boosted trees", ask=Scores(read.terms, bound=-float(np.log(LEAST_PROBABILITY))))

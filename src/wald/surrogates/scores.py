@@ -1,0 +1,49 @@
+"""Scores of terms by wald's engine, as what a surrogate says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Terms
+from ..models.packing import pack
+from ..sources import Source
+
+Floats = NDArray[np.float64]
+
+
+class Scores:
+    """Scores of terms, of which each takes what those before it give.
+
+    Parameters
+    ----------
+    terms : sequence of Terms
+    bound : float, default=inf
+        Scores of a larger size count as this.
+    """
+
+    def __init__(self, *terms: Terms, bound: float = np.inf) -> None:
+        self._terms, self._bound = terms, bound
+        self._packed = [pack(each) for each in terms]
+
+    def __call__(self, source: Source, n_threads: int) -> Floats:
+        """Scores of rows, (n_rows, n_outputs)."""
+        rows: Any = source
+        for packed in self._packed:
+            rows = packed.scores(rows, _exactly, n_threads)[0]
+        found: Floats = np.clip(rows, -self._bound, self._bound)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _scores, (self._terms, self._bound)
+
+
+def _scores(terms: tuple[Terms, ...], bound: float) -> Scores:
+    return Scores(*terms, bound=bound)
+
+
+def _exactly(dtype: Any) -> float:
+    """Unit roundoff of a model of no other arithmetic."""
+    return 0.0
