@@ -114,15 +114,15 @@ def is_opaque(model: Any, given: Parameters) -> bool:
         If surrogates are given for what needs the parts of a model: bands, prices of features, or a proof.
     """
     asked = getattr(given, "surrogates", None)
-    if asked is None and (largest(given.promised_risk) == 0 or not _answers_labels(model) or _is_read(model)):
+    if asked is None and (not _answers_labels(model) or _is_read(model)):
         return False
     for name in ("bands", "feature_costs", "feature_groups"):
         if getattr(given, name) is not None:
             raise ValueError(f"{name} needs a model that wald reads, and {type(model).__name__} is asked as it is.")
     if largest(given.promised_risk) == 0:
         raise ValueError(
-            "risk=0 needs a proof, and what surrogates say proves nothing: give a risk above 0, or leave surrogates "
-            "out."
+            f"risk=0 needs a proof, and {title_of(model)} has no parts to make one of. Give a risk above 0: "
+            "wald then asks it for the rows of which surrogates are not sure."
         )
     return True
 
