@@ -83,7 +83,7 @@ def test_rows_that_the_engine_refuses_are_the_models_own():
 
 def test_every_parameter_has_a_type():
     for shell in ESTIMATORS.values():
-        assert {*shell._get_param_names()} - {"estimator", "planner"} <= {*PARAMETERS}, shell
+        assert {*shell._get_param_names()} - {"estimator", "planner", "surrogates"} <= {*PARAMETERS}, shell
 
 
 # ---- what a file cannot describe -------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..models import AdditiveModel, decompose
 from ..models.asked import AskedFunction
 from ..models.opaque import OpaqueTerms, answered_codes, answered_labels, opaque_model, title_of
+from ..models.tree_classifier import FittedForGood
 from ..sources import Source
 from ..stopping.core.risks import largest
 from ..surrogates import Surrogate, learn, surrogate_of
@@ -129,8 +130,8 @@ def is_opaque(model: Any, given: Parameters) -> bool:
 
 def _answers_labels(model: Any) -> bool:
     """Whether a fitted object gives one label a row, of classes that it knows, or that it will show."""
-    if isinstance(model, AskedFunction):
-        return True
+    if isinstance(model, FittedForGood):  # of these, wald itself made the others
+        return isinstance(model, AskedFunction)
     classes = getattr(model, "classes_", None)
     return hasattr(model, "predict") and classes is not None and np.asarray(classes).ndim == 1 and len(classes) > 1
 

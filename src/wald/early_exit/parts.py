@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..models import AdditiveModel
+from ..models.opaque import Looks
 from ..models.protocols import Columnwise, Delegating, Documents
 from ..models.terms import Terms
 from ..plan import Plan
@@ -117,6 +118,8 @@ def parts_of(model: AdditiveModel, source: Source, Z: Source, order: Order) -> t
         return _columns(model, source, Z, adds, order)
     if Delegating.of(model.terms) is not None:
         return _members(model, adds, order)
+    if isinstance(model.preprocessing, Looks):
+        return _looks(model.preprocessing, adds, order)
     return _runs(model, adds, order)
 
 
@@ -241,6 +244,18 @@ def _members(model: AdditiveModel, adds: Floats, order: Order) -> tuple[Part, ..
         name = str(members[m].name)
         parts.append(Part(name, None, adds[:, own].sum(axis=1), int(order.stage[own].max()), name))
     return tuple(parts)
+
+
+def _looks(looks: Looks, adds: Floats, order: Order) -> tuple[Part, ...]:
+    """One part for each surrogate that the plan asks, and one for the model."""
+    *before, own = looks.spans
+    asked = sorted(
+        (span for span in before if order.stage[span[0]] < order.last), key=lambda span: order.stage[span[0]]
+    )
+    return tuple(
+        Part(title, None, adds[:, first:end].sum(axis=1), int(order.stage[first]), title)
+        for first, end, title in (*asked, own)
+    )
 
 
 def _runs(model: AdditiveModel, adds: Floats, order: Order) -> tuple[Part, ...]:

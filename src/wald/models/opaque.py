@@ -224,6 +224,13 @@ class Looks(Chain):
         return self.terms.n_terms
 
     @property
+    def spans(self) -> list[tuple[int, int, str]]:
+        """First and last column (excluded) of each surrogate and of the model, and what it is called."""
+        ends = np.cumsum([0, *self.terms.widths, self.terms.n_outputs]).tolist()
+        titles = [*(each.title for each in self.surrogates), self.terms.title]
+        return [(first, end, title) for (first, end), title in zip(pairwise(ends), titles, strict=True)]
+
+    @property
     def identity(self) -> Any:
         """What decides what is written, for fingerprints."""
         return [each.title for each in self.surrogates], type(self.model).__name__
@@ -237,8 +244,7 @@ class Looks(Chain):
         found = np.empty((source.n_rows, len(terms)))
         if source.n_rows == 0:
             return found
-        ends = np.cumsum([0, *self.terms.widths, self.terms.n_outputs])
-        for unit, (first, end) in enumerate(pairwise(ends.tolist())):
+        for unit, (first, end, _) in enumerate(self.spans):
             wanted = np.flatnonzero((terms >= first) & (terms < end))
             if len(wanted):
                 found[:, wanted] = self._asked(unit, source, n_threads)[:, terms[wanted] - first]

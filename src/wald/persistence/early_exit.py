@@ -27,6 +27,7 @@ from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
 from ..models.documents import at_looks, read_in_parts
 from ..models.encoding import needs_estimator
+from ..models.opaque import OpaqueTerms
 from ..models.protocols import Documents
 from ..models.reading import Kind
 from ..outputs import Output
@@ -57,6 +58,11 @@ def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = N
     served = owner.compiled_plan_
     served.require_unchanged()
     model, certificate, validation = served.model, served.certificate, served.validation
+    if OpaqueTerms.of(model.terms) is not None:
+        raise TypeError(
+            f"A file of wald holds what it reads of a model, and {model.terms.description} is asked as it is. Keep the "
+            "estimator with joblib or pickle."
+        )
     if pipeline is None:
         require_no_estimators(model)
     own_steps = pipeline is None and model.preprocessing is not None

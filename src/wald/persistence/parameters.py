@@ -87,8 +87,8 @@ def encode_parameters(owner: EarlyExit, arrays: Arrays) -> dict[str, Any]:
 
 
 def _names_of(kind: type[EarlyExit]) -> list[str]:
-    """Names of the parameters of an estimator, except the wrapped one."""
-    return [name for name in kind._get_param_names() if name != "estimator"]
+    """Names of the parameters of an estimator, except the wrapped one and those before it, which no file holds."""
+    return [name for name in kind._get_param_names() if name not in ("estimator", "surrogates")]
 
 
 def _plain(label: Any) -> Any:
