@@ -28,6 +28,7 @@ KNOWS = {
     "plan": {"engine", "models", "stopping", "utils"},
     "monitoring": {"utils"},
     "surrogates": {"models", "sources"},
+    "answering": {"models", "sources", "surrogates", "utils"},
     "ranking": {"engine", "models", "plan", "sources", "stopping", "utils"},
     "early_exit": {
         *("engine", "models", "monitoring", "outputs", "plan", "ranking", "sources", "steps", "stopping"),

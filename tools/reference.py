@@ -22,7 +22,7 @@ SECTIONS = (
         "Early exit",
         "wald",
         "EarlyExitClassifier EarlyExitOutlierDetector EarlyExitRanker EarlyExitRegressor Planner Surrogate "
-        "CompiledPlan CostModel read_model save load report",
+        "CompiledPlan CostModel answer read_model save load report",
     ),
     ("How rows were answered", "wald.early_exit", "Answers Status Explanation Part Passage"),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .answering import answer
     from .early_exit import (
         CompiledPlan,
         EarlyExitClassifier,
@@ -37,6 +38,7 @@ __all__ = [
     "Surrogate",
     "TreeClassifier",
     "__version__",
+    "answer",
     "load",
     "read_model",
     "report",
@@ -54,6 +56,7 @@ _WHERE = {
     "Planner": ".early_exit",
     "Surrogate": ".surrogates",
     "TreeClassifier": ".models",
+    "answer": ".answering",
     "load": ".persistence",
     "read_model": ".models",
     "report": ".reporting",
