@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from wald import Surrogate, answer
-from wald.answering.answer import _walk
 from wald.answering.cuts import expected_calls, most_seen
+from wald.answering.whole import _walk
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,6 @@ may answer. What goes in is a data set and a model; what comes out are labels, a
 
 from __future__ import annotations
 
-from .answer import WholeAnswer, answer
+from .whole import WholeAnswer, answer
 
 __all__ = ["WholeAnswer", "answer"]
