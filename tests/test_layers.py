@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 #: Folders of the package that the files of a folder may import, besides their own folder and the extension.
 KNOWS = {
     "utils": set(),
+    "calls": {"utils"},
     "codec": {"utils"},
     "outputs": {"codec", "utils"},
     "sources": {"utils"},
