@@ -21,7 +21,7 @@ KNOWS = {
     "calls": {"utils"},
     "codec": {"utils"},
     "outputs": {"codec", "utils"},
-    "sources": {"utils"},
+    "sources": {"calls", "utils"},
     "steps": {"sources", "utils"},
     "engine": {"outputs", "sources", "utils"},
     "models": {"codec", "engine", "outputs", "sources", "steps", "utils"},
@@ -30,7 +30,7 @@ KNOWS = {
     "monitoring": {"utils"},
     "ranking": {"engine", "models", "plan", "sources", "stopping", "utils"},
     "early_exit": {
-        *("engine", "models", "monitoring", "outputs", "plan", "ranking", "sources", "steps", "stopping"),
+        *("calls", "engine", "models", "monitoring", "outputs", "plan", "ranking", "sources", "steps", "stopping"),
         "utils",
     },
     "online": {"sources", "stopping", "utils"},

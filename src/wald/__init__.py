@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .calls import CallError, Calls, PartialAnswer
     from .early_exit import (
         CompiledPlan,
         EarlyExitClassifier,
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
     from .persistence import load, save
     from .plan import CostModel
     from .reporting import report
+    from .sources import LazyRows
     from .stopping import Certificate
 
     __version__: str
 
 __all__ = [
+    "CallError",
+    "Calls",
     "Certificate",
     "CompiledPlan",
     "CostModel",
@@ -32,6 +36,8 @@ __all__ = [
     "EarlyExitOutlierDetector",
     "EarlyExitRanker",
     "EarlyExitRegressor",
+    "LazyRows",
+    "PartialAnswer",
     "Planner",
     "TreeClassifier",
     "__version__",
@@ -42,6 +48,8 @@ __all__ = [
 ]
 
 _WHERE = {
+    "CallError": ".calls",
+    "Calls": ".calls",
     "Certificate": ".stopping",
     "CompiledPlan": ".early_exit",
     "CostModel": ".plan",
@@ -49,6 +57,8 @@ _WHERE = {
     "EarlyExitOutlierDetector": ".early_exit",
     "EarlyExitRanker": ".early_exit",
     "EarlyExitRegressor": ".early_exit",
+    "LazyRows": ".sources",
+    "PartialAnswer": ".calls",
     "Planner": ".early_exit",
     "TreeClassifier": ".models",
     "load": ".persistence",
@@ -57,6 +67,7 @@ _WHERE = {
     "save": ".persistence",
 }
 _PARTS = (
+    "calls",
     "dask",
     "displays",
     "jobs",

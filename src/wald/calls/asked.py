@@ -81,7 +81,7 @@ class Asked:
     ...     asked.ask(np.arange(6), fetch=list)
     ... except CallError as error:
     ...     print(error)
-    'server' failed for row 2, 3: ConnectionError: no route. 2 of 6 rows have their answers, in .partial.
+    'server' failed for row 2, 3: ConnectionError: no route. 2 of 6 rows are decided, in .partial.
     >>> asked.counts.rows, asked.answered.tolist()
     (2, [True, True, False, False, False, False])
     """
@@ -263,8 +263,7 @@ class Asked:
             why = str(error)
         else:
             why = f"{type(error).__name__}: {error}".rstrip(": .")
-        kept = f"{thousands(int(np.count_nonzero(self.answered)))} of {thousands(self.n_rows)} rows have their answers"
-        text = f"{self.name!r} failed for {_named(rows)}{attempts}: {why}. {kept}, in .partial."
+        text = f"{self.name!r} failed for {_named(rows)}{attempts}: {why}."
         return CallError(text, self.name, rows, self._partial())
 
     def _partial(self) -> PartialAnswer:

@@ -54,7 +54,7 @@ class CallError(RuntimeError):
     unit : str
     rows : int64 ndarray
     partial : PartialAnswer or None
-        What was answered before.
+        What was answered before. Who asks for a part of its work puts its own answers in place of those of the part.
     """
 
     def __init__(
@@ -66,6 +66,9 @@ class CallError(RuntimeError):
     ) -> None:
         super().__init__(message)
         self.unit, self.rows, self.partial = unit, np.asarray(rows, dtype=np.int64), partial
+
+    def __str__(self) -> str:
+        return super().__str__() if self.partial is None else f"{super().__str__()} {self.partial}, in .partial."
 
 
 class BadAnswerError(ValueError):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..calls import PartialAnswer
 from ..engine import NOTHING, Decisions, Ledger, Packed, Status
 from ..models import AdditiveModel
 from ..models.protocols import Documents
@@ -24,6 +25,7 @@ from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
 from .answers import Answers
 from .auditing import audited, audited_one, counted_one, monitor_of
+from .bought import resumed
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
 from .documents import costs_at_stages
 from .explaining import Explanation, explained
@@ -200,6 +202,7 @@ class CompiledPlan:
         n_threads: int = 1,
         check_input: bool = True,
         groups: ArrayLike | None = None,
+        resume: PartialAnswer | None = None,
     ) -> Answers:
         """Answer rows of a table.
 
@@ -213,6 +216,8 @@ class CompiledPlan:
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, for the monitor.
+        resume : PartialAnswer, default=None
+            What an earlier call for the same rows had decided when it failed.
 
         Returns
         -------
@@ -225,8 +230,14 @@ class CompiledPlan:
         """
         self.require_unchanged()
         source = self._source(X) if check_input else source_of(X)
+
+        def answered(rows: Source, groups: ArrayLike | None) -> Decisions:
+            return audited(self._predictor, self.monitor, rows, n_threads, budget, groups)
+
         with located(source, self.model):
-            return Answers(self._predictor, audited(self._predictor, self.monitor, source, n_threads, budget, groups))
+            if resume is None:
+                return Answers(self._predictor, answered(source, groups))
+            return Answers(self._predictor, resumed(source, resume, groups, answered, self._predictor.carried))
 
     def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> Answers:
         """Answer one row in any form.

@@ -15,7 +15,7 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.banded import METHODS, Banded, checked_bands
 from ..models.reading import Kind
-from ..sources import Source
+from ..sources import LazyRows, Source
 from ..steps import RawColumns
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.risks import Risk, largest
@@ -135,6 +135,8 @@ class PlannedEstimator(EarlyExitEstimator):
             self._set_columns(source.n_columns, model.schema.array)
         promise = Promise.of(self, groups is not None)
         promised = promise.about(model)  # raises for strata that are no classes
+        if isinstance(source, LazyRows):
+            source.fetch()  # what the wrapped model and every split needs, in as few calls as possible
         with located(source, model):
             require_accepted(model, source)
             rows = Rows.of(model, source, groups, effective_threads(self.n_jobs))

@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..calls import PartialAnswer
 from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import Plan
-from ..sources import ArraySource, Source, source_of
+from ..sources import ArraySource, LazyRows, Source, source_of
 from ..steps import ByColumn, RawColumns
 from ..steps.above import Above
 from ..steps.text_records import TextNames, TextRecord
+from .bought import BoughtColumns, carrying, undecided
 from .full_model import FullModel, predict_wrapped
 from .late_columns import LateColumns
 from .late_steps import LateSteps, columns_by_stage
@@ -181,8 +183,14 @@ class Predictor:
     def predict(self, source: Source, n_threads: int, budget: float | None, *, full: bool = False) -> Decisions:
         """Decide rows; the wrapped model labels those that the engine leaves undecided.
 
-        `full`: without early exits.
+        `full`: without early exits. An error about a call that fetches columns carries the decisions so far.
         """
+        if not source.is_lazy:
+            return self._predict(source, n_threads, budget, full)
+        with carrying(undecided(source.n_rows), self.carried):
+            return self._predict(source, n_threads, budget, full)
+
+    def _predict(self, source: Source, n_threads: int, budget: float | None, full: bool) -> Decisions:
         if self.model.preprocessing is None:
             refuse_half_precision(self.model, source)
         elif source.n_rows == 0:  # transformers refuse empty input
@@ -213,8 +221,23 @@ class Predictor:
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.complete:
-            self._hand_over(source, decided, n_threads)
+            with carrying(decided, self.carried):
+                self._hand_over(source, decided, n_threads)
         return decided
+
+    def carried(self, decided: Decisions) -> PartialAnswer:
+        """What an error about a call carries: the answers of rows that are settled."""
+        settled = decided.ledger.settled
+        labels = self.labels(np.where(settled, decided.codes, 0))
+        return PartialAnswer(labels, settled, np.where(settled, decided.ledger.paid, 0.0), decided)
+
+    def _carried_early(self, decided: Decisions) -> PartialAnswer:
+        """The same for decisions of the engine, whose values are scores."""
+        link = self.model.links.predict
+        if self.model.decision.valued and link is not None:
+            scores = np.where(decided.ledger.settled, decided.codes, 0.0)
+            decided = Decisions(np.asarray(link(scores.reshape(-1, 1))), decided.ledger)
+        return self.carried(decided)
 
     def _everything(self, source: Source, n_threads: int) -> Decisions | None:
         """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
@@ -302,6 +325,10 @@ class Predictor:
             Z = rows if self.model.preprocessing is None else preprocessed(self.model, rows, n_threads)
             return self._cascade.predict(Z, n_stages, at_end, n_threads)
 
+        if isinstance(source, LazyRows) and self.model.preprocessing is None and n_stages > 0:
+            bought = BoughtColumns.of_groups(source, self._cascade, self._terms_by_stage())
+            if bought is not None:
+                return bought.predict_bought(source, n_stages, at_end, n_threads, self._carried_early)
         if self._late is None or n_stages == 0:
             return whole(source)
         return self._late.predict(source, n_stages, at_end, n_threads, whole)

@@ -84,7 +84,7 @@ class RowReader:
             texts = any(isinstance(name, str) for name in source.names or ())
             if schema.names is not None and (schema.library != "scikit-learn" or texts):
                 return source
-        table = source.rows if source.is_named else source
+        table = source.header if source.is_named else source
         validate_data(self._as_fitted(), table, reset=False, skip_check_array=True)
         return source
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Cascade, Packed, Stages
 from ..models import AdditiveModel
-from ..models.protocols import Sharing
-from ..sources import Source
+from ..models.protocols import Columnwise, Sharing
+from ..sources import LazyRows, Source
 from ..stopping import Rule
 from ..stopping.core.risks import Promised
 from .parameters import Parameters
@@ -47,15 +47,20 @@ class Request:
     ) -> Request:
         """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`."""
         planner = planner_of(given)
-        priced = given.feature_costs is not None or given.feature_groups is not None
-        by_price = priced and Sharing.of(model.terms) is not None and planner.cost == "time"
+        costs, groups = given.feature_costs, given.feature_groups
+        fetched, shared = isinstance(source, LazyRows), Sharing.of(model.terms) is not None
+        takes_prices = (shared or Columnwise.of(model.terms) is not None) and model.preprocessing is None
+        if isinstance(source, LazyRows) and takes_prices and costs is None and groups is None:
+            costs, groups = source.costs, source.groups
+        priced = costs is not None or groups is not None
+        by_price = priced and (shared or fetched) and planner.cost == "time"
         return cls(
             rule=rule,
             promised=promised,
             order=planner.order,
             cost="units" if by_price else planner.cost,
-            feature_costs=given.feature_costs,
-            feature_groups=given.feature_groups,
+            feature_costs=costs,
+            feature_groups=groups,
             names=model.schema.array,
             columnar=model.preprocessing is None and source.is_columnar,
             n_threads=n_threads,

@@ -1,0 +1,173 @@
+"""Columns that are bought: a group is fetched for the rows that are undecided when a stage first reads of it.
+
+As with branches of a pipeline that run late, the rows that are left begin again at the first stage, with more columns
+and up to a later stage; that changes no answer, and takes no time beside a call. In contrast to these, a round ends
+before every stage that reads a new group, since a group costs more than anything that wald does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..calls import CallError, PartialAnswer
+from ..engine import AtEnd, Cascade, Decisions, Status
+from ..sources import LazyRows, SomeColumns, Source
+from .late_steps import PENDING, LateSteps, Look
+
+
+@dataclass(frozen=True, eq=False)
+class Purchases:
+    """The columns of the groups that are fetched before a round."""
+
+    reads: Sequence[int]
+
+
+class BoughtColumns(LateSteps):
+    """Answers rows by a cascade, and fetches the groups of their columns as stages need them.
+
+    Parameters
+    ----------
+    cascade : Cascade
+    looks : list of Look
+        One for each stage after which a further group is fetched, and one for the last stage.
+    rest : Purchases or None
+        The groups that full evaluation needs besides.
+    """
+
+    def __init__(self, cascade: Cascade, looks: list[Look], rest: Purchases | None) -> None:
+        self._cascade, self._looks, self._rest = cascade, looks, rest
+
+    @classmethod
+    def of_groups(
+        cls, source: LazyRows, cascade: Cascade, by_stage: Sequence[NDArray[np.intp]] | None
+    ) -> BoughtColumns | None:
+        """Find which groups are fetched before which stage; None if all rows are read whole.
+
+        Parameters
+        ----------
+        source : LazyRows
+        cascade : Cascade
+        by_stage : list of ndarray or None
+            Columns that the first 1, 2, ... stages read, and last those in full.
+        """
+        if by_stage is None or len(by_stage) < 2:
+            return None
+        columns = source.groups
+        owner = {c: group for group, places in columns.items() for c in places}
+        needed = [{owner[c] for c in read.tolist()} for read in by_stage]
+
+        def bought(groups: set[str]) -> Purchases | None:
+            return Purchases(sorted(c for group in groups for c in columns[group])) if groups else None
+
+        *early, in_full = needed
+        depths = [t for t, (now, later) in enumerate(pairwise(early), 1) if not later <= now] + [len(early)]
+        looks, before = [], set[str]()
+        for depth in depths:
+            looks.append(Look(depth, bought(early[depth - 1] - before)))
+            before |= early[depth - 1]
+        return cls(cascade, looks, bought(in_full - before))
+
+    def predict_bought(
+        self,
+        source: LazyRows,
+        n_stages: int,
+        at_end: AtEnd,
+        n_threads: int,
+        carried: Callable[[Decisions], PartialAnswer],
+    ) -> Decisions:
+        """Decide rows; `carried` makes what an error carries of the decisions so far."""
+        decided = undecided(source.n_rows)
+        rows, left = SomeColumns(source.n_rows, [None] * source.n_columns, source.dtype), None
+        for look, ends in self._reached(n_stages, at_end):
+            if look.new is not None:
+                with carrying(decided, carried):
+                    rows = rows.beside((source if left is None else source.take(left)).some(look.new.reads))
+            found = self._cascade.predict(rows, look.depth, at_end if ends else "pending", n_threads)
+            if left is None:
+                decided = found
+            else:
+                decided.put(left, found)
+            still = np.flatnonzero(found.ledger.status == PENDING)
+            if ends or len(still) == 0:
+                break
+            if len(still) < rows.n_rows:
+                left, rows = still if left is None else left[still], rows.take(still)
+        return decided
+
+
+class carrying:  # noqa: N801  # a function in all but the state of its block
+    """Let an error about a call carry the decisions so far, in place of the answers to that call.
+
+    Parameters
+    ----------
+    decided : Decisions
+    carried : callable
+        Makes a PartialAnswer of them.
+    """
+
+    def __init__(self, decided: Decisions, carried: Callable[[Decisions], PartialAnswer]) -> None:
+        self._decided, self._carried = decided, carried
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, CallError) and not (error.partial and isinstance(error.partial.state, Decisions)):
+            error.partial = self._carried(self._decided)
+
+
+def undecided(n_rows: int) -> Decisions:
+    """Decisions about rows of which none is decided."""
+    status = np.full(n_rows, Status.PENDING, dtype=np.uint8)
+    return Decisions.of(np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows), status)
+
+
+def resumed(
+    source: Source,
+    before: PartialAnswer,
+    groups: ArrayLike | None,
+    answered: Callable[[Source, ArrayLike | None], Decisions],
+    carried: Callable[[Decisions], PartialAnswer],
+) -> Decisions:
+    """Decide the rows that an earlier call has left undecided, and put them beside those that it has decided.
+
+    Parameters
+    ----------
+    source : Source
+        All rows of the earlier call.
+    before : PartialAnswer
+        What it had decided.
+    groups : array-like of shape (n_rows,) or None
+    answered : callable
+        Decides some rows with their groups.
+    carried : callable
+        Makes what an error carries of decisions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``before`` is none of this estimator's, or of another number of rows.
+    """
+    if not isinstance(before, PartialAnswer) or not isinstance(before.state, Decisions):
+        raise TypeError(f"resume must be the partial of a CallError that predict has raised. Got {before!r}.")
+    if len(before.decided) != source.n_rows:
+        raise ValueError(f"resume is about {len(before.decided)} rows, and X has {source.n_rows}.")
+    left = np.flatnonzero(~before.decided)
+    decided = Decisions.of(*(np.copy(each) for each in (before.state.codes, *before.state.ledger)))
+    if len(left) == 0:
+        return decided
+    try:
+        found = answered(source.take(left), None if groups is None else np.asarray(groups)[left])
+    except CallError as error:
+        if error.partial is not None and isinstance(error.partial.state, Decisions):
+            decided.put(left, error.partial.state)
+            error.partial = carried(decided)
+        raise
+    decided.put(left, found)
+    return decided
