@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -154,20 +153,27 @@ def resumed(
     TypeError, ValueError
         If ``before`` is none of this estimator's, or of another number of rows.
     """
-    if not isinstance(before, PartialAnswer) or not isinstance(before.state, Decisions):
+    state = getattr(before, "state", None)
+    if not isinstance(state, Decisions):
         raise TypeError(f"resume must be the partial of a CallError that predict has raised. Got {before!r}.")
     if len(before.decided) != source.n_rows:
         raise ValueError(f"resume is about {len(before.decided)} rows, and X has {source.n_rows}.")
     left = np.flatnonzero(~before.decided)
-    decided = Decisions.of(*(np.copy(each) for each in (before.state.codes, *before.state.ledger)))
     if len(left) == 0:
-        return decided
+        return state
     try:
         found = answered(source.take(left), None if groups is None else np.asarray(groups)[left])
     except CallError as error:
         if error.partial is not None and isinstance(error.partial.state, Decisions):
-            decided.put(left, error.partial.state)
-            error.partial = carried(decided)
+            error.partial = carried(_together(state, left, error.partial.state))
         raise
-    decided.put(left, found)
-    return decided
+    return _together(state, left, found)
+
+
+def _together(before: Decisions, left: NDArray[np.intp], found: Decisions) -> Decisions:
+    """Decisions about all rows, of which some were left."""
+    codes = before.codes.astype(np.result_type(before.codes, found.codes))  # values, where none was found before
+    stages, paid, status = before.ledger
+    together = Decisions.of(codes, stages.copy(), paid.copy(), status.copy())
+    together.put(left, found)
+    return together
