@@ -24,6 +24,7 @@ SECTIONS = (
         "EarlyExitClassifier EarlyExitOutlierDetector EarlyExitRanker EarlyExitRegressor Planner CompiledPlan "
         "CostModel read_model save load report",
     ),
+    ("What is costly", "wald", "LazyRows Calls CallError PartialAnswer"),
     ("How rows were answered", "wald.early_exit", "Answers Status Explanation Part Passage"),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),
     ("A web service", "wald.serving", "create_app"),

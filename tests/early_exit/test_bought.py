@@ -8,11 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 from kinds.parameters import nested
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
 from wald import CallError, Calls, EarlyExitClassifier, EarlyExitRegressor, LazyRows
@@ -127,6 +128,33 @@ def test_the_plan_is_that_of_the_same_groups_and_costs(name):
     assert all(map(np.array_equal, fast.compiled_plan_.columns_by_stage(), other.compiled_plan_.columns_by_stage()))
     assert fast.plan_.full_cost == pytest.approx(other.plan_.full_cost)
     assert str(fast.certificate_) == str(other.certificate_)
+
+
+def test_transformers_of_single_columns():
+    """They read groups as the stages need them. Others read all, which is fetched before: they hide any error."""
+    names = [f"x{c}" for c in range(10)]
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    columns = {group: [names[c] for c in places] for group, places in GROUPS.items()}
+    bins = KBinsDiscretizer(4, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
+    for before, late in (
+        (make_column_transformer((StandardScaler(), names[:5]), (bins, names[5:])), True),
+        (PolynomialFeatures(2), False),
+    ):
+        model = make_pipeline(before, LogisticRegression(max_iter=500)).fit(frame[:1000], y[:1000])
+        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, random_state=0)
+        fast.fit(Providers(X[1000:3000]).lazy(columns=columns))
+        answers = fast.predict(frame[3000:], details=True)
+        providers = Providers(X[3000:])
+        lazy = providers.lazy(columns=columns)
+        providers.fails = {"scan": 0}
+        with pytest.raises(CallError) as found:
+            fast.predict(lazy)
+        assert found.value.partial.decided.any() == late
+        assert lazy.counts["scan"].calls == lazy.counts["scan"].failures  # nobody has hidden the error, and asked again
+        providers.fails = {}
+        assert np.array_equal(fast.predict(lazy, resume=found.value.partial), answers.labels)
+        reached = {"blood": (answers.stages > 0).sum(), "scan": (answers.stages > 1).sum()}
+        assert providers.counts == (reached if late else {"blood": 1000, "scan": 1000})
 
 
 @pytest.mark.parametrize("name", ["linear", "trees"])

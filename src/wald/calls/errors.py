@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PartialAnswer:
     """What was answered before a call failed.
 
@@ -33,6 +33,9 @@ class PartialAnswer:
 
     def __str__(self) -> str:
         return f"{np.count_nonzero(self.decided)} of {len(self.decided)} rows are decided"
+
+    def __repr__(self) -> str:
+        return f"<PartialAnswer: {self}>"
 
 
 class CallError(RuntimeError):

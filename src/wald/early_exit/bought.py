@@ -7,9 +7,8 @@ before every stage that reads a new group, since a group costs more than anythin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,14 +16,24 @@ from numpy.typing import ArrayLike, NDArray
 from ..calls import CallError, PartialAnswer
 from ..engine import AtEnd, Cascade, Decisions, Status
 from ..sources import LazyRows, SomeColumns, Source
+from ..steps import RawColumns
 from .late_steps import PENDING, LateSteps, Look
 
 
 @dataclass(frozen=True, eq=False)
 class Purchases:
-    """The columns of the groups that are fetched before a round."""
+    """What is fetched before a round, and what the round reads of it.
 
-    reads: Sequence[int]
+    Attributes
+    ----------
+    reads : list of int
+        The columns of the rows that it takes, and of the groups that are fetched for them.
+    writes : list of int
+        The columns of the terms that the round reads, and no earlier one.
+    """
+
+    reads: list[int]
+    writes: list[int]
 
 
 class BoughtColumns(LateSteps):
@@ -37,14 +46,22 @@ class BoughtColumns(LateSteps):
         One for each stage after which a further group is fetched, and one for the last stage.
     rest : Purchases or None
         The groups that full evaluation needs besides.
+    step : RawColumns or None
+        What writes the columns of the terms; None if they are those of the rows.
     """
 
-    def __init__(self, cascade: Cascade, looks: list[Look], rest: Purchases | None) -> None:
-        self._cascade, self._looks, self._rest = cascade, looks, rest
+    def __init__(
+        self, cascade: Cascade, looks: list[Look], rest: Purchases | None, step: RawColumns | None = None
+    ) -> None:
+        self._cascade, self._looks, self._rest, self._step = cascade, looks, rest, step
 
     @classmethod
     def of_groups(
-        cls, source: LazyRows, cascade: Cascade, by_stage: Sequence[NDArray[np.intp]] | None
+        cls,
+        source: LazyRows,
+        cascade: Cascade,
+        by_stage: Sequence[NDArray[np.intp]] | None,
+        step: RawColumns | None = None,
     ) -> BoughtColumns | None:
         """Find which groups are fetched before which stage; None if all rows are read whole.
 
@@ -53,24 +70,33 @@ class BoughtColumns(LateSteps):
         source : LazyRows
         cascade : Cascade
         by_stage : list of ndarray or None
-            Columns that the first 1, 2, ... stages read, and last those in full.
+            Columns of the terms that the first 1, 2, ... stages read, and last those in full.
+        step : RawColumns or None, default=None
         """
         if by_stage is None or len(by_stage) < 2:
             return None
         columns = source.groups
         owner = {c: group for group, places in columns.items() for c in places}
-        needed = [{owner[c] for c in read.tolist()} for read in by_stage]
+        *early, in_full = (
+            [*range(step.width)] if step and read is by_stage[-1] else read.tolist() for read in by_stage
+        )
+        written, paid = set[int](), set[str]()
 
-        def bought(groups: set[str]) -> Purchases | None:
-            return Purchases(sorted(c for group in groups for c in columns[group])) if groups else None
+        def bought(read: list[int]) -> Purchases | None:
+            new = sorted(set(read) - written)
+            raw = new if step is None else [c for number in new for c in step.reads_of(number)]
+            groups = {owner[c] for c in raw} - paid
+            written.update(new)
+            paid.update(groups)
+            every = {c for group in groups for c in columns[group]}.union(raw)
+            return Purchases(sorted(every), new) if new else None
 
-        *early, in_full = needed
-        depths = [t for t, (now, later) in enumerate(pairwise(early), 1) if not later <= now] + [len(early)]
-        looks, before = [], set[str]()
-        for depth in depths:
-            looks.append(Look(depth, bought(early[depth - 1] - before)))
-            before |= early[depth - 1]
-        return cls(cascade, looks, bought(in_full - before))
+        looks = []
+        for t, read in enumerate(early, 1):
+            later = early[t] if t < len(early) else in_full
+            if t == len(early) or _groups(step, later, owner) - _groups(step, read, owner):
+                looks.append(Look(t, bought(read)))
+        return cls(cascade, looks, bought(in_full), step)
 
     def predict_bought(
         self,
@@ -82,11 +108,11 @@ class BoughtColumns(LateSteps):
     ) -> Decisions:
         """Decide rows; `carried` makes what an error carries of the decisions so far."""
         decided = undecided(source.n_rows)
-        rows, left = SomeColumns(source.n_rows, [None] * source.n_columns, source.dtype), None
+        rows, left = self._begun(source), None
         for look, ends in self._reached(n_stages, at_end):
-            if look.new is not None:
+            if isinstance(look.new, Purchases):
                 with carrying(decided, carried):
-                    rows = rows.beside((source if left is None else source.take(left)).some(look.new.reads))
+                    rows = self._with(rows, look.new, source if left is None else source.take(left), n_threads)
             found = self._cascade.predict(rows, look.depth, at_end if ends else "pending", n_threads)
             if left is None:
                 decided = found
@@ -98,6 +124,23 @@ class BoughtColumns(LateSteps):
             if len(still) < rows.n_rows:
                 left, rows = still if left is None else left[still], rows.take(still)
         return decided
+
+    def _begun(self, source: LazyRows) -> SomeColumns:
+        """Rows without any column."""
+        if self._step is not None:
+            return self._step.nothing(source.n_rows)
+        return SomeColumns(source.n_rows, [None] * source.n_columns, source.dtype)
+
+    def _with(self, rows: SomeColumns, new: Purchases, source: LazyRows, n_threads: int) -> SomeColumns:
+        """Add what is bought for these rows to their columns so far."""
+        if self._step is not None:
+            return self._step.beside(rows, new.writes, source.whole(new.reads), n_threads=n_threads)
+        return rows.beside(source.some(new.writes))
+
+
+def _groups(step: RawColumns | None, read: Sequence[int], owner: Mapping[int, str]) -> set[str]:
+    """The groups that some columns of the terms come from."""
+    return {owner[c] for number in read for c in ([number] if step is None else step.reads_of(number))}
 
 
 class carrying:  # noqa: N801  # a function in all but the state of its block

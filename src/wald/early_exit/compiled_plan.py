@@ -18,7 +18,7 @@ from ..models.protocols import Documents
 from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
 from ..plan import CertificateSize, Plan
-from ..sources import Schema, Source, source_of
+from ..sources import LazyRows, Schema, Source, source_of
 from ..sources.building import library_at_hand
 from ..sources.records import require_records
 from ..stopping import Certificate, StageScores
@@ -331,7 +331,7 @@ class CompiledPlan:
     def predict_in_full(self, X: Any, n_threads: int = 1) -> Answers:
         """Answer rows of a table without early exits; the monitor does not count them."""
         self.require_unchanged()
-        source = self._source(X)
+        source = self._whole(X)
         with located(source, self.model):
             return Answers(self._predictor, self._predictor.predict(source, n_threads, None, full=True))
 
@@ -347,7 +347,7 @@ class CompiledPlan:
         n_threads : int, default=1
         """
         self.require_unchanged()
-        source = self._source(X)
+        source = self._whole(X)
         refuse_half_precision(self.model, source)
         return self._in_full(method, source, n_threads)
 
@@ -378,7 +378,7 @@ class CompiledPlan:
     def stage_scores(self, X: Any, n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Estimates at every stage and full scores, (n, T + 1), and the stage at which each row exits, (n,)."""
         self.require_unchanged()
-        source = self._source(X)
+        source = self._whole(X)
         with located(source, self.model):
             return self._predictor.trace(source, n_threads)
 
@@ -418,7 +418,7 @@ class CompiledPlan:
     def read(self, X: Any, n_threads: int = 1) -> Rows:
         """Read and preprocess rows; all values must be finite."""
         self.require_unchanged()
-        source = self._source(X)
+        source = self._whole(X)
         with located(source, self.model):
             return Rows.of(self.model, source, n_threads=n_threads)
 
@@ -426,6 +426,11 @@ class CompiledPlan:
         """Read rows, with columns in the model's order."""
         with located(X, self.model):
             return self.reader.source(X)
+
+    def _whole(self, X: Any) -> Source:
+        """The same for what reads all columns of all rows: those that must be fetched are."""
+        source = self._source(X)
+        return source.whole() if isinstance(source, LazyRows) else source
 
     # ---- other promises --------------------------------------------------------------------------------------------
 

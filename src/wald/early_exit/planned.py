@@ -121,6 +121,11 @@ class PlannedEstimator(EarlyExitEstimator):
         groups = None if groups is None else group_numbers(groups, source.n_rows)
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         model = self._read(inner)
+        lazy = model.schema.matched(source) if source.is_lazy else None
+        if isinstance(lazy, LazyRows):  # a group of which the model reads nothing is not fetched
+            if lazy is not source:
+                self._set_columns(lazy.n_columns, model.schema.array)
+            source = lazy.whole()
         if model.texts is not None:
             model.texts.vectorizer.require(source)
         if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
@@ -135,8 +140,6 @@ class PlannedEstimator(EarlyExitEstimator):
             self._set_columns(source.n_columns, model.schema.array)
         promise = Promise.of(self, groups is not None)
         promised = promise.about(model)  # raises for strata that are no classes
-        if isinstance(source, LazyRows):
-            source.fetch()  # what the wrapped model and every split needs, in as few calls as possible
         with located(source, model):
             require_accepted(model, source)
             rows = Rows.of(model, source, groups, effective_threads(self.n_jobs))
@@ -146,7 +149,7 @@ class PlannedEstimator(EarlyExitEstimator):
         warn_of_training_rows(model, rows.preprocessed[untrained])
         if not rule.needs.lossless:  # a proof does not depend on the rows
             warn_of_leaf_counts(model, rows.preprocessed[untrained])
-        request = Request.of(self, model, source, rule, promised, effective_threads(self.n_jobs), rng)
+        request = Request.of(self, model, source, rule, promised, effective_threads(self.n_jobs), rng, lazy)
         draw = partial(split_rows, untrained, groups, certificate_share(planner.certificate_fraction, model), rng)
         with LateBar() as progress:
             outcome = plan_and_certify(model, rows, draw, planner.n_splits, request, promise, progress)

@@ -200,6 +200,8 @@ class Predictor:
             if answer is not None:
                 return Decisions.of_one(*answer)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
+        if n_stages == 0:
+            source = self._readable(source)
         in_rows = source.is_sparse and self.model.centres  # its steps do not centre sparse rows
         if self.model.decision.valued and (n_stages == 0 or in_rows):
             return self._valued(source, n_threads)
@@ -224,6 +226,12 @@ class Predictor:
             with carrying(decided, self.carried):
                 self._hand_over(source, decided, n_threads)
         return decided
+
+    def _readable(self, source: Source) -> Source:
+        """Rows as transformers read them: fetched first, since they take any error for one about values."""
+        if isinstance(source, LazyRows) and self.model.preprocessing is not None:
+            return source.whole()
+        return source
 
     def carried(self, decided: Decisions) -> PartialAnswer:
         """What an error about a call carries: the answers of rows that are settled."""
@@ -264,6 +272,7 @@ class Predictor:
         """Values of rows in place of codes; the wrapped model answers rows that the engine refuses, or raises."""
         link = self.model.links.predict
         assert link is not None
+        source = self._readable(source)
         scores = None if self._texts is None else self._texts.full_scores(source, n_threads)
         if scores is None:
             scores = self.scores(source, n_threads)
@@ -325,10 +334,13 @@ class Predictor:
             Z = rows if self.model.preprocessing is None else preprocessed(self.model, rows, n_threads)
             return self._cascade.predict(Z, n_stages, at_end, n_threads)
 
-        if isinstance(source, LazyRows) and self.model.preprocessing is None and n_stages > 0:
-            bought = BoughtColumns.of_groups(source, self._cascade, self._terms_by_stage())
+        if isinstance(source, LazyRows):
+            bought, step = None, self.model.preprocessing
+            if n_stages > 0 and (step is None or isinstance(step, RawColumns)):
+                bought = BoughtColumns.of_groups(source, self._cascade, self._terms_by_stage(), step)
             if bought is not None:
                 return bought.predict_bought(source, n_stages, at_end, n_threads, self._carried_early)
+            source = self._readable(source)
         if self._late is None or n_stages == 0:
             return whole(source)
         return self._late.predict(source, n_stages, at_end, n_threads, whole)
@@ -416,25 +428,29 @@ class Predictor:
     def _hand_over(self, source: Source, decided: Decisions, n_threads: int) -> None:
         """Label the rows that have no label yet by the full model; raise if one of them is not finite."""
         codes, (_, _, status) = decided
+
+        def taken(rows: NDArray[np.intp]) -> Source:
+            return self._readable(source.take(rows))
+
         self._charge_overflows(decided.ledger)
         bad = np.flatnonzero((status == Status.NOT_FINITE) | (status == Status.HANDED_OVER))
         if len(bad) and self.model.preprocessing is None:
-            check_finite(self.model, source.take(bad))
+            check_finite(self.model, taken(bad))
         if self._rest is not Rest.MODEL and self.model.preprocessing is None:
             pending = np.flatnonzero(status == Status.PENDING)
             if len(pending):
-                rows = source.take(pending)
+                rows = taken(pending)
                 check_finite(self.model, rows)
                 codes[pending], status[pending] = self._full.evaluated(rows, rows, n_threads)
         else:
             bad = np.flatnonzero(~decided.ledger.settled)
             if len(bad) and isinstance(self.model.preprocessing, RawColumns):
-                odd = bad[self.model.preprocessing.unanswered(source.take(bad))]
+                odd = bad[self.model.preprocessing.unanswered(taken(bad))]
                 if len(odd):  # the wrapped model raises its own error, or knows better what to make of such rows
-                    codes[odd], status[odd] = self._full.predict(source.take(odd)), Status.HANDED_OVER
+                    codes[odd], status[odd] = self._full.predict(taken(odd)), Status.HANDED_OVER
                     bad = np.setdiff1d(bad, odd)
         if len(bad):
-            codes[bad], status[bad] = self._full.at_ties(source.take(bad)), Status.HANDED_OVER
+            codes[bad], status[bad] = self._full.at_ties(taken(bad)), Status.HANDED_OVER
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from ..engine import Cascade, Packed, Stages
 from ..models import AdditiveModel
 from ..models.protocols import Columnwise, Sharing
 from ..sources import LazyRows, Source
+from ..steps import RawColumns
 from ..stopping import Rule
 from ..stopping.core.risks import Promised
 from .parameters import Parameters
@@ -44,16 +45,19 @@ class Request:
         promised: Promised,
         n_threads: int,
         rng: np.random.Generator,
+        lazy: Source | None = None,
     ) -> Request:
-        """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`."""
+        """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`.
+
+        `lazy`: the rows as they were given, if their groups had to be fetched.
+        """
         planner = planner_of(given)
         costs, groups = given.feature_costs, given.feature_groups
-        fetched, shared = isinstance(source, LazyRows), Sharing.of(model.terms) is not None
-        takes_prices = (shared or Columnwise.of(model.terms) is not None) and model.preprocessing is None
-        if isinstance(source, LazyRows) and takes_prices and costs is None and groups is None:
-            costs, groups = source.costs, source.groups
+        shared = Sharing.of(model.terms) is not None
+        if isinstance(lazy, LazyRows) and costs is None and groups is None and _takes_prices(model):
+            costs, groups = lazy.costs, lazy.groups
         priced = costs is not None or groups is not None
-        by_price = priced and (shared or fetched) and planner.cost == "time"
+        by_price = priced and (shared or lazy is not None) and planner.cost == "time"
         return cls(
             rule=rule,
             promised=promised,
@@ -66,6 +70,14 @@ class Request:
             n_threads=n_threads,
             rng=rng,
         )
+
+
+def _takes_prices(model: AdditiveModel) -> bool:
+    """Whether groups of raw columns can have prices."""
+    step = model.preprocessing
+    if isinstance(step, RawColumns):
+        return all(-1 not in part.sources for part in step.parts)  # none mixes several
+    return step is None and (Sharing.of(model.terms) is not None or Columnwise.of(model.terms) is not None)
 
 
 def without_exits(model: AdditiveModel, packed: Packed, stages: Stages) -> Cascade:

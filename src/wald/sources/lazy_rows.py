@@ -14,6 +14,7 @@ from .arrays import ArraySource
 from .building import library_at_hand
 from .cells import Cells
 from .cells_of import cells_of_array
+from .given import source_of
 from .lazy_groups import Column, Groups
 from .some_columns import SomeColumns
 from .source import PLAIN, Block, Conversion, Source
@@ -206,6 +207,16 @@ class LazyRows(Source):
             values = self._table.values(column.group)[:, column.place]
             held[c] = values if self._places is None else values[self._places]
         return SomeColumns(self.n_rows, held, self._table.dtype, self.names)
+
+    def whole(self, columns: Sequence[int] | None = None) -> Source:
+        """Rows that are fetched, as an array or, where columns have names, as a data frame, for transformers.
+
+        Parameters
+        ----------
+        columns : sequence of int, default=None
+            Columns of which the groups are fetched; the others are 0. None: all.
+        """
+        return source_of(self.some(range(self.n_columns) if columns is None else columns).rows)
 
     # ---- what every source does ------------------------------------------------------------------------------------
 

@@ -174,7 +174,7 @@ class Schema:
         ValueError
             If names differ where the library compares them.
         """
-        if self.names is None or self.library == "pipeline" or not source.is_named:
+        if self.names is None or (self.library == "pipeline" and not source.is_lazy) or not source.is_named:
             return source
         assert self.array is not None
         if isinstance(source, FrameSource) and source.has_names(self.array):
