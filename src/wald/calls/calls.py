@@ -57,15 +57,15 @@ class Calls:
         that can be hashed. None: a text that depends on what the row holds, for rows of numbers, texts, and lists or
         dicts of these.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For parameters of another kind or out of range.
-
     Attributes
     ----------
     total : Counts
         What all uses have cost so far.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters of another kind or out of range.
 
     Examples
     --------

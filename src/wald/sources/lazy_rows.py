@@ -91,7 +91,7 @@ class LazyRows(Source):
         self._table = Groups(n_rows, groups, columns or {}, costs or {}, np.dtype(dtype))
         self._places: NDArray[np.intp] | None = None
         self._shown = self._table.order
-        self.n_rows, self.n_columns = n_rows, len(self._shown)
+        self.n_rows, self.n_columns = self._table.n_rows, len(self._shown)
 
     def _view(self, places: NDArray[np.intp] | None, shown: list[Column]) -> LazyRows:
         """Other rows, or columns, of the same groups."""
@@ -245,7 +245,7 @@ class LazyRows(Source):
     def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
         """The columns that are needed, of which the groups are fetched; others for the rows that are left."""
         there = [c for c in (range(self.n_columns) if needed is None else needed) if c < self.n_columns]
-        yield _block(self, there)  # the engine refuses too few columns
+        return iter([_block(self, there)])  # the engine refuses too few columns
 
     def cells(self, column: int) -> Cells:
         """A column, whose group is fetched."""
