@@ -168,6 +168,18 @@ def test_prices_of_the_estimator_come_first(name):
 
 
 @pytest.mark.parametrize("name", ["linear", "trees"])
+def test_single_precision(name):
+    fast, _ = fitted(name)
+    single = MODELS[name][1][3000:].astype(np.float32)
+    answers = fast.predict(single, details=True)
+    providers = Providers(single)
+    found = fast.predict(providers.lazy(dtype=np.float32), details=True)
+    assert np.array_equal(found.labels, answers.labels)
+    assert np.array_equal(found.stages, answers.stages)
+    assert providers.counts == reached(fast, answers)
+
+
+@pytest.mark.parametrize("name", ["linear", "trees"])
 def test_everything_is_fetched_where_everything_is_evaluated(name):
     fast, _ = fitted(name, risk=0.0)
     providers = Providers(MODELS[name][1][3000:])

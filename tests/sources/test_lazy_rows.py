@@ -178,6 +178,22 @@ def test_what_was_fetched_stays_when_a_call_fails():
     assert blood.rows == list(range(9))
 
 
+def test_a_deadline_leaves_rows_without_their_groups():
+    blood = Provider([1, 2])
+
+    async def slow(rows):
+        await asyncio.sleep(0.02)
+        return blood(rows)
+
+    rows = LazyRows(9, {"free": X[:, 0], "blood": Calls(slow, batch_size=1)}, columns={"free": [0], "blood": [1, 2]})
+    done = rows.fetch(deadline=0.07)
+    assert 0 < done.sum() < 9
+    assert np.flatnonzero(done).tolist() == blood.rows
+    assert rows.fetch([0], deadline=0.0).all()
+    assert rows.fetch().all()
+    assert blood.rows == list(range(9))
+
+
 WRONG = {
     "rows": (lambda rows: X[rows[1:], :2], "it gave 8 answers for 9 rows"),
     "columns": (lambda rows: X[rows, :3], r"it gave rows of shape \(3,\), and the group has 2 columns"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,8 +58,8 @@ class Asked:
         Function from this array to the answers as they are kept, which raises `BadAnswerError` for what cannot be used:
         `numbers_of`, `labels_of`. None: all is taken.
     max_rows : int or None, default=None
-        Most rows that may be asked. A row counts once, however often its call is tried again, and not if it comes from
-        the cache.
+        Most rows that may be asked. A row counts once, however often its call is tried again and whether it succeeds,
+        and not if it comes from the cache.
 
     Attributes
     ----------
@@ -101,6 +102,7 @@ class Asked:
         self.name = calls.name or name or own
         self.answered, self.paid = np.zeros(n_rows, dtype=bool), np.zeros(n_rows, dtype=bool)
         self.counts = Counts()
+        self._sent = np.zeros(n_rows, dtype=bool)
         self._read, self._check = read, check
         self._values: NDArray[Any] | None = None
         self._lock = threading.RLock()
@@ -153,12 +155,19 @@ class Asked:
                 missing = self._look_up(missing, fetch, keys)
             self._require_room(missing)
             if len(missing):
-                work = Work(fetch, lambda some, given: self._take(some, given, keys), until, self._all_counts)
+                batch, take = partial(self._batch, fetch), partial(self._take, keys=keys)
+                work = Work(batch, take, until, self._all_counts)
                 failure = self.calls.answer(missing, work)
                 if failure is not None:
                     raise self._error(failure) from failure.error
             numbers = np.asarray(rows, dtype=np.intp)
             return Answered(self.values[numbers], self.answered[numbers])
+
+    def _batch(self, fetch: Callable[[Rows], Any], rows: Rows) -> Any:
+        """The rows of a call, which may cost even if it fails."""
+        batch = fetch(rows)
+        self._sent[rows] = True
+        return batch
 
     @property
     def _all_counts(self) -> Sequence[Counts]:
@@ -245,11 +254,11 @@ class Asked:
 
     def _require_room(self, rows: Rows) -> None:
         """Raise CallError if more rows would be asked than may be."""
-        asked = int(np.count_nonzero(self.paid))
-        if self.max_rows is not None and asked + len(rows) > self.max_rows:
+        asked, new = int(np.count_nonzero(self._sent)), int(np.count_nonzero(~self._sent[rows]))
+        if self.max_rows is not None and asked + new > self.max_rows:
             raise CallError(
                 f"{self.name!r} may be asked for {thousands(self.max_rows)} rows, has been for {thousands(asked)}, and "
-                f"would be for {thousands(len(rows))} more.",
+                f"would be for {thousands(new)} more.",
                 self.name,
                 rows,
                 self._partial(),

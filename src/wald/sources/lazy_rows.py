@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -175,12 +176,19 @@ class LazyRows(Source):
 
     # ---- fetching --------------------------------------------------------------------------------------------------
 
-    def fetch(self, columns: Iterable[int] | None = None) -> None:
+    def fetch(self, columns: Iterable[int] | None = None, deadline: float | None = None) -> NDArray[np.bool_]:
         """Fetch the groups of some columns, or of all, for the rows that lack them.
 
         Parameters
         ----------
         columns : iterable of int, default=None
+        deadline : float, default=None
+            Seconds after which no call begins; see `wald.calls.Asked.ask`.
+
+        Returns
+        -------
+        bool ndarray of shape (n_rows,)
+            Whether a row has all of these groups; all have, unless the deadline has passed.
 
         Raises
         ------
@@ -188,10 +196,13 @@ class LazyRows(Source):
             If a call fails for good; what was fetched before stays here.
         """
         needed = range(self.n_columns) if columns is None else columns
+        until, done = time.monotonic() + (deadline or 0.0), np.ones(self.n_rows, dtype=bool)
         for group in dict.fromkeys(self._shown[c].group for c in needed):
             provider = self._table.providers[group]
             if isinstance(provider, Asked):
-                provider.ask(self._numbers(), _same)
+                left = None if deadline is None else until - time.monotonic()
+                done &= provider.ask(self._numbers(), _same, left).done
+        return done
 
     def some(self, columns: Sequence[int]) -> SomeColumns:
         """Some columns, of which the groups are fetched for all rows here; the others are not held.
