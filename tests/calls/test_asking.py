@@ -216,7 +216,7 @@ def test_timeouts(kind):
 def test_a_deadline_leaves_the_rest_unanswered(way):
     server, (kind, given) = Server(seconds=0.02), WAYS[way]
     asked = Asked(Calls(getattr(server, kind), batch_size=1, **given), 400)  # which would take seconds
-    values, done = asked.ask(range(400), same, deadline=0.1)
+    values, done = asked.ask(range(400), same, deadline=0.2)
     assert 0 < done.sum() < 400
     assert (values[done] == 10 * np.flatnonzero(done)).all()
     server.seconds = 0.0
