@@ -30,7 +30,8 @@ KNOWS = {
     "monitoring": {"utils"},
     "ranking": {"engine", "models", "plan", "sources", "stopping", "utils"},
     "early_exit": {
-        *("calls", "engine", "models", "monitoring", "outputs", "plan", "ranking", "sources", "steps", "stopping"),
+        "calls",
+        *("engine", "models", "monitoring", "outputs", "plan", "ranking", "sources", "steps", "stopping"),
         "utils",
     },
     "online": {"sources", "stopping", "utils"},

@@ -24,7 +24,6 @@ SECTIONS = (
         "EarlyExitClassifier EarlyExitOutlierDetector EarlyExitRanker EarlyExitRegressor Planner CompiledPlan "
         "CostModel read_model save load report",
     ),
-    ("What is costly", "wald", "LazyRows Calls CallError PartialAnswer"),
     ("How rows were answered", "wald.early_exit", "Answers Status Explanation Part Passage"),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),
     ("A web service", "wald.serving", "create_app"),
@@ -50,6 +49,7 @@ SECTIONS = (
     ("Policies", "wald.structured.policies", "AnytimePolicy IteratedPolicy OneShotPolicy QLearningPolicy"),
     ("Families of models of your own", "wald.models", "Terms Family Reading register check_terms check_units"),
     ("Rows of your own", "wald.sources", "Source check_source"),
+    ("Columns and answers that are bought", "wald", "LazyRows Calls CallError PartialAnswer"),
     ("Steps before a model", "wald.steps", "Step check_step"),
     ("What is asked of a model", "wald.outputs", "Output Bands Labels Values Words check_output"),
     ("Pictures", "wald.displays", ""),

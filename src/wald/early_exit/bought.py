@@ -8,16 +8,19 @@ before every stage that reads a new group, since a group costs more than anythin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..calls import CallError, PartialAnswer
 from ..engine import AtEnd, Cascade, Decisions, Status
+from ..models import AdditiveModel
+from ..models.protocols import Columnwise, Sharing
 from ..sources import LazyRows, SomeColumns, Source
 from ..steps import RawColumns
 from .late_steps import PENDING, LateSteps, Look
+from .request import Request
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +171,21 @@ def undecided(n_rows: int) -> Decisions:
     """Decisions about rows of which none is decided."""
     status = np.full(n_rows, Status.PENDING, dtype=np.uint8)
     return Decisions.of(np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows), status)
+
+
+def priced_by(request: Request, lazy: Source, model: AdditiveModel) -> Request:
+    """A request for rows whose groups are fetched: with their prices, unless the user gives some; time is no cost.
+
+    Models that cannot tell groups apart take no prices: everything is fetched for them.
+    """
+    step, given = model.preprocessing, request.feature_costs is not None or request.feature_groups is not None
+    if isinstance(step, RawColumns):
+        apart = all(-1 not in part.sources for part in step.parts)  # none mixes several
+    else:
+        apart = step is None and (Sharing.of(model.terms) is not None or Columnwise.of(model.terms) is not None)
+    if isinstance(lazy, LazyRows) and apart and not given:
+        request, given = replace(request, feature_costs=lazy.costs, feature_groups=lazy.groups), True
+    return replace(request, cost="units") if given and request.cost == "time" else request
 
 
 def resumed(

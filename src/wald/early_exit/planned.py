@@ -23,6 +23,7 @@ from ..stopping.core.row_groups import group_numbers
 from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
 from .base import EarlyExitEstimator
+from .bought import priced_by
 from .certification import Promise, require_proof
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
@@ -121,15 +122,15 @@ class PlannedEstimator(EarlyExitEstimator):
         groups = None if groups is None else group_numbers(groups, source.n_rows)
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         model = self._read(inner)
+        if model.texts is not None:
+            model.texts.vectorizer.require(source)
+        if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
+            model = self._read(inner, fold=False)
         lazy = model.schema.matched(source) if source.is_lazy else None
         if isinstance(lazy, LazyRows):  # a group of which the model reads nothing is not fetched
             if lazy is not source:
                 self._set_columns(lazy.n_columns, model.schema.array)
             source = lazy.whole()
-        if model.texts is not None:
-            model.texts.vectorizer.require(source)
-        if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
-            model = self._read(inner, fold=False)
         if isinstance(model.preprocessing, RawColumns) and model.preprocessing.unanswered(source).any():
             model = self._read(inner, raw_columns=False)  # the transformers know better what to make of these rows
         model = reading_in_parts(model, self, rule)
@@ -149,7 +150,8 @@ class PlannedEstimator(EarlyExitEstimator):
         warn_of_training_rows(model, rows.preprocessed[untrained])
         if not rule.needs.lossless:  # a proof does not depend on the rows
             warn_of_leaf_counts(model, rows.preprocessed[untrained])
-        request = Request.of(self, model, source, rule, promised, effective_threads(self.n_jobs), rng, lazy)
+        request = Request.of(self, model, source, rule, promised, effective_threads(self.n_jobs), rng)
+        request = request if lazy is None else priced_by(request, lazy, model)
         draw = partial(split_rows, untrained, groups, certificate_share(planner.certificate_fraction, model), rng)
         with LateBar() as progress:
             outcome = plan_and_certify(model, rows, draw, planner.n_splits, request, promise, progress)
