@@ -18,9 +18,10 @@ PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 #: Folders of the package that the files of a folder may import, besides their own folder and the extension.
 KNOWS = {
     "utils": set(),
+    "calls": {"utils"},
     "codec": {"utils"},
     "outputs": {"codec", "utils"},
-    "sources": {"utils"},
+    "sources": {"calls", "utils"},
     "steps": {"sources", "utils"},
     "engine": {"outputs", "sources", "utils"},
     "models": {"codec", "engine", "outputs", "sources", "steps", "utils"},
@@ -31,6 +32,7 @@ KNOWS = {
     "answering": {"models", "sources", "surrogates", "utils"},
     "ranking": {"engine", "models", "plan", "sources", "stopping", "utils"},
     "early_exit": {
+        "calls",
         *("engine", "models", "monitoring", "outputs", "plan", "ranking", "sources", "steps", "stopping"),
         *("surrogates", "utils"),
     },

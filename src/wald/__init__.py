@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .answering import answer
+    from .calls import CallError, Calls, PartialAnswer
     from .early_exit import (
         CompiledPlan,
         EarlyExitClassifier,
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
     from .persistence import load, save
     from .plan import CostModel
     from .reporting import report
+    from .sources import LazyRows
     from .stopping import Certificate
     from .surrogates import Surrogate
 
     __version__: str
 
 __all__ = [
+    "CallError",
+    "Calls",
     "Certificate",
     "CompiledPlan",
     "CostModel",
@@ -34,6 +38,8 @@ __all__ = [
     "EarlyExitOutlierDetector",
     "EarlyExitRanker",
     "EarlyExitRegressor",
+    "LazyRows",
+    "PartialAnswer",
     "Planner",
     "Surrogate",
     "TreeClassifier",
@@ -46,6 +52,8 @@ __all__ = [
 ]
 
 _WHERE = {
+    "CallError": ".calls",
+    "Calls": ".calls",
     "Certificate": ".stopping",
     "CompiledPlan": ".early_exit",
     "CostModel": ".plan",
@@ -53,6 +61,8 @@ _WHERE = {
     "EarlyExitOutlierDetector": ".early_exit",
     "EarlyExitRanker": ".early_exit",
     "EarlyExitRegressor": ".early_exit",
+    "LazyRows": ".sources",
+    "PartialAnswer": ".calls",
     "Planner": ".early_exit",
     "Surrogate": ".surrogates",
     "TreeClassifier": ".models",
@@ -63,6 +73,7 @@ _WHERE = {
     "save": ".persistence",
 }
 _PARTS = (
+    "calls",
     "dask",
     "displays",
     "jobs",

@@ -208,3 +208,13 @@ def test_of_sparse_rows_the_pool_is_a_few_times_what_a_row_has():
     object.__setattr__(sparse_problem, "units", pairs)
     (found,) = recipes_of(sparse_problem)
     assert len(found.order) == LEAST_POOL
+
+
+def test_few_groups_are_all_ordered():
+    """Half of three groups would be one, and the dearest would be bought with the second."""
+    groups = Units(
+        tuple(np.array(u) for u in ([0, 1, 2, 3], [4, 5, 6], [7, 8, 9, 10, 11])), np.array([1.0, 20.0, 150.0])
+    )
+    (found,) = made(units=groups)
+    assert sorted(found.order) == [0, 1, 2]
+    np.testing.assert_array_equal(found.stages, [1, 2, 3])

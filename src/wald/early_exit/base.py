@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from ..calls import PartialAnswer
 from ..engine.threads import effective_threads
 from ..models import fitted_for_good
 from ..monitoring import Monitor
@@ -43,6 +44,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         details: bool = False,
         check_input: bool = True,
         groups: ArrayLike | None = None,
+        resume: PartialAnswer | None = None,
     ) -> Any:
         """Predict labels, numbers of bands, or values, with early exits.
 
@@ -62,6 +64,9 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, for a watched promise about groups: ``monitor_`` counts one row of each.
+        resume : PartialAnswer, default=None
+            The ``partial`` of the `CallError` that an earlier call for the same rows has raised: rows that it has
+            decided keep their answers.
 
         Returns
         -------
@@ -77,9 +82,13 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             If rows do not fit the model, a value that is read or compared with ranges is NaN or infinite, the budget is
             below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
             is watched.
+        CallError
+            If `LazyRows` are given and a call that fetches columns of them fails for good.
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs, X)
-        answers = compiled.predict(X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups)
+        answers = compiled.predict(
+            X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups, resume=resume
+        )
         return _wanted(answers, return_cost, details)
 
     def predict_one(

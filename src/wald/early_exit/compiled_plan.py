@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..calls import PartialAnswer
 from ..engine import NOTHING, Decisions, Ledger, Packed, Status
 from ..models import AdditiveModel
 from ..models.protocols import Documents
 from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
 from ..plan import CertificateSize, Plan
-from ..sources import Schema, Source, source_of
+from ..sources import LazyRows, Schema, Source, source_of
 from ..sources.building import library_at_hand
 from ..sources.records import require_records
 from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
 from .answers import Answers
 from .auditing import audited, audited_one, counted_one, monitor_of
+from .bought import resumed
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
 from .documents import costs_at_stages
 from .explaining import Explanation, explained
@@ -200,6 +202,7 @@ class CompiledPlan:
         n_threads: int = 1,
         check_input: bool = True,
         groups: ArrayLike | None = None,
+        resume: PartialAnswer | None = None,
     ) -> Answers:
         """Answer rows of a table.
 
@@ -213,6 +216,8 @@ class CompiledPlan:
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, for the monitor.
+        resume : PartialAnswer, default=None
+            What an earlier call for the same rows had decided when it failed.
 
         Returns
         -------
@@ -225,8 +230,14 @@ class CompiledPlan:
         """
         self.require_unchanged()
         source = self._source(X) if check_input else source_of(X)
+
+        def answered(rows: Source, groups: ArrayLike | None) -> Decisions:
+            return audited(self._predictor, self.monitor, rows, n_threads, budget, groups)
+
         with located(source, self.model):
-            return Answers(self._predictor, audited(self._predictor, self.monitor, source, n_threads, budget, groups))
+            if resume is None:
+                return Answers(self._predictor, answered(source, groups))
+            return Answers(self._predictor, resumed(source, resume, groups, answered, self._predictor.carried))
 
     def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> Answers:
         """Answer one row in any form.
@@ -320,7 +331,7 @@ class CompiledPlan:
     def predict_in_full(self, X: Any, n_threads: int = 1) -> Answers:
         """Answer rows of a table without early exits; the monitor does not count them."""
         self.require_unchanged()
-        source = self._source(X)
+        source = self._whole(X)
         with located(source, self.model):
             return Answers(self._predictor, self._predictor.predict(source, n_threads, None, full=True))
 
@@ -336,7 +347,7 @@ class CompiledPlan:
         n_threads : int, default=1
         """
         self.require_unchanged()
-        source = self._source(X)
+        source = self._whole(X)
         refuse_half_precision(self.model, source)
         return self._in_full(method, source, n_threads)
 
@@ -367,7 +378,7 @@ class CompiledPlan:
     def stage_scores(self, X: Any, n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Estimates at every stage and full scores, (n, T + 1), and the stage at which each row exits, (n,)."""
         self.require_unchanged()
-        source = self._source(X)
+        source = self._whole(X)
         with located(source, self.model):
             return self._predictor.trace(source, n_threads)
 
@@ -407,7 +418,7 @@ class CompiledPlan:
     def read(self, X: Any, n_threads: int = 1) -> Rows:
         """Read and preprocess rows; all values must be finite."""
         self.require_unchanged()
-        source = self._source(X)
+        source = self._whole(X)
         with located(source, self.model):
             return Rows.of(self.model, source, n_threads=n_threads)
 
@@ -415,6 +426,11 @@ class CompiledPlan:
         """Read rows, with columns in the model's order."""
         with located(X, self.model):
             return self.reader.source(X)
+
+    def _whole(self, X: Any) -> Source:
+        """The same for what reads all columns of all rows: those that must be fetched are."""
+        source = self._source(X)
+        return source.whole() if isinstance(source, LazyRows) else source
 
     # ---- other promises --------------------------------------------------------------------------------------------
 

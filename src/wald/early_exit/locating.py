@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import AdditiveModel
-from ..sources import FrameSource, RawSource, Source, source_of
+from ..sources import FrameSource, LazyRows, RawSource, Source, source_of
 from ..sources.values import is_missing
 from ..steps import Step
 from ..steps.step import ROWS_AT_ONCE
@@ -57,6 +57,8 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
     message = str(error)
     try:
         source = _searched(X)
+        if isinstance(source, LazyRows) and not message.startswith((NAN, INFINITY)):
+            return
         if message.startswith((NAN, INFINITY)):
             error.args = (_with_place(message, _not_finite(source, model, names, NAN in message, word)),)
         elif "Complex data" in message:
@@ -110,6 +112,9 @@ def _column(number: int, names: Any) -> str:
 def _not_finite(source: Source, model: AdditiveModel | None, names: Any, nan: bool, word: str) -> str | None:
     """Return the place of the first NaN, or infinity, in words."""
     names = source.names or names
+    if isinstance(source, LazyRows):  # what was not fetched is wrong nowhere
+        held = source.first_held(np.isnan if nan else np.isinf)
+        return None if held is None else f"{word} {held[0]}, {_column(held[1], names)}"
     if model is not None and model.preprocessing is not None:
         return _after_preprocessing(source, model.preprocessing, model.allow_nan, names, nan, word)
     found = _first_in_table(source, np.isnan if nan else np.isinf)

@@ -34,7 +34,7 @@ ROUNDED_TO = 2**0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class BehindSurrogates:
     """A model behind surrogates, and what both said of the rows that plan and certify.
 
     Parameters
@@ -58,7 +58,7 @@ def behind_surrogates(
     groups: ArrayLike | None,
     rng: np.random.Generator,
     n_threads: int,
-) -> Asked:
+) -> BehindSurrogates:
     """Ask a model about all rows, once, and put it behind surrogates.
 
     Parameters
@@ -103,7 +103,7 @@ def behind_surrogates(
     read = opaque_model(model, surrogates, [numbers.shape[1] for numbers in said], source.n_columns)
     terms = OpaqueTerms.of(read.terms)
     assert terms is not None
-    return Asked(read, rows[rest], np.column_stack([*said, terms.answered(codes[rest])]))
+    return BehindSurrogates(read, rows[rest], np.column_stack([*said, terms.answered(codes[rest])]))
 
 
 def is_opaque(model: Any, given: Parameters) -> bool:

@@ -15,7 +15,7 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.banded import METHODS, Banded, checked_bands
 from ..models.reading import Kind
-from ..sources import Source
+from ..sources import LazyRows, Source
 from ..steps import RawColumns
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.risks import Risk, largest
@@ -23,6 +23,7 @@ from ..stopping.core.row_groups import group_numbers
 from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
 from .base import EarlyExitEstimator
+from .bought import priced_by
 from .certification import Promise, require_proof
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
@@ -30,7 +31,7 @@ from .documents import reading_in_parts
 from .in_front import warn_of_time
 from .locating import locate, located
 from .lossless import FeatureRanges
-from .opaque import Asked, behind_surrogates
+from .opaque import BehindSurrogates, behind_surrogates
 from .parameters import checked_rule, require_counted, require_estimator, require_kind
 from .planner import planner_of
 from .reader import RowReader
@@ -122,7 +123,7 @@ class PlannedEstimator(EarlyExitEstimator):
             raise
         groups = None if groups is None else group_numbers(groups, source.n_rows)
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
-        asked: Asked | None = None
+        asked: BehindSurrogates | None = None
         if self._is_opaque(inner):
             asked = behind_surrogates(
                 inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs)
@@ -135,6 +136,11 @@ class PlannedEstimator(EarlyExitEstimator):
             model.texts.vectorizer.require(source)
         if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = self._read(inner, fold=False)
+        lazy = model.schema.matched(source) if source.is_lazy else None
+        if isinstance(lazy, LazyRows):  # a group of which the model reads nothing is not fetched
+            if lazy is not source:
+                self._set_columns(lazy.n_columns, model.schema.array)
+            source = lazy.whole()
         if isinstance(model.preprocessing, RawColumns) and model.preprocessing.unanswered(source).any():
             model = self._read(inner, raw_columns=False)  # the transformers know better what to make of these rows
         model = reading_in_parts(model, self, rule)
@@ -158,6 +164,7 @@ class PlannedEstimator(EarlyExitEstimator):
         if not rule.needs.lossless:  # a proof does not depend on the rows
             warn_of_leaf_counts(model, rows.preprocessed[untrained])
         request = Request.of(self, model, source, rule, promised, effective_threads(self.n_jobs), rng)
+        request = request if lazy is None else priced_by(request, lazy, model)
         draw = partial(split_rows, untrained, groups, certificate_share(planner.certificate_fraction, model), rng)
         with LateBar() as progress:
             outcome = plan_and_certify(model, rows, draw, planner.n_splits, request, promise, progress)

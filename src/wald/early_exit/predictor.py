@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..calls import PartialAnswer
 from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.opaque import Looks
 from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import Plan
-from ..sources import ArraySource, Source, source_of
+from ..sources import ArraySource, LazyRows, Source, source_of
 from ..steps import ByColumn, RawColumns
 from ..steps.above import Above
 from ..steps.text_records import TextNames, TextRecord
+from .bought import BoughtColumns, carrying, undecided
 from .full_model import FullModel, predict_wrapped
 from .late_columns import LateColumns
 from .late_model import LateModel
@@ -185,8 +187,14 @@ class Predictor:
     def predict(self, source: Source, n_threads: int, budget: float | None, *, full: bool = False) -> Decisions:
         """Decide rows; the wrapped model labels those that the engine leaves undecided.
 
-        `full`: without early exits.
+        `full`: without early exits. An error about a call that fetches columns carries the decisions so far.
         """
+        if not source.is_lazy:
+            return self._predict(source, n_threads, budget, full)
+        with carrying(undecided(source.n_rows), self.carried):
+            return self._predict(source, n_threads, budget, full)
+
+    def _predict(self, source: Source, n_threads: int, budget: float | None, full: bool) -> Decisions:
         if self.model.preprocessing is None:
             refuse_half_precision(self.model, source)
         elif source.n_rows == 0:  # transformers refuse empty input
@@ -196,6 +204,8 @@ class Predictor:
             if answer is not None:
                 return Decisions.of_one(*answer)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
+        if n_stages == 0:
+            source = self._readable(source)
         in_rows = source.is_sparse and self.model.centres  # its steps do not centre sparse rows
         if self.model.decision.valued and (n_stages == 0 or in_rows):
             return self._valued(source, n_threads)
@@ -217,8 +227,29 @@ class Predictor:
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.complete:
-            self._hand_over(source, decided, n_threads)
+            with carrying(decided, self.carried):
+                self._hand_over(source, decided, n_threads)
         return decided
+
+    def _readable(self, source: Source) -> Source:
+        """Rows as transformers read them: fetched first, since they take any error for one about values."""
+        if isinstance(source, LazyRows) and self.model.preprocessing is not None:
+            return source.whole()
+        return source
+
+    def carried(self, decided: Decisions) -> PartialAnswer:
+        """What an error about a call carries: the answers of rows that are settled."""
+        settled = decided.ledger.settled
+        labels = self.labels(np.where(settled, decided.codes, 0))
+        return PartialAnswer(labels, settled, np.where(settled, decided.ledger.paid, 0.0), decided)
+
+    def _carried_early(self, decided: Decisions) -> PartialAnswer:
+        """The same for decisions of the engine, whose values are scores."""
+        link = self.model.links.predict
+        if self.model.decision.valued and link is not None:
+            scores = np.where(decided.ledger.settled, decided.codes, 0.0)
+            decided = Decisions(np.asarray(link(scores.reshape(-1, 1))), decided.ledger)
+        return self.carried(decided)
 
     def _everything(self, source: Source, n_threads: int) -> Decisions | None:
         """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
@@ -247,6 +278,7 @@ class Predictor:
         """Values of rows in place of codes; the wrapped model answers rows that the engine refuses, or raises."""
         link = self.model.links.predict
         assert link is not None
+        source = self._readable(source)
         scores = None if self._texts is None else self._texts.full_scores(source, n_threads)
         if scores is None:
             scores = self.scores(source, n_threads)
@@ -308,6 +340,13 @@ class Predictor:
             Z = rows if self.model.preprocessing is None else preprocessed(self.model, rows, n_threads)
             return self._cascade.predict(Z, n_stages, at_end, n_threads)
 
+        if isinstance(source, LazyRows):
+            bought, step = None, self.model.preprocessing
+            if n_stages > 0 and (step is None or isinstance(step, RawColumns)):
+                bought = BoughtColumns.of_groups(source, self._cascade, self._terms_by_stage(), step)
+            if bought is not None:
+                return bought.predict_bought(source, n_stages, at_end, n_threads, self._carried_early)
+            source = self._readable(source)
         if self._late is None or n_stages == 0:
             return whole(source)
         return self._late.predict(source, n_stages, at_end, n_threads, whole)
@@ -395,25 +434,29 @@ class Predictor:
     def _hand_over(self, source: Source, decided: Decisions, n_threads: int) -> None:
         """Label the rows that have no label yet by the full model; raise if one of them is not finite."""
         codes, (_, _, status) = decided
+
+        def taken(rows: NDArray[np.intp]) -> Source:
+            return self._readable(source.take(rows))
+
         self._charge_overflows(decided.ledger)
         bad = np.flatnonzero((status == Status.NOT_FINITE) | (status == Status.HANDED_OVER))
         if len(bad) and self.model.preprocessing is None:
-            check_finite(self.model, source.take(bad))
+            check_finite(self.model, taken(bad))
         if self._rest is not Rest.MODEL and self.model.preprocessing is None:
             pending = np.flatnonzero(status == Status.PENDING)
             if len(pending):
-                rows = source.take(pending)
+                rows = taken(pending)
                 check_finite(self.model, rows)
                 codes[pending], status[pending] = self._full.evaluated(rows, rows, n_threads)
         else:
             bad = np.flatnonzero(~decided.ledger.settled)
             if len(bad) and isinstance(self.model.preprocessing, RawColumns):
-                odd = bad[self.model.preprocessing.unanswered(source.take(bad))]
+                odd = bad[self.model.preprocessing.unanswered(taken(bad))]
                 if len(odd):  # the wrapped model raises its own error, or knows better what to make of such rows
-                    codes[odd], status[odd] = self._full.predict(source.take(odd)), Status.HANDED_OVER
+                    codes[odd], status[odd] = self._full.predict(taken(odd)), Status.HANDED_OVER
                     bad = np.setdiff1d(bad, odd)
         if len(bad):
-            codes[bad], status[bad] = self._full.at_ties(source.take(bad)), Status.HANDED_OVER
+            codes[bad], status[bad] = self._full.at_ties(taken(bad)), Status.HANDED_OVER
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import validate_data
 
 from ..models import AdditiveModel
-from ..sources import ArraySource, FrameSource, RawSource, RecordSource, Source, source_of
+from ..sources import ArraySource, FrameSource, LazyRows, RawSource, RecordSource, Source, source_of
 from ..sources.as_fitted import frame_of_arrow, with_missing
 from ..sources.building import frame_of, library_at_hand
 from ..sources.cells import objects_of
@@ -75,6 +75,8 @@ class RowReader:
         if source.is_named:
             if isinstance(source, FrameSource) and self.seen is not None and source.has_names(self.seen):
                 return source
+            if source.is_lazy and schema.names is not None:  # its columns were found by name
+                return source
             if schema.library == "pipeline":
                 if self._needed is not None and source.library == "pyarrow" and self._refuses_arrow:
                     source = self._of_refused(source)
@@ -84,7 +86,7 @@ class RowReader:
             texts = any(isinstance(name, str) for name in source.names or ())
             if schema.names is not None and (schema.library != "scikit-learn" or texts):
                 return source
-        table = source.rows if source.is_named else source
+        table = source.header if source.is_named else source
         validate_data(self._as_fitted(), table, reset=False, skip_check_array=True)
         return source
 
@@ -167,7 +169,8 @@ class RowReader:
 
     def one(self, x: Any) -> Source:
         """Read a single row in any form, or a table."""
-        return self.source(x) if len(getattr(x, "shape", ())) == 2 else self.row(x)[1]
+        source = self.source(x) if len(getattr(x, "shape", ())) == 2 else self.row(x)[1]
+        return source.whole() if isinstance(source, LazyRows) else source
 
     @property
     def _takes_raw(self) -> bool:

@@ -17,7 +17,7 @@ def validate_fit_rows(estimator: BaseEstimator, X: Any) -> Source:
     """Let an estimator record names and number of features of the rows of `fit`, and return their source."""
     source = source_of(X)
     if not isinstance(source, RawSource) or source.n_columns is not None:
-        validate_data(estimator, source.rows if source.is_named else source, skip_check_array=True)
+        validate_data(estimator, source.header if source.is_named else source, skip_check_array=True)
     return source
 
 

@@ -38,6 +38,8 @@ PLAIN_STAGES, SUMMED_STAGES = (1, 1.12), (3, 1.25)
 #: Largest number of units for which models with weights of their own order all units, if a unit has one term or the
 #: family wants it; other greedy orders have half of the units.
 WHOLE = 1024
+#: Up to this number of units of several terms, such as groups of features with prices, all are ordered in any case.
+FEW_GROUPS = 16
 
 
 def recipes(problem: Problem) -> Iterator[Recipe]:
@@ -152,7 +154,9 @@ def _recipe(
     members = [np.array([len(pool) + s]) for s in range(n_surrogates)] + [units[u] for u in known]
     priced = _priced(problem.units, known, n_surrogates)
     if _is_greedy(problem):
-        limit = len(known) if orders_all_units(problem) else max(1, len(problem.units.members) // 2)
+        n_units = len(problem.units.members)
+        few_groups = n_units <= FEW_GROUPS and problem.terms.n_terms > n_units
+        limit = len(known) if few_groups or orders_all_units(problem) else max(1, n_units // 2)
         prices = priced if ordered_by is None else _priced(ordered_by, known, n_surrogates)
         costs = prices.costs if prices.buys is None else Purchase(prices)
         chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))

@@ -5,6 +5,9 @@ anything a user has; what goes out is a `Source`, from which the engine reads bl
 its own container. A single column can also be had as it lies, without conversion, in the forms of `cells`: texts,
 codes of categories, numbers or objects. Nothing is known here of models, stages or thresholds.
 
+`LazyRows` are rows that are not there yet: groups of columns are fetched, for the rows that need them, by what `calls`
+asks.
+
 The features of ``wald.structured`` are no source: an extractor gives as many columns as it likes, which are known once
 it has run, its time is the cost of each call, and the engine of chains keeps what it gave per part, so that nothing is
 read twice. A table whose columns are there beforehand has none of this.
@@ -16,6 +19,7 @@ from .arrays import ArraySource, RawSource, SparseSource
 from .checks import check_source
 from .frames import FrameSource
 from .given import source_of
+from .lazy_rows import LazyRows
 from .records import RecordSource
 from .schema import Schema
 from .some_columns import SomeColumns
@@ -27,6 +31,7 @@ __all__ = [
     "Block",
     "Conversion",
     "FrameSource",
+    "LazyRows",
     "RawSource",
     "RecordSource",
     "Schema",

@@ -174,19 +174,22 @@ class Schema:
         ValueError
             If names differ where the library compares them.
         """
-        if self.names is None or self.library == "pipeline" or not source.is_named:
+        if self.names is None or (self.library == "pipeline" and not source.is_lazy) or not source.is_named:
             return source
         assert self.array is not None
         if isinstance(source, FrameSource) and source.has_names(self.array):
             return source
+        if source.is_lazy:
+            places = self.columns(source.names or ())
+            return source if places == [*range(len(source.names or ()))] else source.select(places)
         names = tuple(source.names or ())
         written = () if set(map(type, names)) <= {str} else tuple(map(repr, names))
-        places = _places(self, names, written)
-        if isinstance(places, str):
+        found = _places(self, names, written)
+        if isinstance(found, str):
             if self.library == "scikit-learn":
                 _raise_as_scikit_learn(self.names, source.rows)
-            raise ValueError(places)
-        return source if places is None else source.select(places)
+            raise ValueError(found)
+        return source if found is None else source.select(found)
 
     def match(self, given: tuple[Hashable, ...]) -> tuple[int, ...] | str | None:
         """Positions of the model's columns in a table with these names; None: as they are; a text: why not."""

@@ -102,6 +102,8 @@ class Source(ABC):
         Whether rows are stored by columns, so that single columns can be read.
     is_half : bool
         Whether the numbers are float16.
+    is_lazy : bool
+        Whether columns are fetched when they are read. A model finds them by name, in any order, whatever its library.
     """
 
     n_rows: int
@@ -111,6 +113,7 @@ class Source(ABC):
     is_sparse: bool = False
     is_columnar: bool = False
     is_half: bool = False
+    is_lazy: bool = False
 
     @property
     def is_named(self) -> bool:
@@ -129,6 +132,11 @@ class Source(ABC):
     def rows(self) -> Any:
         """The rows as the wrapped model takes them."""
         return self.array()
+
+    @property
+    def header(self) -> Any:
+        """What a check of names and of their number looks at: the rows, or none of them if they must be fetched."""
+        return self.rows
 
     def held(self) -> NDArray[Any] | None:
         """The array in which the rows lie, as they are; None if they lie in none."""
