@@ -24,7 +24,7 @@ KNOWS = {
     "sources": {"calls", "utils"},
     "steps": {"sources", "utils"},
     "engine": {"outputs", "sources", "utils"},
-    "models": {"codec", "engine", "outputs", "sources", "steps", "utils"},
+    "models": {"calls", "codec", "engine", "outputs", "sources", "steps", "utils"},
     "stopping": {"outputs", "utils"},
     "plan": {"engine", "models", "stopping", "utils"},
     "monitoring": {"utils"},

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from ..calls import Asked, Calls
+from ..sources import Source, source_of
 from .tree_classifier import FittedForGood
 
 __all__ = ["AskedFunction", "is_asked"]
@@ -18,8 +21,9 @@ class AskedFunction(ClassifierMixin, FittedForGood):
 
     Parameters
     ----------
-    function : callable or object with `predict`
-        Takes rows as they come, and gives a label for each of them.
+    function : callable, Calls, or object with `predict`
+        Takes rows as they come, and gives a label for each of them. It may be ``async def``; `Calls` says how it is
+        called.
     classes : array-like of labels, default=None
         None: those of the object, or else those that it gives for the rows of `fit`.
 
@@ -42,12 +46,23 @@ class AskedFunction(ClassifierMixin, FittedForGood):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels of rows."""
-        return np.asarray(self.function.predict(X) if hasattr(self.function, "predict") else self.function(X))
+        if hasattr(self.function, "predict"):
+            return np.asarray(self.function.predict(X))
+        source = source_of(X)
+        calls = self.function if isinstance(self.function, Calls) else Calls(self.function)
+        return Asked(calls, source.n_rows, name=self.name).ask(np.arange(source.n_rows), _taking(source)).values
 
     @property
     def name(self) -> str:
         """What messages call it."""
+        if isinstance(self.function, Calls):
+            return self.function.name or AskedFunction(self.function.function).name
         return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+
+def _taking(source: Source) -> Callable[[NDArray[np.intp]], Any]:
+    """What gives rows of a source as they came; all of them as they are."""
+    return lambda rows: (source if len(rows) == source.n_rows else source.take(rows)).rows
 
 
 def is_asked(model: Any) -> bool:
@@ -57,4 +72,4 @@ def is_asked(model: Any) -> bool:
     if hasattr(model, "predict"):
         classes = getattr(model, "classes_", None)
         return classes is not None and np.asarray(classes).ndim == 1
-    return callable(model)
+    return callable(model) or isinstance(model, Calls)
