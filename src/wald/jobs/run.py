@@ -55,6 +55,9 @@ class Options:
         instead of ending at the first one.
     text : str or None
         The column of texts, for a model whose rows are texts; None: the only column that is left.
+    groups : str or None
+        Of a ranker with a risk: the column that names the group of each row. Rows of a group stand side by side, also
+        across row groups and files.
     """
 
     cost: bool = False
@@ -65,6 +68,7 @@ class Options:
     proba: bool = False
     skip_bad: bool = False
     text: str | None = None
+    groups: str | None = None
 
     def __post_init__(self) -> None:
         if self.to not in SUFFIXES:
@@ -79,8 +83,9 @@ class Options:
         del asked["skip_bad"]
         if not self.proba:  # as in the manifests of jobs before there were probabilities
             del asked["proba"]
-        if self.text is None:
-            del asked["text"]
+        for name in ("text", "groups"):
+            if getattr(self, name) is None:
+                del asked[name]
         return asked
 
 
