@@ -162,3 +162,19 @@ def test_bad_input_of_predict(file: Path, tmp_path: Path) -> None:
     words = refusal("predict", file, tmp_path / "rows.csv", "-o", out, "--groups", "query", "--budget", 60)
     assert "a budget is for rows that are answered one by one" in words
     assert not out.exists()
+
+
+def test_a_job_completes_groups_across_files(file: Path, tmp_path: Path) -> None:
+    frame = table(20, 2)
+    (tmp_path / "in").mkdir()
+    for i, (start, end) in enumerate([(0, 130), (130, 410), (410, 800)]):
+        frame[start:end].to_parquet(tmp_path / "in" / f"{i}.parquet", index=False)
+    facts = said("predict", file, tmp_path / "in", "-o", f"{tmp_path}/out/", "--groups", "query", "--keep", "query")
+    found = polars.read_parquet(tmp_path / "out" / "part-*.parquet")
+    answers = fast().predict(frame[NAMES].to_numpy(), groups=frame["query"], details=True)
+    np.testing.assert_array_equal(found["value"].to_numpy(), answers.labels)
+    assert found["query"].to_list() == frame["query"].tolist()
+    assert facts["mean_cost"] == pytest.approx(answers.costs.mean())
+    frame[410:420].to_parquet(tmp_path / "in" / "3.parquet", index=False)
+    words = refusal("predict", file, tmp_path / "in", "-o", f"{tmp_path}/other/", "--groups", "query")
+    assert "the group 'query 10' lie apart" in words

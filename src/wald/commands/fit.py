@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ..early_exit.estimators import EarlyExit
     from ..models import AdditiveModel
-    from ..ranking import RankingCertificate
-    from ..stopping import Certificate
 
 #: Statuses of certificates whose requested promise cannot be made.
 FAILED = ("too few rows", "too many disagreements")
@@ -176,7 +174,7 @@ def fit(
             as_json({"file": str(output), "n_rows": n_rows, **facts_of(fast), **ranking_facts(fast)})
         else:
             show(str(promise_of(fast)))
-        if failed(promise_of(fast)):
+        if failed(fast):
             note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
             raise typer.Exit(EXIT_NO)
 
@@ -273,8 +271,9 @@ def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, flo
     return {labels.get(text, text): risk for text, risk in risks.items()}
 
 
-def failed(certificate: Certificate | RankingCertificate) -> bool:
+def failed(fast: EarlyExit) -> bool:
     """Whether a promise was requested and could not be made."""
-    from ..ranking import RankingCertificate
+    from ..early_exit.group_answers import ranking_promise
 
-    return certificate.failed if isinstance(certificate, RankingCertificate) else certificate.status in FAILED
+    own = ranking_promise(fast)
+    return fast.compiled_plan_.certificate.status in FAILED if own is None else own.failed

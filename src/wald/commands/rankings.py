@@ -67,10 +67,10 @@ def ranking_facts(fast: EarlyExit) -> dict[str, Any]:
     """The promise about the first rows of groups, and its stages, for JSON; nothing for other models."""
     from dataclasses import asdict
 
-    from ..ranking import RankingCertificate
+    from ..early_exit.group_answers import ranking_promise
 
-    certificate, plan = getattr(fast, "certificate_", None), getattr(fast, "ranking_plan_", None)
-    if not isinstance(certificate, RankingCertificate):
+    certificate, plan = ranking_promise(fast), getattr(fast, "ranking_plan_", None)
+    if certificate is None:
         return {}
     facts = {"sentence": str(certificate), "holds": certificate.verify(), **asdict(certificate)}
     stages = [] if plan is None else zip(plan.stage_costs.tolist(), [*plan.usual.tolist(), None], strict=True)

@@ -59,8 +59,14 @@ def require_groups(fast: Any, budget: float | None = None) -> None:
 
 def promise_of(fast: Any) -> Certificate | RankingCertificate:
     """What a fitted estimator promises; for a ranker with a risk, that is about the first rows of groups."""
-    made: Certificate | RankingCertificate = getattr(fast, "certificate_", fast.compiled_plan_.certificate)
-    return made
+    made = ranking_promise(fast)
+    return fast.compiled_plan_.certificate if made is None else made
+
+
+def ranking_promise(fast: Any) -> RankingCertificate | None:
+    """What is promised about the first rows of groups; None for other models, and without a risk."""
+    made = getattr(fast, "certificate_", None)
+    return made if isinstance(made, RankingCertificate) else None
 
 
 def races(fast: Any) -> bool:
