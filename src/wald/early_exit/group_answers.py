@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from ..ranking import RankingCertificate
+from ..ranking import RankingCertificate, RowGroups
+from ..ranking.measures import places
 from ..stopping import Certificate
 from .answers import Answers
 from .ranker import EarlyExitRanker
@@ -55,6 +57,20 @@ def require_groups(fast: Any, budget: float | None = None) -> None:
         )
     if budget is not None:
         raise ValueError("a budget is for rows that are answered one by one: leave it out, or the groups.")
+
+
+def ranks(scores: NDArray[Any], groups: ArrayLike) -> NDArray[np.int64]:
+    """Place of each row in its group, from 1 on, the largest score first; rows of equal scores stay in their order.
+
+    Examples
+    --------
+    >>> ranks(np.array([1.0, 3.0, 1.0, 2.0]), ["a", "b", "a", "a"]).tolist()
+    [2, 1, 3, 1]
+    """
+    side_by_side = RowGroups.of(groups, len(scores))
+    own = scores if side_by_side.rows is None else scores[side_by_side.rows]
+    found = side_by_side.spread(places(own, side_by_side) + 1)
+    return np.asarray(found, dtype=np.int64)
 
 
 def promise_of(fast: Any) -> Certificate | RankingCertificate:
