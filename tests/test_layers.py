@@ -41,7 +41,7 @@ KNOWS = {
     "serving": {"early_exit", "engine", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {"early_exit", "models", "persistence", "plan", "sources", "stopping", "structured", "utils"},
-    "clusters": {"codec", "early_exit", "engine", "persistence", "ranking", "stopping", "utils"},
+    "clusters": {"codec", "early_exit", "engine", "persistence", "stopping", "utils"},
     "jobs": {"early_exit", "engine", "models", "sources", "utils"},
     "inspection": {"early_exit", "outputs", "plan", "stopping", "utils"},
     "reporting": {

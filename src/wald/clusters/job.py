@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ..early_exit.answer_columns import AnswerColumns
 from ..early_exit.estimators import EarlyExit
-from ..early_exit.group_answers import answered, promise_of, require_groups
+from ..early_exit.group_answers import AnyCertificate, answered, promise_of, require_groups
 from ..engine.threads import effective_threads
-from ..ranking import RankingCertificate
 from ..stopping import Certificate
 from ..utils.figures import first_of
 from ..utils.labels import with_kept
@@ -41,7 +40,7 @@ class Predictions(NamedTuple):
     """
 
     rows: Any
-    certificate: Certificate | RankingCertificate | None
+    certificate: AnyCertificate | None
 
 
 @dataclass(frozen=True)
@@ -261,11 +260,12 @@ class Job:
         return pa.table(columns, names=[*(str(name) for _, name in self.kept), *answers])
 
 
-def promise(model: EarlyExit, job: Job) -> Certificate | RankingCertificate | None:
+def promise(model: EarlyExit, job: Job) -> AnyCertificate | None:
     """The promise about the answers to a request; None with a budget."""
     if job.groups is not None:
         return promise_of(model)
-    return model.compiled_plan_.certificate if job.budget is None else None
+    certificate: Certificate = model.compiled_plan_.certificate
+    return certificate if job.budget is None else None
 
 
 def _reads_texts(model: EarlyExit) -> bool:

@@ -67,12 +67,12 @@ def ranking_facts(fast: EarlyExit) -> dict[str, Any]:
     """The promise about the first rows of groups, and its stages, for JSON; nothing for other models."""
     from dataclasses import asdict
 
-    from ..early_exit.group_answers import ranking_promise
+    from ..early_exit.group_answers import holds, ranking_promise
 
     certificate, plan = ranking_promise(fast), getattr(fast, "ranking_plan_", None)
     if certificate is None:
         return {}
-    facts = {"sentence": str(certificate), "holds": certificate.verify(), **asdict(certificate)}
+    facts = {"sentence": str(certificate), "holds": holds(certificate), **asdict(certificate)}
     stages = [] if plan is None else zip(plan.stage_costs.tolist(), [*plan.usual.tolist(), None], strict=True)
     looks = [{"trees": trees, "usual_error": usual} for trees, usual in stages]
     return {"ranking": {"certificate": facts, "plan": {"q": None if plan is None else plan.q, "looks": looks}}}

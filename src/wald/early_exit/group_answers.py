@@ -13,6 +13,9 @@ from ..stopping import Certificate
 from .answers import Answers
 from .ranker import EarlyExitRanker
 
+#: What is promised about rows, or about the first rows of groups.
+AnyCertificate = Certificate | RankingCertificate
+
 
 def answered(
     fast: Any,
@@ -73,7 +76,7 @@ def ranks(scores: NDArray[Any], groups: ArrayLike) -> NDArray[np.int64]:
     return np.asarray(found, dtype=np.int64)
 
 
-def promise_of(fast: Any) -> Certificate | RankingCertificate:
+def promise_of(fast: Any) -> AnyCertificate:
     """What a fitted estimator promises; for a ranker with a risk, that is about the first rows of groups."""
     made = ranking_promise(fast)
     return fast.compiled_plan_.certificate if made is None else made
@@ -83,6 +86,18 @@ def ranking_promise(fast: Any) -> RankingCertificate | None:
     """What is promised about the first rows of groups; None for other models, and without a risk."""
     made = getattr(fast, "certificate_", None)
     return made if isinstance(made, RankingCertificate) else None
+
+
+def holds(certificate: AnyCertificate) -> bool:
+    """Whether a certificate follows from its own counts."""
+    if isinstance(certificate, Certificate):
+        return certificate.verify()
+    return certificate.in_full or certificate.limit <= certificate.risk
+
+
+def lacked_groups(certificate: RankingCertificate) -> bool:
+    """Whether the groups given to ``fit`` could not back the promise."""
+    return certificate.in_full and certificate.reason != "early exit would take longer"
 
 
 def races(fast: Any) -> bool:

@@ -12,9 +12,6 @@ from ..stopping.core.fixed_sequence import fixed_sequence
 from ..utils.figures import number, percent, percent_up, significant, thousands
 from .measures import Floats
 
-#: Why every row is evaluated in full although the risk could be certified.
-LONGER = "early exit would take longer"
-
 
 @dataclass(frozen=True)
 class RankingCertificate:
@@ -56,15 +53,6 @@ class RankingCertificate:
     ndcg_lost: float | None = None
     in_full: bool = False
     reason: str = ""
-
-    @property
-    def failed(self) -> bool:
-        """Whether the groups given to ``fit`` could not back the promise."""
-        return self.in_full and self.reason != LONGER
-
-    def verify(self) -> bool:
-        """Whether the limit keeps the risk, or nothing can be missing."""
-        return self.in_full or self.limit <= self.risk
 
     def __str__(self) -> str:
         if self.in_full:

@@ -14,7 +14,7 @@ from ..models import Terms
 from ..models.protocols import Summed
 from ..sources import source_of
 from ..utils.warn import warn_caller
-from .certificate import LONGER, RankingCertificate, boldest, groups_needed, proves, upper_limit
+from .certificate import RankingCertificate, boldest, groups_needed, proves, upper_limit
 from .estimates import Fitted, fitted_order, row_weights, usual_errors
 from .groups import RowGroups
 from .ladder import Work, cheapest_ladder, fine_stages, sums_of, undecided_shares, with_one_more
@@ -103,7 +103,7 @@ def planned(
     n_order = min(round(ORDER_SHARE * len(plan)), len(plan) - 2)
     race = _race(terms, core, rows.take(plan[:n_order]), rows.take(plan[n_order:]), asked, n_certificate, rng)
     if race is None:
-        return None, _in_full(terms, asked, LONGER)
+        return None, _in_full(terms, asked, "early exit would take longer")
     return _certified(terms, race, certificate, asked)
 
 
