@@ -141,9 +141,9 @@ def test_missing_values_and_infinity():
 def test_certificates_speak():
     text = str(fast().certificate_)
     assert text.startswith(
-        f"Of the first {K} rows of a group, at most 5 % are missing on average, with 95 % confidence"
+        f"Of the first {K} rows of new groups like those of fit, at most 5 % are missing, on average over groups, with "
     )
-    assert re.search(r"of 60 trees a row\. NDCG@5 (falls|rises) by", text)
+    assert re.search(r"of 60 trees a row, and NDCG@5 (fell|rose) by", text)
     X, _, groups = lists(200, seed=1)
     assert "NDCG" not in str(
         EarlyExitRanker(ranker(), k=K, risk=0.1, random_state=0).fit(X, groups=groups).certificate_
@@ -156,6 +156,7 @@ def test_too_few_groups_are_evaluated_in_full():
         careful = EarlyExitRanker(ranker(), k=K, risk=0.02).fit(X, groups=groups)
     np.testing.assert_array_equal(careful.predict(X, groups=groups), ranker().predict(X))
     assert careful.ranking_plan_ is None
+    assert careful.certificate_.failed
     assert str(careful.certificate_).startswith("Every row is evaluated in full, so that nothing is missing: 20 groups")
 
 
@@ -169,7 +170,24 @@ def test_copies_rank_alike(copied):
 def test_lists_shorter_than_k_take_no_race():
     X, _, groups = lists(400, 4, seed=14)
     short = EarlyExitRanker(ranker(), k=K, risk=0.05, random_state=0).fit(X, groups=groups)
+    assert str(short.certificate_) == (
+        "Every row is evaluated in full, so that nothing is missing: no group has more than 5 rows, so that none of "
+        "them can leave."
+    )
+    assert not short.certificate_.failed
     np.testing.assert_array_equal(short.predict(X, groups=groups), ranker().predict(X))
+
+
+def test_where_a_race_cannot_pay_the_certificate_says_so():
+    X, _, groups = lists(400, K + 1, seed=14)  # one row of each list leaves at best
+    short = EarlyExitRanker(ranker(), k=K, risk=0.01, random_state=0).fit(X, groups=groups)
+    assert short.ranking_plan_ is None
+    assert re.fullmatch(
+        r"Every row is evaluated in full, so that nothing is missing: to keep risk=0\.01, rows would still take (all 60|"
+        r"[\d.]+ of 60) trees on average, no faster than all trees at once\.",
+        str(short.certificate_),
+    )
+    assert not short.certificate_.failed
 
 
 @pytest.mark.parametrize(
