@@ -25,7 +25,7 @@ def tied(n_groups: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(4, 31, n_groups)
     X = rng.integers(0, 3, size=(int(sizes.sum()), 8)).astype(np.float32)
-    X[:, 4:] = 0
+    X[:, 2:4], X[:, 4:] = np.minimum(X[:, 2:4], 1), 0
     hard = np.repeat(rng.random(n_groups) < 0.3, sizes)  # in some groups, rows differ less
     X[hard, 0] = 1
     return X, np.repeat(np.arange(n_groups), sizes)
