@@ -184,7 +184,7 @@ def test_where_a_race_cannot_pay_the_certificate_says_so():
     assert short.ranking_plan_ is None
     assert re.fullmatch(
         r"Every row is evaluated in full, so that nothing is missing: to keep risk=0\.04, rows would still take "
-        r"(all|[\d.]+ of) 60 trees on average, no faster than all trees at once\.",
+        r"(all|[\d.]+ of) 60 trees on average, and no less time than all trees at once\.",
         str(short.certificate_),
     )
     assert not short.certificate_.failed

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -103,3 +106,73 @@ def counted(
             own = compiled._predictor.predict(source.take(rows), n_threads, None, full=True).codes
         lost = float(missing_shares(own.astype(np.float64), codes[rows].astype(np.float64), audited, k).sum())
     monitor.record(np.bincount(some, minlength=len(monitor.stage_costs)), len(chosen), min(lost, float(len(chosen))))
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredGroups:
+    """Groups that were ranked by a race, and by the full model.
+
+    Attributes
+    ----------
+    groups : RowGroups
+    own : float64 ndarray of shape (n_rows,)
+        The full model's scores, rows in the order of the call.
+    decided : Decisions
+        Scores, stages and trees of the race in use.
+    missing : float64 ndarray of shape (n_groups,)
+        Share of each group's first k rows that is missing.
+    points : list of (float, float)
+        Trees of a row and mean share that is missing, on other scales of the exits, the cheapest first.
+    """
+
+    groups: RowGroups
+    own: NDArray[np.float64]
+    decided: Decisions
+    missing: NDArray[np.float64]
+    points: list[tuple[float, float]]
+
+
+def measured_groups(
+    compiled: CompiledPlan,
+    race: Race,
+    source: Source,
+    groups: RowGroups,
+    n_threads: int,
+    n_scales: int,
+    *,
+    one_stage: bool = False,
+) -> MeasuredGroups:
+    """Rank groups by a race, by the same one with other exits, and in full.
+
+    Parameters
+    ----------
+    n_scales : int
+        Number of other scales of the exits.
+    one_stage : bool, default=False
+        Instead let all rows leave at the same stage, each stage in turn.
+    """
+    with located(source, compiled.model):
+        own = in_full(compiled, race, source, n_threads).codes.astype(np.float64)
+        decided = ranked(compiled, race, source, groups, n_threads)
+        rows = source if compiled.model.preprocessing is None else preprocessed(compiled.model, source, n_threads)
+        place = np.arange(groups.n_rows) if groups.rows is None else groups.rows
+        sides, k = RowGroups(groups.ends), race.plan.k
+
+        def missing(scores: NDArray[Any]) -> NDArray[np.float64]:
+            return missing_shares(own[place], scores[place].astype(np.float64), sides, k)
+
+        points = []
+        if one_stage:
+            estimates = race.trace(rows, n_threads)[0]
+            points = [
+                (float(cost), float(missing(z).mean()))
+                for cost, z in zip(race.plan.stage_costs.tolist(), [*estimates.T, own], strict=True)
+            ]
+        else:
+            for q in (0.0, *(race.plan.q * np.geomspace(0.05, 8.0, n_scales)).tolist(), race.plan.q, np.inf):
+                scores, stages = race.at(float(q)).rank(rows, groups, n_threads)
+                points.append((float(race.plan.stage_costs[stages].mean()), float(missing(scores).mean())))
+    return MeasuredGroups(sides, own, decided, missing(decided.codes), sorted(set(points)))

@@ -149,7 +149,8 @@ def _why_not(trees: float, terms: Terms, asked: Asked) -> str:
     """Why rows do not race, by the trees that they would take."""
     n = terms.n_terms
     taken = f"{number(trees)} of {thousands(n)} trees" if trees < n else f"all {thousands(n)} trees"
-    return f"to keep risk={asked.risk:g}, rows would still take {taken} on average, no faster than all trees at once"
+    still = f"rows would still take {taken} on average"
+    return f"to keep risk={asked.risk:g}, {still}, and no less time than all trees at once"
 
 
 class _Trial:
