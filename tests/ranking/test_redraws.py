@@ -37,7 +37,7 @@ def draw(source: str, n_groups: int, seed: int) -> tuple[NDArray[Any], NDArray[A
 
 
 def test_the_made_up_groups_have_ties():
-    X, groups = tied(100, seed=2)
+    X, groups = tied(300, seed=2)
     own, sides = ranker().predict(X), RowGroups.of(groups, len(X))
     different = [len(np.unique(part)) / len(part) for part in np.split(own, sides.ends[:-1])]
     assert np.mean(different) < 0.75
