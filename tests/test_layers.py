@@ -53,10 +53,10 @@ KNOWS = {
     },
     "clusters": {"codec", "early_exit", "engine", "persistence", "stopping", "utils"},
     "jobs": {"early_exit", "engine", "models", "sources", "utils"},
-    "inspection": {"early_exit", "outputs", "plan", "stopping", "utils"},
+    "inspection": {"early_exit", "outputs", "plan", "ranking", "stopping", "utils"},
     "reporting": {
-        *("displays", "early_exit", "engine", "inspection", "models", "outputs", "persistence", "plan", "sources"),
-        *("stopping", "utils"),
+        *("displays", "early_exit", "engine", "inspection", "models", "outputs", "persistence", "plan", "ranking"),
+        *("sources", "stopping", "utils"),
     },
     "commands": {
         *("datasets", "displays", "early_exit", "engine", "inspection", "jobs", "models", "persistence"),

@@ -18,7 +18,7 @@ from ._source import Floats, require_chosen, require_rows
 def is_ranker(estimator: Any, groups: ArrayLike | None, caller: str) -> bool:
     """Whether a display is about groups of rows, which must then be given; other estimators have none."""
     if isinstance(estimator, RankedEstimator):
-        if groups is None:
+        if groups is None and hasattr(estimator, "certificate_"):  # others have nothing to show
             raise ValueError(f"{caller} needs groups, the key of each row's group: a ranker ranks the rows of groups.")
         return True
     if groups is not None:

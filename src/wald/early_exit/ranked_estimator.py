@@ -262,10 +262,13 @@ class RankedEstimator(ExactEstimator):
         """
         compiled, race = self._compiled(), self._race
         if race is None:
-            raise ValueError(
-                "There are no paths of rows to follow: every row is evaluated in full"
-                + (f". {self.certificate_}" if hasattr(self, "certificate_") else ", since this ranker has no risk.")
+            promise = getattr(self, "certificate_", None)
+            why = (
+                ": this ranker has no risk, so that every row is evaluated in full."
+                if promise is None
+                else f". {promise}"
             )
+            raise ValueError(f"There are no paths of rows to follow{why}")
         compiled.require_unchanged()
         source, n_threads = source_in_order(compiled, X), effective_threads(self.n_jobs, X)
         with located(source, compiled.model):
