@@ -211,14 +211,12 @@ def test_bad_parameters(parameters, message):
 
 def test_bad_input_of_fit():
     X, y, groups = lists(2)
-    risky, lightgbm = EarlyExitRanker(ranker(), risk=0.1), pytest.importorskip("lightgbm")
+    risky = EarlyExitRanker(ranker(), risk=0.1)
     for given in ({}, {"X": X}, {"groups": groups}):
         with pytest.raises(ValueError, match=r"risk=0.1 is certified on groups of rows: pass X"):
             risky.fit(**given)
     with pytest.raises(ValueError, match="with risk=None there is none: every row is evaluated in full"):
         EarlyExitRanker(ranker()).fit(X, groups=groups)
-    with pytest.raises(ValueError, match="LGBMRanker is not fitted yet: fit it first"):
-        EarlyExitRanker(lightgbm.LGBMRanker(), risk=0.1).fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="LGBMRanker is fitted already, so that group would be ignored"):
         risky.fit(X, groups=groups, group=[40, 40])
     with pytest.raises(ValueError, match=r"groups must have one entry for each of the 80 rows. Got 79"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -14,8 +15,11 @@ from ..models import fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
 from ..ranking import Asked, Race, Ranked, RankingCertificate, RankingPlan, RowGroups, planned
+from ..sources import RawSource
 from .data_split import is_fitted
+from .exact import fit_in_full, read_as
 from .ranked_estimator import RankedEstimator, is_whole
+from .ranker_training import trained_by_groups
 from .validation import validate_fit_rows
 
 
@@ -29,8 +33,8 @@ class EarlyExitRanker(RankedEstimator):
     Parameters
     ----------
     estimator : LGBMRanker, XGBRanker or CatBoostRanker, a booster that ranks, or a Pipeline that ends in one
-        A fitted one is taken as it is. Another is trained by ``fit(X, y, group=...)``, whose arguments it gets, and
-        evaluates every row in full.
+        A fitted one is taken as it is. Another is trained by ``fit(X, y, groups=...)``: with a risk, on half of the
+        groups.
     k : int, default=10
         How many first rows of a group are promised. Groups of at most ``k`` rows are evaluated in full.
     risk : float or None, default=None
@@ -94,15 +98,17 @@ class EarlyExitRanker(RankedEstimator):
         Parameters
         ----------
         X : {array-like, data frame} of shape (n_rows, n_features), default=None
-            With a risk: rows that the model was not trained on. Else as for `EarlyExitRegressor.fit`.
+            With a risk: rows that the model was not trained on, or with which it is trained. Else as for
+            `EarlyExitRegressor.fit`.
         y : array-like of shape (n_rows,), default=None
-            With a risk: relevance of the rows, at least 0, from which ``certificate_`` tells the NDCG that is lost;
-            nothing is fitted to it. Without one: what a model that is not fitted is trained on.
+            Relevance of the rows, on which a model that is not fitted is trained. With a risk, ``certificate_`` tells
+            from it the NDCG that is lost; it is then at least 0.
         groups : array-like of shape (n_rows,), default=None
-            With a risk: the key of each row's group, such as its query; rows of a group may lie apart. Half of the
-            groups plan, the others certify.
+            The key of each row's group, such as its query; rows of a group may lie apart. A model that is not fitted is
+            trained on them, with a risk on half of them. Of the others, half plan, and half certify.
         **params : dict
-            For the ``fit`` of a model that is not fitted, such as LightGBM's ``group``.
+            For the ``fit`` of a model that is not fitted, such as ``sample_weight``; or without a risk, its own form of
+            the groups, such as LightGBM's ``group``.
 
         Returns
         -------
@@ -117,7 +123,14 @@ class EarlyExitRanker(RankedEstimator):
         self._check()
         for name in ("certificate_", "ranking_plan_", "_race"):
             self.__dict__.pop(name, None)
+        inner = unfrozen(self.estimator)
+        trains = hasattr(inner, "fit") and fitted_for_good(inner) is None and not is_fitted(inner)
         if not self.risk:
+            if groups is not None and trains and X is not None:
+                source = validate_fit_rows(self, X)
+                trained, _ = trained_by_groups(inner, source, y, groups, params, None)
+                fit_in_full(self, partial(read_as, self.kind), X, None, {}, trained)
+                return self
             if groups is not None:
                 raise ValueError(
                     f"groups plan and certify early exit, and with risk={self.risk!r} there is none: every row is "
@@ -130,27 +143,26 @@ class EarlyExitRanker(RankedEstimator):
                 f"risk={self.risk:g} is certified on groups of rows: pass X, rows that the model was not trained on, "
                 "and groups, the key of each row's group. Without them there is risk=None alone."
             )
-        inner = unfrozen(self.estimator)
-        if hasattr(inner, "fit") and fitted_for_good(inner) is None and not is_fitted(inner):
-            raise ValueError(
-                f"{type(inner).__name__} is not fitted yet: fit it first. With a risk, the rows given here plan and "
-                "certify, and it must not be trained on them."
-            )
-        if params:
+        if params and not trains:
             raise ValueError(
                 f"{type(inner).__name__} is fitted already, so that {', '.join(sorted(params))} would be ignored: "
                 "leave it out."
             )
-        super().fit(X)
-        compiled, source = self._compiled(), validate_fit_rows(self, X)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        source, n_threads = validate_fit_rows(self, X), effective_threads(self.n_jobs, X)
         side_by_side = RowGroups.of(groups, source.n_rows)
         relevance = None if y is None else _relevance(y, source.n_rows)
-        n_threads = effective_threads(self.n_jobs, X)
+        trained = None
+        if trains:
+            trained, rest = trained_by_groups(inner, source, y, groups, params, rng)
+            source, side_by_side = source.take(rest), RowGroups.of(RawSource(groups).take(rest).rows, len(rest))
+            X, relevance = source.rows, None if relevance is None else relevance[rest]
+        fit_in_full(self, partial(read_as, self.kind), X, None, {}, trained)
+        compiled = self._compiled()
         full = np.asarray(compiled.predict(source, n_threads=n_threads).labels, dtype=np.float64)
         rows = Ranked(compiled.read(X).preprocessed, full, side_by_side, relevance)
         core = compiled._predictor.core
         assert core is not None  # rankers are trees
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         asked = Asked(int(self.k), float(self.risk), float(self.confidence), n_threads)
         self._race, self.certificate_ = planned(compiled.model.terms, core, rows, asked, rng)
         self.ranking_plan_ = None if self._race is None else self._race.plan
