@@ -12,7 +12,7 @@ from . import options
 from .answers import as_json, as_user_error, handling_errors, show
 from .errors import UserError
 from .models import load_served, schema_of_saved
-from .rows import Reading, data_name, read
+from .rows import Reading, data_name, read, read_whole
 
 if TYPE_CHECKING:
     from ..early_exit.estimators import EarlyExit
@@ -43,20 +43,28 @@ def explain(
 ) -> None:
     """Explain the answer that FILE gives one row: what was read, what each part added, and when the answer was clear.
 
-    What the parts add, and the score at the start, sum up to the score of full evaluation.
+    What the parts add, and the score at the start, sum up to the score of full evaluation. Of a ranker, DATA holds the
+    rows of one group, and the place of one of them is explained: at which stage it left, or why it stayed.
     """
     with handling_errors("explain", debug):
+        from ..early_exit import EarlyExitRanker
+
         reading = options.reading(format, drop, header, zero_based, separator, text=text)
         fast = load_served(file, 1, model, trust_pickle, trust_type or ())
-        if not hasattr(fast, "explain"):
+        if isinstance(fast, EarlyExitRanker) and (data is None or not row.isdecimal()):
             raise UserError(
-                f"{file} holds an {type(fast).__name__}, whose scores say something beside those of other rows alone: "
-                "wald explain is for labels and values."
+                f"{file} holds a ranker, whose scores say something beside those of other rows alone: name DATA, a "
+                "file of the rows of one group, such as the documents of a query, and as ROW the number of one of them."
             )
         where = "ROW" if data is None else f"{data_name(data)}, row {row}"
-        x = _given(fast, row) if data is None else _row_of(fast, file, row, data, reading)
+        x: Any
+        if isinstance(fast, EarlyExitRanker):
+            assert data is not None
+            x = read_whole(data, schema_of_saved(fast, file), reading).rows
+        else:
+            x = _given(fast, row) if data is None else _row_of(fast, file, row, data, reading)
         with as_user_error(where, ValueError, TypeError):
-            found = fast.explain(x)
+            found = fast.explain(x) if not isinstance(fast, EarlyExitRanker) else fast.explain(x, int(row))
         if json:
             as_json(found.as_dict())
         else:
