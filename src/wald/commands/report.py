@@ -28,6 +28,12 @@ def report(
             "library's file is timed in the library, where that is installed.",
         ),
     ] = True,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Of a ranker: the column that names the group of each row (qid in svmlight)."
+        ),
+    ] = None,
     model: options.Model = None,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -54,9 +60,11 @@ def report(
             raise UserError("-o: wald report writes a file; name it.")
         options.require_writable(output, force, file, data, model)
         fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or ())
-        rows = read_whole(
-            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator, text=text)
-        ).rows
+        part = read_whole(
+            data,
+            schema_of_saved(fast, file),
+            options.reading(format, drop, header, zero_based, separator, groups, text=text),
+        )
         library = None
         # a model that is not trusted was not read, and is not timed
         named = next((one for one in (model, file) if one is not None and is_library_model(one)), None)
@@ -64,7 +72,7 @@ def report(
             library = library_model(named, fast.estimator_, options.threads(jobs))
         with as_user_error(f"-o: {output}", OSError), as_user_error(data_name(data), ValueError, TypeError):
             try:
-                write(fast, rows, output, title, data_name(data), timing, "wald report", library)
+                write(fast, part.rows, output, title, data_name(data), timing, "wald report", library, part.groups)
             except ImportError as error:
                 raise UserError(str(error)) from error
         note(f"wrote {output}")
