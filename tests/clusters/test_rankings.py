@@ -151,7 +151,6 @@ def test_spark(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ("asked", "error", "message"),
     [
         ({"groups": "session"}, ValueError, r"The data set lacks the column of groups: 'session'\. It has 'a'"),
-        ({"groups": "query", "budget": 60}, ValueError, "a budget is for rows that are answered one by one"),
         ({"groups": "query", "proba": True}, TypeError, "proba=True needs a model with probabilities"),
     ],
 )

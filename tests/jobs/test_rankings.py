@@ -144,7 +144,7 @@ def test_rows_without_a_group(tmp_path: Path, hole: Any) -> None:
 def test_bad_input(tmp_path: Path) -> None:
     X, _ = folder(tmp_path / "in")
     refused(tmp_path / "in", r"--groups: .*0.parquet has no column 'session'; it has", groups="session")
-    refused(tmp_path / "in", "--groups: a budget is for rows that are answered one by one", budget=60)
+    refused(tmp_path / "in", "0.parquet: .*budget", budget=1)
     refused(tmp_path / "in", "--skip-bad leaves out files, which would cut groups", skip_bad=True)
     write_table(table(X[:40], np.arange(40)), tmp_path / "in" / "5.parquet")
     refused(tmp_path / "in", r"'query' holds string in .*0.parquet, and numbers in .*5.parquet: write it with one type")

@@ -115,7 +115,7 @@ def test_the_certificate_is_that_of_the_race(app: Any) -> None:
         ("", {"group": 7}, '"group" must be a list. Got a JSON number'),
         ("", {"group": [[1.0]]}, "row 0 must have 8 features. Got 1"),
         ("", {"rows": X[:2].tolist(), "keys": [0, 1]}, "The body has the names ['rows', 'keys']"),
-        ("?budget=9", {"group": X[:2].tolist()}, "a budget is for rows that are answered one by one"),
+        ("?budget=1", {"group": X[:2].tolist()}, "budget"),
         ("?proba=1", {"group": X[:2].tolist()}, "rows that race in groups have no probabilities"),
         ("?groups=a", {"rows": X[:2].tolist()}, "groups names a column of an Arrow body"),
     ],

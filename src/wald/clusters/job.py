@@ -122,7 +122,7 @@ class Job:
         ------
         ValueError
             If columns are missing, named twice, or not as many as the model's features; for a budget below the first
-            stage, or beside groups.
+            stage.
         TypeError
             If the model reads no columns, has labels that are no plain values, or lacks the probabilities asked for.
         """
@@ -136,8 +136,8 @@ class Job:
             raise TypeError("The model reads dicts or lists, and no columns: its rows are no table of a cluster.")
         if groups is not None:
             require_columns(there, (groups,), "the column of groups", hint="")
-            require_groups(model, budget)
-        if budget is not None:
+            require_groups(model)
+        elif budget is not None:
             model.compiled_plan_.plan.affordable(budget)
         own = AnswerColumns.of(model.compiled_plan_)
         string_labels(own.none if own.classes is None else own.classes)
@@ -262,10 +262,10 @@ class Job:
 
 def promise(model: EarlyExit, job: Job) -> AnyCertificate | None:
     """The promise about the answers to a request; None with a budget."""
-    if job.groups is not None:
-        return promise_of(model)
+    if job.budget is not None:
+        return None
     certificate: Certificate = model.compiled_plan_.certificate
-    return certificate if job.budget is None else None
+    return certificate if job.groups is None else promise_of(model)
 
 
 def _reads_texts(model: EarlyExit) -> bool:

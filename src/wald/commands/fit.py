@@ -273,7 +273,7 @@ def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, flo
 
 def failed(fast: EarlyExit) -> bool:
     """Whether a promise was requested and could not be made."""
-    from ..early_exit.group_answers import lacked_groups, ranking_promise
+    from ..early_exit.group_answers import ranking_promise
 
     own = ranking_promise(fast)
-    return fast.compiled_plan_.certificate.status in FAILED if own is None else lacked_groups(own)
+    return fast.compiled_plan_.certificate.status in FAILED if own is None else own.failed

@@ -54,7 +54,11 @@ def predict(
     ] = False,
     keep: options.Keep = None,
     budget: Annotated[
-        float | None, typer.Option(help="Most that a row may cost, in units; outside of the certificate.")
+        float | None,
+        typer.Option(
+            help="Most that a row may cost, in units; with --groups, on average over those of a group. Outside of the "
+            "certificate."
+        ),
     ] = None,
     groups: Annotated[
         str | None,
@@ -118,12 +122,12 @@ def predict(
             options.require_writable(output_file, True, file, data_file, model, devices=True)
         fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or (), proba)
         schema = schema_of_saved(fast, file)
-        if budget is not None:
+        if budget is not None and groups is None:
             with as_user_error("--budget"):
                 fast.compiled_plan_.plan.affordable(budget)
         if proba:
             _require_probabilities(fast, file)
-        require_ranker(fast, groups, budget)
+        require_ranker(fast, groups)
         reading = options.reading(format, drop, header, zero_based, separator, groups, keep, text)
         written = Options(
             cost, budget, reading.keep, reading.drop, to or "parquet", proba, skip_bad, reading.text, groups

@@ -52,13 +52,13 @@ def require_race(
     return {"risk": risk, **({} if k is None else {"k": k})}
 
 
-def require_ranker(fast: EarlyExit, groups: str | None, budget: float | None = None) -> None:
+def require_ranker(fast: EarlyExit, groups: str | None) -> None:
     """Raise UserError for --groups where no rows race; say that they are evaluated in full where they would race."""
     from ..early_exit.group_answers import races, require_groups
 
     if groups is not None:
         with as_user_error(f"--groups {groups}"):
-            require_groups(fast, budget)
+            require_groups(fast)
     elif races(fast):
         note("Without --groups COLUMN, which names the group of each row, every row is evaluated in full.")
 
@@ -67,12 +67,12 @@ def ranking_facts(fast: EarlyExit) -> dict[str, Any]:
     """The promise about the first rows of groups, and its stages, for JSON; nothing for other models."""
     from dataclasses import asdict
 
-    from ..early_exit.group_answers import holds, ranking_promise
+    from ..early_exit.group_answers import ranking_promise
 
     certificate, plan = ranking_promise(fast), getattr(fast, "ranking_plan_", None)
     if certificate is None:
         return {}
-    facts = {"sentence": str(certificate), "holds": holds(certificate), **asdict(certificate)}
+    facts = {"sentence": str(certificate), "holds": certificate.verify(), **asdict(certificate)}
     stages = [] if plan is None else zip(plan.stage_costs.tolist(), [*plan.usual.tolist(), None], strict=True)
     looks = [{"trees": trees, "usual_error": usual} for trees, usual in stages]
     return {"ranking": {"certificate": facts, "plan": {"q": None if plan is None else plan.q, "looks": looks}}}

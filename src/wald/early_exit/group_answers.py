@@ -43,23 +43,21 @@ def answered(
     TypeError
         If groups are given, and rows are not ranked.
     ValueError
-        As `EarlyExitRanker.predict`, and for a budget beside groups.
+        As `EarlyExitRanker.predict`.
     """
     if groups is None:
         return fast.compiled_plan_.predict(rows, budget=budget, n_threads=n_threads, check_input=check_input)  # type: ignore[no-any-return]
-    require_groups(fast, budget)
-    return fast.predict(rows, groups=groups, details=True, check_input=check_input)  # type: ignore[no-any-return]
+    require_groups(fast)
+    return fast.predict(rows, groups=groups, budget=budget, details=True, check_input=check_input)  # type: ignore[no-any-return]
 
 
-def require_groups(fast: Any, budget: float | None = None) -> None:
-    """Raise an error if rows of an estimator do not race in groups, or not with a budget."""
+def require_groups(fast: Any) -> None:
+    """Raise TypeError if rows of an estimator do not race in groups."""
     if not isinstance(fast, EarlyExitRanker):
         raise TypeError(
             f"groups are for rankings, whose rows race for the first places of their group. The rows of this "
             f"{type(fast).__name__} are answered one by one: leave groups out."
         )
-    if budget is not None:
-        raise ValueError("a budget is for rows that are answered one by one: leave it out, or the groups.")
 
 
 def ranks(scores: NDArray[Any], groups: ArrayLike) -> NDArray[np.int64]:
@@ -86,18 +84,6 @@ def ranking_promise(fast: Any) -> RankingCertificate | None:
     """What is promised about the first rows of groups; None for other models, and without a risk."""
     made = getattr(fast, "certificate_", None)
     return made if isinstance(made, RankingCertificate) else None
-
-
-def holds(certificate: AnyCertificate) -> bool:
-    """Whether a certificate follows from its own counts."""
-    if isinstance(certificate, Certificate):
-        return certificate.verify()
-    return certificate.in_full or certificate.limit <= certificate.risk
-
-
-def lacked_groups(certificate: RankingCertificate) -> bool:
-    """Whether the groups given to ``fit`` could not back the promise."""
-    return certificate.in_full and certificate.reason != "early exit would take longer"
 
 
 def races(fast: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -18,6 +19,7 @@ from ..ranking import Asked, Race, Ranked, RankingCertificate, RankingPlan, RowG
 from ..sources import RawSource
 from .data_split import is_fitted
 from .exact import fit_in_full, read_as
+from .group_streams import ranked_each
 from .ranked_estimator import RankedEstimator, is_whole
 from .ranker_training import trained_by_groups
 from .validation import validate_fit_rows
@@ -204,6 +206,53 @@ class EarlyExitRanker(RankedEstimator):
         plan, compiled = state.get("ranking_plan_"), state.get("compiled_plan_")
         if plan is not None and compiled is not None:  # the engine is compiled here, not at the first prediction
             self._race = Race(compiled._predictor.core, plan, compiled.model.terms.accepts.conversion)
+
+    def rank_each(
+        self, groups: Iterable[Any], k: int | None = None, *, n_rows: int = 10_000
+    ) -> Iterator[NDArray[np.intp]]:
+        """Rank groups that come one after the other, as `rank` ranks each, without holding them all.
+
+        Parameters
+        ----------
+        groups : iterable of {array-like, sparse matrix, data frame} of shape (n_rows_of_group, n_features)
+            The rows of each group.
+        k : int or None, default=None
+            As for `rank`.
+        n_rows : int, default=10000
+            Groups are read ahead up to this number of rows, and answered together, by ``n_jobs`` threads; 1: each
+            group is answered before the next one is read.
+
+        Yields
+        ------
+        intp ndarray of shape (min(k, n_rows_of_group),)
+            Numbers of the rows of the group, the best first.
+
+        Raises
+        ------
+        ValueError
+            As `rank`; a note tells the number of the group.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lightgbm import LGBMRanker
+        >>> from wald import EarlyExitRanker
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> ranker = LGBMRanker(n_estimators=5, verbose=-1).fit(X, X[:, 0] > 0, group=[100, 100, 100])
+        >>> exact = EarlyExitRanker(ranker).fit()
+        >>> queries = (X[start : start + 100] for start in (0, 100, 200))
+        >>> [len(best) for best in exact.rank_each(queries, 10)]
+        [10, 10, 10]
+        """
+        if k is not None and not is_whole(k):
+            raise ValueError(f"k must be a positive whole number or None. Got {k!r} instead.")
+        if not is_whole(n_rows):
+            raise ValueError(f"n_rows must be a positive whole number. Got {n_rows!r} instead.")
+        race = self._race
+        in_full = race is None or (k is not None and k > race.plan.k)
+        return ranked_each(
+            lambda X, keys: self.predict(X) if in_full else self.predict(X, groups=keys), groups, k, n_rows
+        )
 
 
 def _relevance(y: Any, n_rows: int) -> NDArray[np.float64]:

@@ -255,8 +255,8 @@ def run(
 def _require_groups(fast: EarlyExit, options: Options) -> None:
     """Raise JobError if rows do not race in groups, or with the other options."""
     try:
-        require_groups(fast, options.budget)
-    except (ValueError, TypeError) as error:
+        require_groups(fast)
+    except TypeError as error:
         raise JobError(f"--groups: {error}") from error
     if options.skip_bad:
         raise JobError("--skip-bad leaves out files, which would cut groups: leave it or --groups out.")
@@ -309,13 +309,13 @@ class _Job:
         self._options, self._reader, self._progress = options, reader, progress
         self._classes = fast.compiled_plan_.model.classes
         self._wanted, self._report = wanted, report
-        self._rows = RowGroups(fast, wanted, options.budget, options.proba)
+        self._rows = RowGroups(fast, wanted, options.budget if options.groups is None else None, options.proba)
         self._fast = fast
         self._whole: WholeGroups | None = None
 
     def complete(self, inputs: Sequence[Input], rows: Sequence[Sequence[int] | None], groups: Groups) -> None:
         """Answer groups that are whole, across row groups and files."""
-        self._whole = WholeGroups(self._fast, self._wanted, self._rows, inputs, rows, groups)
+        self._whole = WholeGroups(self._fast, self._options.budget, self._wanted, self._rows, inputs, rows, groups)
 
     def run(self, parts: Sequence[Part], manifest: Manifest) -> Report:
         report, begun = self._report, time.perf_counter()

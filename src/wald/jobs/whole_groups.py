@@ -109,6 +109,8 @@ class WholeGroups:
     Parameters
     ----------
     fast : EarlyExitRanker
+    budget : float or None
+        Most that a row may cost, on average over those of a group.
     wanted : Wanted
     rows : RowGroups
         Counts what is decoded.
@@ -121,13 +123,15 @@ class WholeGroups:
     def __init__(
         self,
         fast: EarlyExit,
+        budget: float | None,
         wanted: Wanted,
         rows: RowGroups,
         inputs: Sequence[Input],
         rows_of_groups: Sequence[Sequence[int] | None],
         groups: Groups,
     ) -> None:
-        self._fast, self._wanted, self._rows, self._groups = fast, wanted, rows, groups
+        self._fast, self._budget = fast, budget
+        self._wanted, self._rows, self._groups = wanted, rows, groups
         pairs = [
             (source, g, n)
             for source, sizes in zip(inputs, rows_of_groups, strict=True)
@@ -159,7 +163,7 @@ class WholeGroups:
             rows, kept = blocks.upto(last, part.source.name)
             with refused(part.source.name):
                 keys = np.repeat(np.arange(len(some) - 1), np.diff(some))
-                found = answered(self._fast, rows, keys)
+                found = answered(self._fast, rows, keys, budget=self._budget)
             inside = slice(max(begin, first) - first, min(end, last) - first)
             copied = {name: column[inside] for name, column in kept.items()}
             yield Answers(found.labels[inside], found.costs[inside], copied)

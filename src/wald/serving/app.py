@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit, watched
-from ..early_exit.group_answers import holds, promise_of
+from ..early_exit.group_answers import promise_of
 from ..persistence import load as load_file
 from ..persistence.library import in_full
 from ..utils.install import install
@@ -338,7 +338,7 @@ def _other_endpoints(service: Service) -> Any:
 
     async def certificate(request: Any) -> Any:
         made = promise_of(service.model)
-        facts = {"text": str(made), "holds": holds(made), **asdict(made)}
+        facts = {"text": str(made), "holds": made.verify(), **asdict(made)}
         plan = service.model.compiled_plan_.plan
         facts |= {"n_stages": plan.n_stages, "full_cost": plan.full_cost}
         return answer(write_json(json.loads(json.dumps(facts, default=str))))

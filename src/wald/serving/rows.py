@@ -110,13 +110,13 @@ class Rows:
 
     def ranked(self, body: Body, budget: float | None) -> tuple[Any, ...]:
         """Values, costs and stages of rows that race in groups, and the place of each in its group, from 1 on."""
-        require_groups(self._model, budget)
+        require_groups(self._model)
         if not body.n_rows:
             if body.groups:
                 raise RequestError(400, "rows", f"groups has {len(body.groups)} keys, and there are no rows.")
             return self.columns.none, np.empty(0), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
         check = self._schema.names is None and self._kind != "texts"
-        found = answered(self._model, self._table(body), body.groups, check_input=check)
+        found = answered(self._model, self._table(body), body.groups, budget=budget, check_input=check)
         return found.labels, found.costs, found.stages, ranks(found.labels, body.groups)
 
     def _table(self, body: Body) -> Any:
