@@ -209,11 +209,22 @@ def test_bench_ranks_groups(file: Path, model: Path, tmp_path: Path) -> None:
     assert str(fast().certificate_) in words
 
 
-def test_a_report_wants_groups(file: Path, tmp_path: Path) -> None:
+def test_reports_and_explanations(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
-    table(30, 3).to_parquet(tmp_path / "rows.parquet", index=False)
-    page = tmp_path / "page.html"
-    given = ("report", file, tmp_path / "rows.parquet", "-o", page, "--no-timing")
-    assert "needs groups" in refusal(*given, "--drop", "query")
-    done(*given, "--groups", "query")
-    assert "of a group" in page.read_text("utf-8")
+    pytest.importorskip("matplotlib")
+    frame = shuffled()
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    about = ("--groups", "query", "--drop", "id")
+    done("report", file, tmp_path / "rows.csv", "-o", tmp_path / "page.html", "--no-timing", *about)
+    assert "Groups that miss" in (tmp_path / "page.html").read_text("utf-8")
+    assert "needs groups" in refusal(
+        "report", file, tmp_path / "rows.csv", "-o", tmp_path / "no.html", "--drop", "id", "--drop", "query"
+    )
+    own = frame[frame["query"] == frame["query"].iloc[7]]
+    place = int(np.flatnonzero(own.index == frame.index[7])[0])
+    expected = fast().explain(own[NAMES].to_numpy(), place).as_dict()
+    assert said("explain", file, "7", tmp_path / "rows.csv", *about) == expected
+    own[NAMES].to_csv(tmp_path / "one.csv", index=False)
+    assert said("explain", file, str(place), tmp_path / "one.csv") == expected
+    assert "has 40 rows, whose numbers begin with 0" in refusal("explain", file, "40", tmp_path / "one.csv")
+    assert "holds a ranker" in refusal("explain", file, "[1, 2]")

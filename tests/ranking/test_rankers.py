@@ -72,6 +72,20 @@ def test_a_group_is_answered_the_same_whatever_else_is_in_the_call():
         np.testing.assert_array_equal(alone.stages, whole.stages[here])
 
 
+def test_threads_share_groups_and_change_no_bit():
+    sizes = np.concatenate([[100_000, 1], np.random.default_rng(0).permutation(np.repeat([1, 2, K, 60, 900], 60))])
+    X, groups = lists(1, int(sizes.sum()), seed=16)[0], np.repeat(np.arange(len(sizes)), sizes)
+    for limits in ({}, {"budget": 14}):
+        found = []
+        for threads in (1, 2, 5):
+            other = copy.copy(fast()).set_params(n_jobs=threads)
+            found.append(other.predict(X, groups=groups, details=True, **limits))
+        for name in ("labels", "stages", "costs", "status"):
+            one, *others = (getattr(answers, name) for answers in found)
+            assert all(np.array_equal(one, other) for other in others)
+        assert len(np.unique(found[0].stages)) > 1
+
+
 def test_groups_may_lie_apart_and_have_any_keys():
     X, _, groups = lists(30, seed=7)
     expected = fast().predict(X, groups=groups)
@@ -82,7 +96,7 @@ def test_groups_may_lie_apart_and_have_any_keys():
     np.testing.assert_array_equal(fast().predict(X, groups=names.tolist()), expected)
 
 
-@pytest.mark.parametrize("size", [1, 2, K, K + 1, 100, 5000])
+@pytest.mark.parametrize("size", [1, 2, K, K + 1, 100, 5000, 100_000])
 def test_sizes_of_groups(size):
     X, _, groups = lists(2, size, seed=8)
     own, answers = ranker().predict(X), fast().predict(X, groups=groups, details=True)

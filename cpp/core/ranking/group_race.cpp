@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -82,21 +83,27 @@ private:
 class TreeRace::Allowance {
 public:
     Allowance(const Limits& limits, std::int64_t n_rows)
-        : trees_(limits.trees * static_cast<double>(n_rows)), seconds_(limits.seconds), start_(Clock::now()) {}
+        : trees_(limits.trees * static_cast<double>(n_rows)), seconds_(limits.seconds), n_rows_(n_rows) {
+        if (timed()) start_ = Clock::now();
+    }
 
+    std::int64_t n_rows() const { return n_rows_; }
     bool timed() const { return seconds_ < HUGE_VAL; }
     double left() {
         if (!timed()) return trees_ - paid_;
         const double passed = std::chrono::duration<double>(Clock::now() - start_).count();
-        const double pace = paid_ > 0 ? std::max(passed, 1e-9) / paid_ : 1e-9;
-        return std::min(trees_ - paid_, (seconds_ - passed) / pace);
+        const double pace = worked_ > 0 ? std::max(passed, 1e-9) / worked_ : 1e-9;
+        return std::min(trees_ - paid_, (seconds_ - passed) / pace - (paid_ - worked_));
     }
     void pay(double trees) { paid_ += trees; }
+    // What was paid for is done.
+    void settle() { worked_ = paid_; }
 
 private:
     using Clock = std::chrono::steady_clock;
 
-    double trees_, seconds_, paid_ = 0;
+    double trees_, seconds_, paid_ = 0, worked_ = 0;
+    std::int64_t n_rows_;
     Clock::time_point start_;
 };
 
@@ -151,30 +158,30 @@ public:
         for (std::int64_t g = first; g < last; ++g) lower(groups.begin(g), groups.end(g));
     }
 
-    // Ranks a group within limits.
-    void rank_within(const Groups& groups, std::int64_t g, const RankCall& call, const Limits& limits, double* scores,
-                     std::int32_t* stages, std::uint8_t* undecided) {
+    // Ranks groups [first, last) within limits; a single one, if the clock is read.
+    void rank_within(const Groups& groups, std::int64_t first, std::int64_t last, const RankCall& call,
+                     const Limits& limits, double* scores, std::int32_t* stages, std::uint8_t* undecided) {
         scores_ = scores, of_row_ = stages, undecided_ = undecided;
-        const std::int64_t begin = groups.begin(g), end = groups.end(g), size = end - begin;
-        Allowance allowance(limits, size);
         n_ = n_full_ = 0;
-        for (std::int64_t at = begin; at < end; ++at) add_row(at);
+        racing_.clear();
+        allowances_.clear();
+        for (std::int64_t g = first; g < last; ++g) {
+            const std::int64_t size = groups.end(g) - groups.begin(g);
+            for (std::int64_t at = groups.begin(g); at < groups.end(g); ++at) add_row(at);
+            racing_.push_back({size, call.k, g - first});
+            allowances_.emplace_back(limits, size);
+        }
         clear_sums();
-        racing_.assign(1, {size, call.k});
         for (int t = 0; t < race_.n_stages() && n_ > 0; ++t) {
-            if (!may_go_on(t, size, call.k, allowance)) break;
+            if (t > 0) stop(t, call.k);
+            if (n_ == 0) break;
             evaluate(t);
-            allowance.pay(static_cast<double>(n_ * (race_.trees_of(t) - race_.trees_of(t - 1))));
-            for (std::int64_t i = 0; i < n_; ++i) {
-                scores_[positions_[i]] = static_cast<double>(estimates_[i]);
-                of_row_[positions_[i]] = t;
-                undecided_[positions_[i]] = 1;
-            }
-            if (size > call.k) decide(t, static_cast<float>(call.q));
+            note(t);
+            decide(t, static_cast<float>(call.q));
         }
         for (std::int64_t i = 0; i < n_; ++i) stay(ids_[i], positions_[i]);
-        finish_within(allowance);
-        lower(begin, end);
+        finish_within(groups, first, last);
+        for (std::int64_t g = first; g < last; ++g) lower(groups.begin(g), groups.end(g));
         undecided_ = nullptr;
     }
 
@@ -198,6 +205,7 @@ private:
     // A group with rows that still race for places among its first k.
     struct Racing {
         std::int64_t n, places;
+        std::int64_t group = 0;  // within limits: that of its allowance
     };
 
     static TileReader stage_tiles(const TreeRace& race, const Rows& rows) {
@@ -277,7 +285,7 @@ private:
             first += group.n;
             if (kept == 0) continue;
             left += kept;
-            racing_[kept_groups++] = {kept, group.places};
+            racing_[kept_groups++] = {kept, group.places, group.group};
         }
         racing_.resize(kept_groups);
         n_ = left;
@@ -285,6 +293,10 @@ private:
     // The same for a group whose rows begin at `first` and have more rows than places; the undecided ones move to the
     // places from `left` on. Returns their number.
     std::int64_t decide(int t, float q, std::int64_t first, Racing& group, std::int64_t left) {
+        if (group.n <= group.places) {  // within limits, such groups may race for want of full scores
+            for (std::int64_t i = 0; i < group.n; ++i) move(first + i, left + i);
+            return group.n;
+        }
         const float* const z = estimates_ + first;
         const auto [last_place, next] = places_of(z, group.n, group.places);
         std::int64_t kept = 0;
@@ -337,49 +349,64 @@ private:
 
     void finish() {
         for (std::int64_t first = 0; first < n_full_; first += full_.n_rows())
-            evaluate_fully(first, std::min<std::int64_t>(full_.n_rows(), n_full_ - first));
+            evaluate_fully(first, std::min<std::int64_t>(full_.n_rows(), n_full_ - first), n_full_);
     }
-    void evaluate_fully(std::int64_t first, std::int64_t n) {
-        const int known = static_cast<int>(std::min<std::int64_t>(n_full_ - first, kTileRows + kPanelRows));
+    // Evaluates n rows from `first` on; `end` are known.
+    void evaluate_fully(std::int64_t first, std::int64_t n, std::int64_t end) {
+        const int known = static_cast<int>(std::min<std::int64_t>(end - first, kTileRows + kPanelRows));
         const double* const found = full_.of({full_ids_ + first, static_cast<int>(n), known, false});
         for (std::int64_t i = 0; i < n; ++i) {
             scores_[full_positions_[first + i]] = found[i];
             of_row_[full_positions_[first + i]] = race_.n_stages();
         }
     }
-    // The same within an allowance: the best by their estimates come first. Rows without an estimate, and those whose
-    // estimate is not finite, are evaluated whatever is left.
-    void finish_within(Allowance& allowance) {
+    // The same within allowances: the best rows of each group by their estimates come first. Rows without an estimate,
+    // and those whose estimate is not finite, are evaluated whatever is left.
+    void finish_within(const Groups& groups, std::int64_t first, std::int64_t last) {
+        if (race_.n_stages() > 0) sort_best_first(groups, first, last);
+        std::int64_t done = 0, n = 0;
+        std::size_t g = 0;  // of the row at i
+        bool closed = false;
+        const bool timed = allowances_[0].timed();
+        const std::int64_t most =
+            timed ? std::min<std::int64_t>(kPanelRows, full_.n_rows()) : std::numeric_limits<std::int64_t>::max();
+        for (std::int64_t i = 0; i < n_full_; ++i) {
+            const std::int64_t at = full_positions_[i];
+            for (; at >= groups.end(first + static_cast<std::int64_t>(g)); ++g) closed = false;
+            const auto price =
+                static_cast<double>(race_.n_trees_ - (race_.n_stages() > 0 ? race_.trees_of(of_row_[at]) : 0));
+            const bool forced = race_.n_stages() == 0 || scores_[at] == HUGE_VAL;
+            closed = !forced && (closed || allowances_[g].left() < price);
+            if (closed) continue;
+            allowances_[g].pay(price);
+            undecided_[at] = 0;
+            full_ids_[n] = full_ids_[i];
+            full_positions_[n++] = at;
+            if (n - done == most) {  // the clock goes on
+                evaluate_fully(done, n - done, n);
+                allowances_[g].settle();
+                done = n;
+            }
+        }
+        for (; done < n; done += full_.n_rows())
+            evaluate_fully(done, std::min<std::int64_t>(full_.n_rows(), n - done), n);
+    }
+    void sort_best_first(const Groups& groups, std::int64_t first, std::int64_t last) {
+        const std::int64_t begin = groups.begin(first);
+        std::vector<std::int32_t> group_of(static_cast<std::size_t>(groups.end(last - 1) - begin));
+        for (std::int64_t g = first; g < last; ++g)
+            std::fill(group_of.begin() + (groups.begin(g) - begin), group_of.begin() + (groups.end(g) - begin),
+                      static_cast<std::int32_t>(g - first));
         std::vector<std::int64_t> order(static_cast<std::size_t>(n_full_));
         std::iota(order.begin(), order.end(), std::int64_t{0});
-        const auto position = [this](std::int64_t i) { return full_positions_[i]; };
-        if (race_.n_stages() > 0) {
-            std::ranges::sort(order, [&](std::int64_t a, std::int64_t b) {
-                const double za = scores_[position(a)], zb = scores_[position(b)];
-                return za != zb ? za > zb : position(a) < position(b);
-            });
-            reorder(order, full_ids_);
-            reorder(order, full_positions_);
-        }
-        const std::int64_t most =
-            allowance.timed() ? std::min<std::int64_t>(kPanelRows, full_.n_rows()) : full_.n_rows();
-        for (std::int64_t first = 0; first < n_full_;) {
-            double left = allowance.left();
-            std::int64_t n = 0;
-            for (; n < most && first + n < n_full_; ++n) {
-                const std::int64_t at = position(first + n);
-                const double price =
-                    static_cast<double>(race_.n_trees_ - (race_.n_stages() > 0 ? race_.trees_of(of_row_[at]) : 0));
-                const bool forced = race_.n_stages() == 0 || scores_[at] == HUGE_VAL;
-                if (left < price && !forced) break;
-                left -= price;
-                allowance.pay(price);
-                undecided_[at] = 0;
-            }
-            if (n == 0) break;
-            evaluate_fully(first, n);
-            first += n;
-        }
+        std::ranges::sort(order, [&](std::int64_t i, std::int64_t j) {
+            const std::int64_t a = full_positions_[i], b = full_positions_[j];
+            const std::int32_t ga = group_of[a - begin], gb = group_of[b - begin];
+            if (ga != gb) return ga < gb;
+            return scores_[a] != scores_[b] ? scores_[a] > scores_[b] : a < b;
+        });
+        reorder(order, full_ids_);
+        reorder(order, full_positions_);
     }
     static void reorder(const std::vector<std::int64_t>& order, std::int64_t* values) {
         std::vector<std::int64_t> moved;
@@ -387,17 +414,45 @@ private:
         for (const std::int64_t i : order) moved.push_back(values[i]);
         std::ranges::copy(moved, values);
     }
+    // Lets groups stop before stage t: their rows are to be evaluated in full as far as that can be paid for.
+    void stop(int t, std::int64_t k) {
+        std::int64_t first = 0, left = 0;
+        std::size_t kept_groups = 0;
+        for (const Racing group : racing_) {
+            if (may_go_on(t, group, k)) {
+                for (std::int64_t i = 0; i < group.n; ++i) move(first + i, left++);
+                racing_[kept_groups++] = group;
+            } else {
+                for (std::int64_t i = first; i < first + group.n; ++i) stay(ids_[i], positions_[i]);
+            }
+            first += group.n;
+        }
+        racing_.resize(kept_groups);
+        n_ = left;
+    }
     // Whether a group takes stage t: it must be paid for, and leave enough for the full scores of the first k rows, if
     // these could be paid for now. Groups that need not race stop where all their rows can be evaluated in full.
-    bool may_go_on(int t, std::int64_t size, std::int64_t k, Allowance& allowance) const {
-        if (t == 0) return true;
+    bool may_go_on(int t, const Racing& group, std::int64_t k) {
+        Allowance& allowance = allowances_[group.group];
         const double left = allowance.left();
-        const auto rows = static_cast<double>(n_), first = static_cast<double>(std::min(size, k));
+        const auto rows = static_cast<double>(group.n), first = static_cast<double>(std::min(allowance.n_rows(), k));
         const auto now = static_cast<double>(race_.n_trees_ - race_.trees_of(t - 1));
         const auto then = static_cast<double>(race_.n_trees_ - race_.trees_of(t));
-        if (size <= k && rows * now <= left) return false;
+        if (allowance.n_rows() <= k && rows * now <= left) return false;
         const double after = left - rows * (now - then);
         return after >= 0 && (after >= first * then || left < first * now);
+    }
+    // Pays for stage t, and notes what it says of the rows that race.
+    void note(int t) {
+        for (const Racing& group : racing_) {
+            allowances_[group.group].pay(static_cast<double>(group.n * (race_.trees_of(t) - race_.trees_of(t - 1))));
+            allowances_[group.group].settle();
+        }
+        for (std::int64_t i = 0; i < n_; ++i) {
+            scores_[positions_[i]] = static_cast<double>(estimates_[i]);
+            of_row_[positions_[i]] = t;
+            undecided_[positions_[i]] = 1;
+        }
     }
     // Lowers the estimates of a group: those of undecided rows below the full scores, and those of rows that left below
     // both. Undecided rows keep their order.
@@ -436,7 +491,8 @@ private:
     TileReader tiles_;
     TreeEnsemble::FullScores full_;
     std::vector<Racing> racing_;
-    std::int64_t n_ = 0, n_full_ = 0;  // rows that race, and rows to evaluate in full
+    std::vector<Allowance> allowances_;  // of groups within limits
+    std::int64_t n_ = 0, n_full_ = 0;    // rows that race, and rows to evaluate in full
     std::int64_t *ids_, *full_ids_, *positions_, *full_positions_;
     float *sums_, *estimates_, *errors_, *sorted_, *part_;
     float **pointers_, **parts_;
@@ -469,7 +525,9 @@ void TreeRace::rank(const RowSet& set, const Groups& groups, const RankCall& cal
 void TreeRace::rank_within(const RowSet& set, const Groups& groups, const RankCall& call, const Limits& limits,
                            double* scores, std::int32_t* stages, std::uint8_t* undecided) const {
     each_chunk(set, groups, call.n_threads, [&](Run& run, std::int64_t first, std::int64_t last) {
-        for (std::int64_t g = first; g < last; ++g) run.rank_within(groups, g, call, limits, scores, stages, undecided);
+        const std::int64_t step = limits.seconds < HUGE_VAL ? 1 : last - first;
+        for (std::int64_t g = first; g < last; g += step)
+            run.rank_within(groups, g, g + step, call, limits, scores, stages, undecided);
     });
 }
 

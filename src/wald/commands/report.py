@@ -21,7 +21,6 @@ def report(
     data: options.DataArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The page to write, in HTML.")],
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
-    groups: options.Groups = None,
     timing: Annotated[
         bool,
         typer.Option(
@@ -30,6 +29,7 @@ def report(
             "library's file is timed in the library, where that is installed.",
         ),
     ] = True,
+    groups: options.Groups = None,
     model: options.Model = None,
     drop: options.Drop = None,
     text: options.Text = None,
