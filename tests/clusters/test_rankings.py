@@ -65,6 +65,17 @@ def test_a_model_without_names_leaves_the_column_of_groups_out(rows: Any) -> Non
         np.testing.assert_array_equal(job.answer_frame(shipment, given)["value"], expected)
 
 
+def test_groups_may_be_a_column_that_the_model_reads() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, groups = lists(200, seed=1)
+    frame = pandas.DataFrame(X, columns=NAMES).assign(h=groups.astype(float))
+    model = lightgbm.LGBMRanker(n_estimators=40, verbose=-1, n_jobs=1).fit(frame, y, group=np.bincount(groups))
+    early = wald.EarlyExitRanker(model, k=K, risk=0.2, random_state=0).fit(frame, groups=groups)
+    shipment, received = ship(early)
+    job = Job.of(received, frame.columns, **ASKED | {"columns": None, "keep": []}, groups="h")
+    np.testing.assert_array_equal(job.answer_frame(shipment, frame)["value"], early.predict(frame, groups=groups))
+
+
 @pytest.mark.parametrize("size", [1, 7, 40, 100, 5000])
 def test_batches_are_cut_where_groups_end(size: int) -> None:
     keys = np.repeat(np.arange(60), np.random.default_rng(0).integers(1, 70, 60))

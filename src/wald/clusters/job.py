@@ -161,7 +161,7 @@ class Job:
                 )
         else:
             aside = () if keep is None else [place for place, name in enumerate(there) if name in kept]
-            drop = [] if groups is None else [there.index(groups)]
+            drop = [] if groups is None or schema.reads(groups) else [there.index(groups)]
             try:
                 features = tuple(there[c] for c in schema.columns(there, what="The data set", drop=drop, keep=aside))
             except ValueError as error:

@@ -86,7 +86,7 @@ class Wanted:
     @property
     def aside(self) -> set[str]:
         """Columns that are no features."""
-        return {*self.drop, *(() if self.groups is None else (self.groups,))}
+        return {*self.drop, *(() if self.groups is None or self.schema.reads(self.groups) else (self.groups,))}
 
     @property
     def is_framed(self) -> bool:
