@@ -193,6 +193,22 @@ def test_a_job_completes_groups_across_files(file: Path, tmp_path: Path) -> None
     assert "the group 'query 10' lie apart" in words
 
 
+def test_bench_ranks_groups(file: Path, model: Path, tmp_path: Path) -> None:
+    frame = shuffled(12)
+    frame.drop(columns="id").to_parquet(tmp_path / "rows.parquet", index=False)
+    given = ("bench", file, tmp_path / "rows.parquet", "--model", model, "--groups", "query")
+    facts = said(*given, "--repeats", 7)
+    answers = fast().predict(frame[NAMES].to_numpy(), groups=frame["query"], details=True)
+    assert (facts["n_rows"], facts["n_groups"], facts["k"], facts["broken"]) == (480, 12, K, None)
+    assert facts["mean_cost"] == pytest.approx(answers.costs.mean())
+    assert 0 <= facts["missing"] < 0.2
+    assert [case["rows"] for case in facts["cases"]] == ["one group", "all"]
+    assert all(case["wald_seconds"] > 0 for case in facts["cases"])
+    words = " ".join(done(*given, "--repeats", 7).stdout.split())
+    assert "rows of 12 groups" in words
+    assert str(fast().certificate_) in words
+
+
 def test_reports_and_explanations(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

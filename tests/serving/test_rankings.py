@@ -130,3 +130,20 @@ def test_groups_are_for_rankers() -> None:
     answer = ask(create_app(made("hist")[0]), "POST", "/predict", json={"group": [[1.0] * 5]})
     assert answer.status_code == 400
     assert "groups are for rankings" in answer.json()["error"]
+
+
+def test_audits_count_groups() -> None:
+    app = create_app(fast(), audit_rate=1.0)
+    answer = ask(app, "POST", "/predict", json={"rows": ROWS.tolist(), "groups": KEYS}).json()
+    assert answer["values"] == fast().predict(ROWS, groups=KEYS).tolist()
+    ask(app, "POST", "/predict", json={"group": X[:40].tolist()})
+    ask(app, "POST", "/predict", json={"rows": ROWS.tolist()})  # in full, and not counted
+    assert app.model.monitor_.n_rows == 7
+    assert ask(app, "GET", "/health").json()["monitor"] == "holding"
+    assert "wald_monitor_audits" in ask(app, "GET", "/metrics").text
+
+
+def test_a_budget_is_that_of_a_group(app: Any) -> None:
+    expected = fast().predict(ROWS, groups=KEYS, budget=9)
+    answer = ask(app, "POST", "/predict?budget=9", json={"rows": ROWS.tolist(), "groups": KEYS}).json()
+    assert answer["values"] == expected.tolist()

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..early_exit.estimators import EarlyExit
+    from ..reporting.timing import Rival
+    from .rows import Part
+
+#: Groups that a timed run ranks one by one.
+SINGLE_GROUPS = 20
 
 
 def require_race(
@@ -86,3 +91,50 @@ def stages_of_race(plan: dict[str, Any]) -> Table:
         below = "" if last else number(plan["q"] * look["usual_error"])
         table.add_row("all" if last else str(i + 1), number(look["trees"]), below)
     return table
+
+
+def bench_groups(rival: Rival, fast: Any, part: Part, repeats: int) -> dict[str, Any]:
+    """Time groups one by one and all of them, in turns with the wrapped model, and compare the first rows."""
+    import numpy as np
+
+    from ..early_exit.group_answers import answered, missing_of, promise_of, ranking_promise
+    from ..inspection.promises import broken_ranking
+    from ..sources import source_of
+    from ..utils.alternating import in_turns
+    from ..utils.progress import share_done
+    from .answers import progress_console
+
+    source, keys = source_of(part.rows), np.asarray(part.groups)
+    full, found = np.asarray(rival.predict(rival.rows(part.rows))), answered(fast, part.rows, keys)
+    numbers = np.unique(keys.astype(str), return_inverse=True)[1]
+    some = [np.flatnonzero(numbers == g) for g in range(min(SINGLE_GROUPS, int(numbers.max()) + 1))]
+    ones = [(source.take(rows).rows, np.zeros(len(rows))) for rows in some]
+    runs = [("one group", round(float(np.mean([*map(len, some)]))), ones), ("all", len(keys), [(part.rows, keys)])]
+    cases = []
+    with share_done(progress_console(), "timing in turns") as report:
+        for i, (name, n_rows, batches) in enumerate(runs):
+            theirs = [rival.rows(rows) for rows, _ in batches]
+            timed = in_turns(
+                name,
+                n_rows,
+                rival.predict,
+                theirs,
+                lambda one: fast.predict(one[0], groups=one[1]),
+                batches,
+                repeats=repeats,
+            )
+            report((i + 1) / len(runs))
+            cases.append(timed)
+    promise = ranking_promise(fast)
+    missing = missing_of(full, found.labels, keys, fast.k)
+    return {
+        "n_rows": len(keys),
+        "n_groups": len(missing),
+        "k": fast.k,
+        "missing": float(missing.mean()),
+        "mean_cost": float(found.costs.mean()),
+        "full_cost": fast.compiled_plan_.plan.full_cost,
+        "certificate": str(promise_of(fast)),
+        "broken": None if promise is None else broken_ranking(promise, missing),
+        "cases": cases,
+    }

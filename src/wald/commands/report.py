@@ -12,6 +12,7 @@ from .answers import as_user_error, handling_errors, note
 from .errors import UserError
 from .libraries import is_library_model, library_model
 from .models import load_served, schema_of_saved
+from .rankings import require_ranker
 from .rows import data_name, read_whole
 
 
@@ -28,12 +29,7 @@ def report(
             "library's file is timed in the library, where that is installed.",
         ),
     ] = True,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Of a ranker: the column that names the group of each row (qid in svmlight)."
-        ),
-    ] = None,
+    groups: options.Groups = None,
     model: options.Model = None,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -60,11 +56,10 @@ def report(
             raise UserError("-o: wald report writes a file; name it.")
         options.require_writable(output, force, file, data, model)
         fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or ())
-        part = read_whole(
-            data,
-            schema_of_saved(fast, file),
-            options.reading(format, drop, header, zero_based, separator, groups, text=text),
-        )
+        if groups is not None:
+            require_ranker(fast, groups)
+        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+        part = read_whole(data, schema_of_saved(fast, file), reading)
         library = None
         # a model that is not trusted was not read, and is not timed
         named = next((one for one in (model, file) if one is not None and is_library_model(one)), None)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..ranking import RankingCertificate, RowGroups
-from ..ranking.measures import places
+from ..ranking.measures import missing_shares, places
 from ..stopping import Certificate
 from .answers import Answers
 from .ranker import EarlyExitRanker
@@ -72,6 +72,19 @@ def ranks(scores: NDArray[Any], groups: ArrayLike) -> NDArray[np.int64]:
     own = scores if side_by_side.rows is None else scores[side_by_side.rows]
     found = side_by_side.spread(places(own, side_by_side) + 1)
     return np.asarray(found, dtype=np.int64)
+
+
+def missing_of(full: NDArray[Any], early: NDArray[Any], groups: ArrayLike, k: int) -> NDArray[np.float64]:
+    """Share of the first k rows of each group by their full scores that others leave out.
+
+    Examples
+    --------
+    >>> missing_of(np.array([3.0, 2.0, 1.0]), np.array([3.0, 0.0, 1.0]), ["a", "a", "a"], 2).tolist()
+    [0.5]
+    """
+    side_by_side = RowGroups.of(groups, len(full))
+    order = slice(None) if side_by_side.rows is None else side_by_side.rows
+    return missing_shares(full[order], early[order], side_by_side, k)
 
 
 def promise_of(fast: Any) -> AnyCertificate:
