@@ -51,7 +51,7 @@ def test_a_page_of_groups(fast, tmp_path):
     text = text_of(page)
     assert str(fast.certificate_) in text
     assert "These groups agree with the promise." in text
-    assert "What it does on 3 000 rows of new queries." in text
+    assert "What it does on 3 000 rows in 100 groups of new queries." in text
     assert "left at stage 1 of" in text
     assert page.count('<svg class="chart"') == 2
     trees = fast.predict(X, groups=groups, details=True).costs.mean()

@@ -313,9 +313,9 @@ class RankedEstimator(ExactEstimator):
         >>> import numpy as np
         >>> from lightgbm import LGBMRanker
         >>> from wald import EarlyExitRanker
-        >>> X = np.random.default_rng(0).normal(size=(40_000, 4))
-        >>> y, group = (X[:, 0] > 0).astype(int), np.repeat(np.arange(400), 100)
-        >>> ranker = LGBMRanker(n_estimators=50, n_jobs=1, verbose=-1).fit(X[:5000], y[:5000], group=[100] * 50)
+        >>> X = np.random.default_rng(0).normal(size=(40_000, 8))
+        >>> y, group = (X[:, 0] + X[:, 1] * X[:, 2] > 1).astype(int), np.repeat(np.arange(400), 100)
+        >>> ranker = LGBMRanker(n_estimators=90, n_jobs=1, verbose=-1).fit(X[:5000], y[:5000], group=[100] * 50)
         >>> fast = EarlyExitRanker(ranker, k=5, risk=0.05, random_state=0).fit(X[5000:], groups=group[5000:])
         >>> last = int(fast.rank(X[:100])[-1])
         >>> fast.explain(X[:100], last).end
