@@ -193,6 +193,7 @@ def test_a_job_completes_groups_across_files(file: Path, tmp_path: Path) -> None
     assert "the group 'query 10' lie apart" in words
 
 
+@pytest.mark.slow
 def test_bench_ranks_groups(file: Path, model: Path, tmp_path: Path) -> None:
     frame = shuffled(12)
     frame.drop(columns="id").to_parquet(tmp_path / "rows.parquet", index=False)

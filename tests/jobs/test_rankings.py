@@ -95,6 +95,7 @@ def test_a_job_that_was_broken_off_goes_on_and_one_on_other_files_does_not(tmp_p
         run(fast(), *again, model="m", options=BY_QUERY)
 
 
+@pytest.mark.slow
 def test_pipelines_and_rankers_without_a_risk(tmp_path: Path) -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
