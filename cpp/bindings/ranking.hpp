@@ -49,15 +49,7 @@ public:
     }
 
     nb::tuple rank(BoundRows& b, const Longs& ends, std::int64_t k, double q, int n_threads) const {
-        check(b);
-        require(k >= 1, "k must be at least 1");
-        require(q >= 0, "q must not be negative, nor NaN");
-        std::int64_t before = 0;
-        for (const std::int64_t end : span_of(ends)) {
-            require(end > before, "groups must have at least one row each, one group after the other");
-            before = end;
-        }
-        require(before == b.size(), "the last group must end with the last row");
+        check_call(b, ends, k, q);
         auto scores = new_array<double>({static_cast<std::size_t>(b.size())});
         auto stages = new_array<std::int32_t>({static_cast<std::size_t>(b.size())});
         {
@@ -67,6 +59,25 @@ public:
             race_->rank(set, {span_of(ends)}, {k, q, set.n_threads}, scores.data(), stages.data());
         }
         return nb::make_tuple(scores, stages);
+    }
+
+    nb::tuple rank_within(BoundRows& b, const Longs& ends, std::int64_t k, double q, double trees, double seconds,
+                          int n_threads) const {
+        check_call(b, ends, k, q);
+        require(trees >= 0 && seconds >= 0, "trees and seconds must not be negative, nor NaN");
+        const std::size_t n = static_cast<std::size_t>(b.size());
+        auto scores = new_array<double>({n});
+        auto stages = new_array<std::int32_t>({n});
+        auto undecided = new_array<std::uint8_t>({n});
+        std::fill_n(undecided.data(), n, std::uint8_t{0});
+        {
+            const Unlocked unlocked;
+            const Rows rows = b.view();
+            const RowSet set = b.set(rows, n_threads);
+            race_->rank_within(set, {span_of(ends)}, {k, q, set.n_threads}, {trees, seconds}, scores.data(),
+                               stages.data(), undecided.data());
+        }
+        return nb::make_tuple(scores, stages, undecided);
     }
 
     nb::tuple trace(BoundRows& b, int n_threads) const {
@@ -84,6 +95,17 @@ public:
     int n_stages() const { return race_->n_stages(); }
 
 private:
+    void check_call(const BoundRows& b, const Longs& ends, std::int64_t k, double q) const {
+        check(b);
+        require(k >= 1, "k must be at least 1");
+        require(q >= 0, "q must not be negative, nor NaN");
+        std::int64_t before = 0;
+        for (const std::int64_t end : span_of(ends)) {
+            require(end > before, "groups must have at least one row each, one group after the other");
+            before = end;
+        }
+        require(before == b.size(), "the last group must end with the last row");
+    }
     void check(const BoundRows& b) const {
         check_rows(b, shape_);
         for (const Column& c : b.columns) require(c.data != nullptr || b.size() == 0, "a race needs every column");
@@ -130,6 +152,29 @@ scores : float64 ndarray of shape (n_rows,)
     Full scores of rows that stay (NaN for refused values); for the others estimates, below those of their group.
 stages : int32 ndarray of shape (n_rows,)
     Where a row left; `n_stages` if it stayed.)doc")
+        .def("rank_within", &BoundRace::rank_within, "rows"_a, "ends"_a.noconvert(), "k"_a, "q"_a, "trees"_a,
+             "seconds"_a, "n_threads"_a,
+             nb::sig("def rank_within(self, rows: Rows, ends: numpy.typing.NDArray[numpy.int64], k: int, q: float, "
+                     "trees: float, seconds: float, n_threads: int) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.uint8]]"),
+             R"doc(The same within limits, which may end a race before all is decided.
+
+Parameters
+----------
+rows, ends, k, q, n_threads
+    As for `rank`.
+trees : float
+    Trees that a row of a group may take, on average over the rows of the group. The first stage is always taken.
+seconds : float
+    That a group may take.
+
+Returns
+-------
+scores, stages
+    As from `rank`; the best undecided rows are evaluated in full while the limits allow it.
+undecided : uint8 ndarray of shape (n_rows,)
+    1 for rows that neither left nor were evaluated in full: they have the last stage that they took, and scores between
+    those of the rows that stayed and of those that left.)doc")
         .def("trace", &BoundRace::trace, "rows"_a, "n_threads"_a,
              nb::sig("def trace(self, rows: Rows, n_threads: int) -> tuple[numpy.typing.NDArray[numpy.float32], "
                      "numpy.typing.NDArray[numpy.float32]]"),

@@ -1137,6 +1137,30 @@ class GroupRace:
             Where a row left; `n_stages` if it stayed.
         """
 
+    def rank_within(
+        self, rows: Rows, ends: NDArray[numpy.int64], k: int, q: float, trees: float, seconds: float, n_threads: int
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.uint8]]:
+        """
+        The same within limits, which may end a race before all is decided.
+
+        Parameters
+        ----------
+        rows, ends, k, q, n_threads
+            As for `rank`.
+        trees : float
+            Trees that a row of a group may take, on average over the rows of the group. The first stage is always taken.
+        seconds : float
+            That a group may take.
+
+        Returns
+        -------
+        scores, stages
+            As from `rank`; the best undecided rows are evaluated in full while the limits allow it.
+        undecided : uint8 ndarray of shape (n_rows,)
+            1 for rows that neither left nor were evaluated in full: they have the last stage that they took, and scores between
+            those of the rows that stayed and of those that left.
+        """
+
     def trace(self, rows: Rows, n_threads: int) -> tuple[NDArray[numpy.float32], NDArray[numpy.float32]]:
         """
         Estimates of every stage, and their usual errors, (n_rows, n_stages); NaN for rows with refused values.

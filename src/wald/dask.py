@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .clusters import Job, Predictions, Shipment, ship
+from .clusters.job import promise
 from .clusters.shipping import required
 from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
@@ -21,6 +22,7 @@ def predict(
     *,
     columns: Sequence[Any] | None = None,
     keep: Sequence[Any] | None = None,
+    groups: Any = None,
     return_cost: bool = False,
     return_stage: bool = False,
     proba: bool = False,
@@ -43,8 +45,8 @@ def predict(
     -------
     rows : dask.dataframe.DataFrame
         The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested. Divisions
-        and index are kept.
-    certificate : Certificate or None
+        and index are kept; with groups, the index alone, by which rows can be sorted again.
+    certificate : Certificate, RankingCertificate or None
         The promise; None with a budget, which it does not cover.
 
     Raises
@@ -74,11 +76,14 @@ def predict(
         return_stage=return_stage,
         proba=proba,
         budget=budget,
+        groups=groups,
     )
     sent = dask.delayed(shipment, name=f"wald-model-{shipment.key}-{n_jobs}", traverse=False)
     meta = job.answer_frame(shipment, dataset._meta)
+    if groups is not None:  # all rows of a group into one partition
+        dataset = dataset.shuffle(on=groups)
     rows = dataset.map_partitions(_answer, sent, job, meta=meta)
-    return Predictions(rows, received.compiled_plan_.certificate if budget is None else None)
+    return Predictions(rows, promise(received, job))
 
 
 def _answer(part: Any, shipment: Shipment, job: Job) -> Any:

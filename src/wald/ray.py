@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .clusters import Job, Predictions, receive, ship
+from .clusters.job import promise
 from .clusters.shipping import required
 from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
@@ -21,6 +22,7 @@ def predict(
     *,
     columns: Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
+    groups: str | None = None,
     return_cost: bool = False,
     return_stage: bool = False,
     proba: bool = False,
@@ -47,7 +49,7 @@ def predict(
     -------
     rows : ray.data.Dataset
         The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested.
-    certificate : Certificate or None
+    certificate : Certificate, RankingCertificate or None
         The promise; None with a budget, which it does not cover.
 
     Raises
@@ -75,17 +77,18 @@ def predict(
         return_stage=return_stage,
         proba=proba,
         budget=budget,
+        groups=groups,
     )
-    rows = dataset.map_batches(
+    apart = dataset.map_batches if groups is None else dataset.groupby(groups).map_groups  # one group at a time
+    rows = apart(
         _Worker,
         fn_constructor_args=([ray.put(shipment)], job),  # in a list, so that Ray passes the reference itself
         batch_format="pyarrow",
-        batch_size=None,
-        zero_copy_batch=True,
+        **({"batch_size": None, "zero_copy_batch": True} if groups is None else {}),
         num_cpus=1,
         compute=_pool(data, workers, int(ray.cluster_resources().get("CPU", 1))),
     )
-    return Predictions(rows, received.compiled_plan_.certificate if budget is None else None)
+    return Predictions(rows, promise(received, job))
 
 
 def _pool(data: Any, workers: Any, n_cpus: int) -> Any:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .clusters import Job, Predictions, ship
-from .clusters.job import arrow_type
+from .clusters.job import arrow_type, promise
 from .clusters.shipping import required
+from .clusters.whole_groups import whole_groups
 from .early_exit.answer_columns import AnswerColumns
 from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
@@ -23,6 +24,7 @@ def predict(
     *,
     columns: Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
+    groups: str | None = None,
     return_cost: bool = False,
     return_stage: bool = False,
     proba: bool = False,
@@ -46,7 +48,7 @@ def predict(
     -------
     rows : pyspark.sql.DataFrame
         The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested.
-    certificate : Certificate or None
+    certificate : Certificate, RankingCertificate or None
         The promise; None with a budget, which it does not cover.
 
     Raises
@@ -76,6 +78,7 @@ def predict(
         return_stage=return_stage,
         proba=proba,
         budget=budget,
+        groups=groups,
     )
     own = _types(received, job)
     types = {name: own[name] for name in job.answered}
@@ -84,11 +87,14 @@ def predict(
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for batch in batches:
-            yield from job.answer_arrow(broadcast.value, pa.Table.from_batches([batch]), types).to_batches()
+        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        for table in tables if groups is None else whole_groups(tables, groups):
+            yield from job.answer_arrow(broadcast.value, table, types).to_batches()
 
+    if groups is not None:  # all rows of a group into one partition, side by side
+        dataset = dataset.repartition(groups).sortWithinPartitions(groups)
     rows = dataset.mapInArrow(answer, _schema(dataset, job, types))
-    return Predictions(rows, received.compiled_plan_.certificate if budget is None else None)
+    return Predictions(rows, promise(received, job))
 
 
 def _types(model: EarlyExit, job: Job) -> dict[str, Any]:

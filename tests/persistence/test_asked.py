@@ -202,6 +202,11 @@ def of_array(name: str, value: float) -> Any:
         (of_certificate(limit=0.5), "does not keep its risk"),
         (of_certificate(in_full=True), "plan is not certified"),
         (of_certificate(n_trees=7), "out of range"),
+        (of_certificate(left=[1]), "has not one number of groups for each stage"),
+        (
+            lambda fields, arrays: fields["ranking"]["certificate"]["left"].__setitem__(0, -1),
+            "a negative number of groups",
+        ),
         (of_plan(q=-1.0), "q should be a number of at least 0"),
         (of_plan(k=2), "plan is not certified"),
         (of_array("terms", 10**6), "holds numbers outside"),

@@ -90,10 +90,14 @@ def test_certificates_need_groups():
 def test_certificates_speak():
     certificate = RankingCertificate(10, 0.02, 0.95, 1200, 0.0112, 0.0189, 61.3, 500, ndcg_lost=0.00061)
     assert str(certificate) == (
-        "Of the first 10 rows of a group, at most 2 % are missing on average, with 95 % confidence (1.1 % in 1 200 "
-        "groups, upper limit 1.9 %), for 61.3 of 500 trees a row. NDCG@10 falls by 0.00061 in these groups."
+        "Of the first 10 rows of new groups like those of fit, at most 2 % are missing, on average over groups, with "
+        "95 % confidence. In the 1 200 groups that certify this, 1.1 % were, for 61.3 of 500 trees a row, and NDCG@10 "
+        "fell by 0.00061."
     )
-    assert str(replace(certificate, ndcg_lost=-0.002)).endswith("NDCG@10 rises by 0.002 in these groups.")
+    assert str(replace(certificate, ndcg_lost=-0.002)).endswith("trees a row, and NDCG@10 rose by 0.002.")
+    assert str(replace(certificate, ndcg_lost=None)).endswith("for 61.3 of 500 trees a row.")
+    assert certificate.verify()
+    assert not replace(certificate, limit=0.021).verify()
 
 
 @pytest.mark.long

@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from wald import _core
-from wald.engine import Readout, RunningSums, Stages
-from wald.models import decompose
+from wald.ranking import followed
 
-from .lists import lists, ranker
-
-STAGES = (3, 8, 20, 40)
-
-
-def race_of(n_stages=4, spread=True, **changes):
-    """A race on the trees in their own order, whose estimates are scaled partial sums."""
-    terms = decompose(ranker()).terms
-    m = STAGES[n_stages - 1]
-    readouts, rng = [], np.random.default_rng(0)
-    for t in range(n_stages):
-        weights = np.array([[60 / STAGES[t] * 0.6, 0.0]])
-        readouts.append(Readout(weights, np.array([0.1]), np.array([0.0, 1.0]) if spread else None, 0.5))
-    n_leaves = int(np.diff(terms.trees.first_leaf)[:m].sum())
-    variance = rng.uniform(-0.01, 0.3, n_leaves).astype(np.float32)
-    sums = RunningSums(np.array([m, m]), np.vstack([np.ones(m), np.zeros(m)]), (None, variance if spread else None))
-    stages = Stages(np.array(STAGES[:n_stages]), tuple(readouts), sums)
-    described = {name: getattr(stages, name) for name in ("terms", "readouts", "sums", "least_variance")}
-    usual = changes.pop("usual", np.linspace(0.4, 0.1, n_stages))
-    core = terms.pack(np.arange(60)).core
-    return core, _core.GroupRace(core, SimpleNamespace(**described | changes), usual)
+from .lists import lists
+from .races import race_of
 
 
 def in_numpy(estimates, errors, full, ends, k, q):
     """Scores and stages by the same rules, one group after the other."""
     scores, stages = full.copy(), np.full(len(full), estimates.shape[1], dtype=np.int32)
     for begin, end in zip([0, *ends[:-1]], ends, strict=True):
-        racing, places = np.arange(begin, end), k
-        for t in range(estimates.shape[1]):
-            if len(racing) <= places or places == 0:
-                break
-            z, reach = estimates[racing, t], np.float32(q) * errors[racing, t]
-            ordered = np.sort(z)[::-1]
-            leaves, certain = z + reach < ordered[places - 1], z - reach > ordered[places]
-            scores[racing[leaves]], stages[racing[leaves]] = z[leaves], t
-            places -= int(np.count_nonzero(certain & ~leaves))
-            racing = racing[~leaves & ~certain]
-        left = stages[begin:end] < estimates.shape[1]
-        own = scores[begin:end]
+        own, stage = scores[begin:end], followed(estimates[begin:end], errors[begin:end], k, q).stages
+        left = stage < estimates.shape[1]
+        own[left] = estimates[begin:end][left, stage[left]]
         own[left] = np.minimum(own[left], np.nextafter(own[~left].min(initial=np.inf), -np.inf))
+        stages[begin:end] = stage
     return scores, stages
 
 
@@ -99,6 +69,19 @@ def test_large_groups():
     full = core.scores(_core.Rows.dense(X), 0.0, 1, False)[0][:, 0]
     np.testing.assert_array_equal(scores[stays], full[stays])
     assert scores[:-1][~stays[:-1]].max() < scores[:-1][stays[:-1]].min()
+
+
+def test_paths_say_how_rows_ended():
+    estimates = np.array([[9, 9], [5, 9], [4, 3], [3.6, 9], [0, 9]], np.float32)
+    paths = followed(estimates, np.ones((5, 2), np.float32), 2, 1.5)
+    assert (paths.racing.tolist(), paths.places.tolist()) == ([5, 3], [2, 1])
+    assert (paths.last.tolist(), paths.following.tolist()) == ([5, 9], [4, 9])
+    assert paths.stages.tolist() == [2, 2, 1, 2, 0]
+    assert paths.settled.tolist() == [0, 1, 1, 1, 0]
+    assert paths.certain.tolist() == [True, False, False, False, False]
+    assert paths.leads[:, 0].round(3).tolist() == [3.333, 0.667, -0.667, -0.933, -3.333]
+    alone = followed(estimates[:2], np.ones((2, 2), np.float32), 2, 1.5)
+    assert (alone.stages.tolist(), alone.settled.tolist()) == ([2, 2], [-1, -1])
 
 
 @pytest.mark.parametrize(

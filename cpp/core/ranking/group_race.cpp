@@ -3,8 +3,11 @@
 #include "core/ranking/group_race.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -15,7 +18,8 @@ namespace wald {
 namespace {
 
 struct RaceStage {
-    SummedTrees trees;  // those that this stage adds
+    SummedTrees trees;     // those that this stage adds
+    std::int64_t n_trees;  // with those of the stages before
     Mixture estimate;
     std::optional<Mixture> variance;
     float usual_error;
@@ -25,7 +29,8 @@ class TreeRace final : public GroupRace {
 public:
     TreeRace(std::shared_ptr<const TreeEnsemble> trees, std::span<const std::int64_t> order, const StagesSpec& spec,
              std::span<const double> usual)
-        : trees_(std::move(trees)), least_variance_(static_cast<float>(spec.least_variance)) {
+        : trees_(std::move(trees)), n_trees_(std::ssize(order)),
+          least_variance_(static_cast<float>(spec.least_variance)) {
         const RunningSums sums(trees_->spec(), order, spec);
         n_sums_ = sums.size();
         for (std::size_t t = 0; t < spec.terms.size(); ++t) {
@@ -34,7 +39,7 @@ public:
             const std::int64_t end = std::ssize(own);
             const auto stage = static_cast<int>(t);
             stages_.push_back(
-                {SummedTrees(trees_->spec(), sums, own, {&end, 1}),
+                {SummedTrees(trees_->spec(), sums, own, {&end, 1}), spec.terms[t],
                  Mixture(spec.bias[t][0], 0, n_sums_, [&](int sum) { return sums.mixture(stage, 0, sum); }),
                  std::nullopt, static_cast<float>(usual[t])});
             if (!spec.spread_bias.empty())
@@ -44,11 +49,15 @@ public:
         }
     }
 
+    // Trees up to the end of stage t.
+    std::int64_t trees_of(int t) const { return t < 0 ? 0 : stages_[t].n_trees; }
     int n_stages() const override { return static_cast<int>(stages_.size()); }
     std::int64_t n_features() const override { return trees_->n_features(); }
 
     void rank(const RowSet& set, const Groups& groups, const RankCall& call, double* scores,
               std::int32_t* stages) const override;
+    void rank_within(const RowSet& set, const Groups& groups, const RankCall& call, const Limits& limits,
+                     double* scores, std::int32_t* stages, std::uint8_t* undecided) const override;
     void trace(const RowSet& set, float* estimates, float* errors) const override;
 
 private:
@@ -57,11 +66,45 @@ private:
     static constexpr std::int64_t kHeapPlaces = 32;
 
     class Run;
+    class Allowance;
+
+    // Calls rank(run, first group, last group) for chunks of groups, on several threads.
+    template <class Rank>
+    void each_chunk(const RowSet& set, const Groups& groups, int n_threads, const Rank& rank) const;
 
     std::shared_ptr<const TreeEnsemble> trees_;
+    std::int64_t n_trees_;
     int n_sums_ = 0;
     float least_variance_;
     std::vector<RaceStage> stages_;
+};
+
+// What a group may still pay. Seconds count as trees, by the pace of those that it has paid for.
+class TreeRace::Allowance {
+public:
+    Allowance(const Limits& limits, std::int64_t n_rows)
+        : trees_(limits.trees * static_cast<double>(n_rows)), seconds_(limits.seconds), n_rows_(n_rows) {
+        if (timed()) start_ = Clock::now();
+    }
+
+    std::int64_t n_rows() const { return n_rows_; }
+    bool timed() const { return seconds_ < HUGE_VAL; }
+    double left() {
+        if (!timed()) return trees_ - paid_;
+        const double passed = std::chrono::duration<double>(Clock::now() - start_).count();
+        const double pace = worked_ > 0 ? std::max(passed, 1e-9) / worked_ : 1e-9;
+        return std::min(trees_ - paid_, (seconds_ - passed) / pace - (paid_ - worked_));
+    }
+    void pay(double trees) { paid_ += trees; }
+    // What was paid for is done.
+    void settle() { worked_ = paid_; }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    double trees_, seconds_, paid_ = 0, worked_ = 0;
+    std::int64_t n_rows_;
+    Clock::time_point start_;
 };
 
 // One thread's rows: whole groups, whose rows that still race stand side by side.
@@ -115,6 +158,33 @@ public:
         for (std::int64_t g = first; g < last; ++g) lower(groups.begin(g), groups.end(g));
     }
 
+    // Ranks groups [first, last) within limits; a single one, if the clock is read.
+    void rank_within(const Groups& groups, std::int64_t first, std::int64_t last, const RankCall& call,
+                     const Limits& limits, double* scores, std::int32_t* stages, std::uint8_t* undecided) {
+        scores_ = scores, of_row_ = stages, undecided_ = undecided;
+        n_ = n_full_ = 0;
+        racing_.clear();
+        allowances_.clear();
+        for (std::int64_t g = first; g < last; ++g) {
+            const std::int64_t size = groups.end(g) - groups.begin(g);
+            for (std::int64_t at = groups.begin(g); at < groups.end(g); ++at) add_row(at);
+            racing_.push_back({size, call.k, g - first});
+            allowances_.emplace_back(limits, size);
+        }
+        clear_sums();
+        for (int t = 0; t < race_.n_stages() && n_ > 0; ++t) {
+            if (t > 0) stop(t, call.k);
+            if (n_ == 0) break;
+            evaluate(t);
+            note(t);
+            decide(t, static_cast<float>(call.q));
+        }
+        for (std::int64_t i = 0; i < n_; ++i) stay(ids_[i], positions_[i]);
+        finish_within(groups, first, last);
+        for (std::int64_t g = first; g < last; ++g) lower(groups.begin(g), groups.end(g));
+        undecided_ = nullptr;
+    }
+
     void trace(std::int64_t begin, std::int64_t end, float* estimates, float* errors) {
         n_ = 0;
         for (std::int64_t at = begin; at < end; ++at) add_row(at);
@@ -135,6 +205,7 @@ private:
     // A group with rows that still race for places among its first k.
     struct Racing {
         std::int64_t n, places;
+        std::int64_t group = 0;  // within limits: that of its allowance
     };
 
     static TileReader stage_tiles(const TreeRace& race, const Rows& rows) {
@@ -214,7 +285,7 @@ private:
             first += group.n;
             if (kept == 0) continue;
             left += kept;
-            racing_[kept_groups++] = {kept, group.places};
+            racing_[kept_groups++] = {kept, group.places, group.group};
         }
         racing_.resize(kept_groups);
         n_ = left;
@@ -222,6 +293,10 @@ private:
     // The same for a group whose rows begin at `first` and have more rows than places; the undecided ones move to the
     // places from `left` on. Returns their number.
     std::int64_t decide(int t, float q, std::int64_t first, Racing& group, std::int64_t left) {
+        if (group.n <= group.places) {  // within limits, such groups may race for want of full scores
+            for (std::int64_t i = 0; i < group.n; ++i) move(first + i, left + i);
+            return group.n;
+        }
         const float* const z = estimates_ + first;
         const auto [last_place, next] = places_of(z, group.n, group.places);
         std::int64_t kept = 0;
@@ -231,6 +306,7 @@ private:
             if (z[i] + reach < last_place) {
                 scores_[at] = static_cast<double>(z[i]);
                 of_row_[at] = t;
+                if (undecided_ != nullptr) undecided_[at] = 0;
             } else if (z[i] - reach > next) {
                 stay(ids_[first + i], at);
                 --group.places;
@@ -272,27 +348,141 @@ private:
     // ---- full scores -----------------------------------------------------------------------------------------------
 
     void finish() {
-        for (std::int64_t first = 0; first < n_full_; first += full_.n_rows()) {
-            const int n = static_cast<int>(std::min<std::int64_t>(full_.n_rows(), n_full_ - first));
-            const int known = static_cast<int>(std::min<std::int64_t>(n_full_ - first, kTileRows + kPanelRows));
-            const double* const found = full_.of({full_ids_ + first, n, known, false});
-            for (int i = 0; i < n; ++i) {
-                scores_[full_positions_[first + i]] = found[i];
-                of_row_[full_positions_[first + i]] = race_.n_stages();
-            }
+        for (std::int64_t first = 0; first < n_full_; first += full_.n_rows())
+            evaluate_fully(first, std::min<std::int64_t>(full_.n_rows(), n_full_ - first), n_full_);
+    }
+    // Evaluates n rows from `first` on; `end` are known.
+    void evaluate_fully(std::int64_t first, std::int64_t n, std::int64_t end) {
+        const int known = static_cast<int>(std::min<std::int64_t>(end - first, kTileRows + kPanelRows));
+        const double* const found = full_.of({full_ids_ + first, static_cast<int>(n), known, false});
+        for (std::int64_t i = 0; i < n; ++i) {
+            scores_[full_positions_[first + i]] = found[i];
+            of_row_[full_positions_[first + i]] = race_.n_stages();
         }
     }
-    // Lowers the estimates of a group below the full scores of its rows that stayed.
+    // The same within allowances: the best rows of each group by their estimates come first. Rows without an estimate,
+    // and those whose estimate is not finite, are evaluated whatever is left.
+    void finish_within(const Groups& groups, std::int64_t first, std::int64_t last) {
+        if (race_.n_stages() > 0) sort_best_first(groups, first, last);
+        std::int64_t done = 0, n = 0;
+        std::size_t g = 0;  // of the row at i
+        bool closed = false;
+        const bool timed = allowances_[0].timed();
+        const std::int64_t most =
+            timed ? std::min<std::int64_t>(kPanelRows, full_.n_rows()) : std::numeric_limits<std::int64_t>::max();
+        for (std::int64_t i = 0; i < n_full_; ++i) {
+            const std::int64_t at = full_positions_[i];
+            for (; at >= groups.end(first + static_cast<std::int64_t>(g)); ++g) closed = false;
+            const auto price =
+                static_cast<double>(race_.n_trees_ - (race_.n_stages() > 0 ? race_.trees_of(of_row_[at]) : 0));
+            const bool forced = race_.n_stages() == 0 || scores_[at] == HUGE_VAL;
+            closed = !forced && (closed || allowances_[g].left() < price);
+            if (closed) continue;
+            allowances_[g].pay(price);
+            undecided_[at] = 0;
+            full_ids_[n] = full_ids_[i];
+            full_positions_[n++] = at;
+            if (n - done == most) {  // the clock goes on
+                evaluate_fully(done, n - done, n);
+                allowances_[g].settle();
+                done = n;
+            }
+        }
+        for (; done < n; done += full_.n_rows())
+            evaluate_fully(done, std::min<std::int64_t>(full_.n_rows(), n - done), n);
+    }
+    void sort_best_first(const Groups& groups, std::int64_t first, std::int64_t last) {
+        const std::int64_t begin = groups.begin(first);
+        std::vector<std::int32_t> group_of(static_cast<std::size_t>(groups.end(last - 1) - begin));
+        for (std::int64_t g = first; g < last; ++g)
+            std::fill(group_of.begin() + (groups.begin(g) - begin), group_of.begin() + (groups.end(g) - begin),
+                      static_cast<std::int32_t>(g - first));
+        std::vector<std::int64_t> order(static_cast<std::size_t>(n_full_));
+        std::iota(order.begin(), order.end(), std::int64_t{0});
+        std::ranges::sort(order, [&](std::int64_t i, std::int64_t j) {
+            const std::int64_t a = full_positions_[i], b = full_positions_[j];
+            const std::int32_t ga = group_of[a - begin], gb = group_of[b - begin];
+            if (ga != gb) return ga < gb;
+            return scores_[a] != scores_[b] ? scores_[a] > scores_[b] : a < b;
+        });
+        reorder(order, full_ids_);
+        reorder(order, full_positions_);
+    }
+    static void reorder(const std::vector<std::int64_t>& order, std::int64_t* values) {
+        std::vector<std::int64_t> moved;
+        moved.reserve(order.size());
+        for (const std::int64_t i : order) moved.push_back(values[i]);
+        std::ranges::copy(moved, values);
+    }
+    // Lets groups stop before stage t: their rows are to be evaluated in full as far as that can be paid for.
+    void stop(int t, std::int64_t k) {
+        std::int64_t first = 0, left = 0;
+        std::size_t kept_groups = 0;
+        for (const Racing group : racing_) {
+            if (may_go_on(t, group, k)) {
+                for (std::int64_t i = 0; i < group.n; ++i) move(first + i, left++);
+                racing_[kept_groups++] = group;
+            } else {
+                for (std::int64_t i = first; i < first + group.n; ++i) stay(ids_[i], positions_[i]);
+            }
+            first += group.n;
+        }
+        racing_.resize(kept_groups);
+        n_ = left;
+    }
+    // Whether a group takes stage t: it must be paid for, and leave enough for the full scores of the first k rows, if
+    // these could be paid for now. Groups that need not race stop where all their rows can be evaluated in full.
+    bool may_go_on(int t, const Racing& group, std::int64_t k) {
+        Allowance& allowance = allowances_[group.group];
+        const double left = allowance.left();
+        const auto rows = static_cast<double>(group.n), first = static_cast<double>(std::min(allowance.n_rows(), k));
+        const auto now = static_cast<double>(race_.n_trees_ - race_.trees_of(t - 1));
+        const auto then = static_cast<double>(race_.n_trees_ - race_.trees_of(t));
+        if (allowance.n_rows() <= k && rows * now <= left) return false;
+        const double after = left - rows * (now - then);
+        return after >= 0 && (after >= first * then || left < first * now);
+    }
+    // Pays for stage t, and notes what it says of the rows that race.
+    void note(int t) {
+        for (const Racing& group : racing_) {
+            allowances_[group.group].pay(static_cast<double>(group.n * (race_.trees_of(t) - race_.trees_of(t - 1))));
+            allowances_[group.group].settle();
+        }
+        for (std::int64_t i = 0; i < n_; ++i) {
+            scores_[positions_[i]] = static_cast<double>(estimates_[i]);
+            of_row_[positions_[i]] = t;
+            undecided_[positions_[i]] = 1;
+        }
+    }
+    // Lowers the estimates of a group: those of undecided rows below the full scores, and those of rows that left below
+    // both. Undecided rows keep their order.
     void lower(std::int64_t begin, std::int64_t end) {
         double least = HUGE_VAL;
+        const auto is_full = [this](std::int64_t at) { return of_row_[at] == race_.n_stages(); };
         for (std::int64_t at = begin; at < end; ++at)
-            if (of_row_[at] == race_.n_stages() && scores_[at] < least) least = scores_[at];
-        const bool single =
-            race_.trees_->spec().f32_sums;  // then scores are float32 numbers in the model's own answers
-        const double below = single ? static_cast<double>(std::nextafter(static_cast<float>(least), -HUGE_VALF))
-                                    : std::nextafter(least, -HUGE_VAL);
+            if (is_full(at) && scores_[at] < least) least = scores_[at];
+        if (undecided_ != nullptr) {
+            const double bound = below(least);
+            double best = -HUGE_VAL;
+            for (std::int64_t at = begin; at < end; ++at)
+                if (undecided_[at] != 0) best = std::max(best, scores_[at]);
+            for (std::int64_t at = begin; at < end; ++at) {
+                if (undecided_[at] == 0) continue;
+                if (best > bound) scores_[at] = std::min(rounded(scores_[at] - (best - bound)), bound);
+                least = std::min(least, scores_[at]);
+            }
+        }
+        const double bound = below(least);
         for (std::int64_t at = begin; at < end; ++at)
-            if (of_row_[at] != race_.n_stages()) scores_[at] = std::min(scores_[at], below);
+            if (!is_full(at) && (undecided_ == nullptr || undecided_[at] == 0))
+                scores_[at] = std::min(scores_[at], bound);
+    }
+    // Where the sums are float32 numbers, the model's own scores are, too.
+    bool is_single() const { return race_.trees_->spec().f32_sums; }
+    double rounded(double score) const { return is_single() ? static_cast<double>(static_cast<float>(score)) : score; }
+    double below(double score) const {
+        return is_single() ? static_cast<double>(std::nextafter(static_cast<float>(score), -HUGE_VALF))
+                           : std::nextafter(score, -HUGE_VAL);
     }
 
     const TreeRace& race_;
@@ -301,25 +491,43 @@ private:
     TileReader tiles_;
     TreeEnsemble::FullScores full_;
     std::vector<Racing> racing_;
-    std::int64_t n_ = 0, n_full_ = 0;  // rows that race, and rows to evaluate in full
+    std::vector<Allowance> allowances_;  // of groups within limits
+    std::int64_t n_ = 0, n_full_ = 0;    // rows that race, and rows to evaluate in full
     std::int64_t *ids_, *full_ids_, *positions_, *full_positions_;
     float *sums_, *estimates_, *errors_, *sorted_, *part_;
     float **pointers_, **parts_;
     double* scores_ = nullptr;
     std::int32_t* of_row_ = nullptr;
+    std::uint8_t* undecided_ = nullptr;  // within limits
 };
 
-void TreeRace::rank(const RowSet& set, const Groups& groups, const RankCall& call, double* scores,
-                    std::int32_t* stages) const {
+template <class Rank>
+void TreeRace::each_chunk(const RowSet& set, const Groups& groups, int n_threads, const Rank& rank) const {
     std::vector<std::int64_t> chunks{0};  // first group of each, and the number of groups
     for (std::int64_t g = 1; g < groups.size(); ++g)
         if (groups.begin(g) - groups.begin(chunks.back()) >= kChunkRows) chunks.push_back(g);
     if (groups.size() == 0) return;
     chunks.push_back(groups.size());
-    parallel_for(std::ssize(chunks) - 1, call.n_threads, [&](std::int64_t c, int) {
+    parallel_for(std::ssize(chunks) - 1, n_threads, [&](std::int64_t c, int) {
         const std::int64_t first = chunks[c], last = chunks[c + 1];
         Run run(*this, set, groups.end(last - 1) - groups.begin(first));
+        rank(run, first, last);
+    });
+}
+
+void TreeRace::rank(const RowSet& set, const Groups& groups, const RankCall& call, double* scores,
+                    std::int32_t* stages) const {
+    each_chunk(set, groups, call.n_threads, [&](Run& run, std::int64_t first, std::int64_t last) {
         run.rank(groups, first, last, call, scores, stages);
+    });
+}
+
+void TreeRace::rank_within(const RowSet& set, const Groups& groups, const RankCall& call, const Limits& limits,
+                           double* scores, std::int32_t* stages, std::uint8_t* undecided) const {
+    each_chunk(set, groups, call.n_threads, [&](Run& run, std::int64_t first, std::int64_t last) {
+        const std::int64_t step = limits.seconds < HUGE_VAL ? 1 : last - first;
+        for (std::int64_t g = first; g < last; g += step)
+            run.rank_within(groups, g, g + step, call, limits, scores, stages, undecided);
     });
 }
 

@@ -1,6 +1,8 @@
 // The first k rows of each group by the score of a tree ensemble: rows of a group race, and most leave early.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -25,6 +27,13 @@ struct RankCall {
     int n_threads;
 };
 
+// What a group may cost: so many trees a row on average over its rows, and so many seconds. The first stage is always
+// taken.
+struct Limits {
+    double trees = HUGE_VAL;
+    double seconds = HUGE_VAL;
+};
+
 class GroupRace {
 public:
     virtual ~GroupRace() = default;
@@ -36,6 +45,11 @@ public:
     // full scores of all rows of its group that stayed.
     virtual void rank(const RowSet& set, const Groups& groups, const RankCall& call, double* scores,
                       std::int32_t* stages) const = 0;
+    // The same within limits. Rows that have not left, and are not evaluated in full either, are marked as undecided:
+    // they have the last stage that they took, and scores in the order of its estimates, below those of the rows in
+    // full and above those of the rows that left. Of the others, the best by their estimates are evaluated in full.
+    virtual void rank_within(const RowSet& set, const Groups& groups, const RankCall& call, const Limits& limits,
+                             double* scores, std::int32_t* stages, std::uint8_t* undecided) const = 0;
     // Writes the estimates of all stages, and their usual errors, both (positions, n_stages()); no row leaves. Rows
     // with a refused value have NaN.
     virtual void trace(const RowSet& set, float* estimates, float* errors) const = 0;

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..early_exit.answer_columns import AnswerColumns
 from ..early_exit.estimators import EarlyExit
+from ..early_exit.group_answers import AnyCertificate, answered, promise_of, require_groups
 from ..engine.threads import effective_threads
 from ..stopping import Certificate
 from ..utils.figures import first_of
@@ -33,12 +34,13 @@ class Predictions(NamedTuple):
     rows : data set of the engine
         The kept columns, ``label`` or ``value``, and ``cost``, ``stage`` and ``proba_<class>`` if requested. Several
         values are ``value_0``, ``value_1`` and so on.
-    certificate : Certificate or None
-        The promise about the answers; None with a budget, which it does not cover.
+    certificate : Certificate, RankingCertificate or None
+        The promise about the answers; None with a budget, which it does not cover. With groups, it is about their first
+        rows.
     """
 
     rows: Any
-    certificate: Certificate | None
+    certificate: AnyCertificate | None
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Job:
         Those of `answered` with the probability of each class.
     documents : bool, default=False
         Whether the model reads texts, which are the only column.
+    groups : object or None, default=None
+        The column that names the group of each row, where rows race in groups.
     """
 
     columns: tuple[Any, ...]
@@ -69,6 +73,7 @@ class Job:
     budget: float | None
     probabilities: tuple[str, ...] = ()
     documents: bool = False
+    groups: Any = None
 
     @classmethod
     def of(
@@ -82,6 +87,7 @@ class Job:
         return_stage: bool,
         budget: float | None,
         proba: bool = False,
+        groups: Any = None,
     ) -> Self:
         """Check a request against the names of the columns that are there.
 
@@ -107,6 +113,10 @@ class Job:
         proba : bool, default=False
             Whether to add the wrapped model's probabilities, in full, as float64 columns ``proba_<class>``. The labels
             stay those of the plan.
+        groups : str, default=None
+            Of a ranker: the column that names the group of each row, such as its query. The engine brings the rows of a
+            group together, which moves rows, and they race as in `EarlyExitRanker.predict`. None: every row is
+            evaluated in full.
 
         Raises
         ------
@@ -124,7 +134,10 @@ class Job:
         n_features = 1 if documents else getattr(model, "n_features_in_", None)
         if n_features is None:
             raise TypeError("The model reads dicts or lists, and no columns: its rows are no table of a cluster.")
-        if budget is not None:
+        if groups is not None:
+            require_columns(there, (groups,), "the column of groups", hint="")
+            require_groups(model)
+        elif budget is not None:
             model.compiled_plan_.plan.affordable(budget)
         own = AnswerColumns.of(model.compiled_plan_)
         string_labels(own.none if own.classes is None else own.classes)
@@ -139,7 +152,8 @@ class Job:
         if columns is not None:
             features = _names("columns", columns)
         elif documents:
-            features = tuple(name for name in there if keep is None or len(there) == 1 or name not in kept)
+            others = tuple(name for name in there if groups is None or name != groups)
+            features = tuple(name for name in others if keep is None or len(others) == 1 or name not in kept)
             if len(features) != 1:
                 raise ValueError(
                     f"The model reads one column of texts, and the data set has {_listed(there)}. Name it by "
@@ -147,8 +161,9 @@ class Job:
                 )
         else:
             aside = () if keep is None else [place for place, name in enumerate(there) if name in kept]
+            drop = [] if groups is None or schema.reads(groups) else [there.index(groups)]
             try:
-                features = tuple(there[c] for c in schema.columns(there, what="The data set", keep=aside))
+                features = tuple(there[c] for c in schema.columns(there, what="The data set", drop=drop, keep=aside))
             except ValueError as error:
                 raise ValueError(f"{error} Or name the columns with its features by columns=[...].") from error
         for what, wanted in (("columns with features", features), ("columns to keep", kept)):
@@ -158,9 +173,9 @@ class Job:
         answered = (*own.names, *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()), *found)
         beside = with_kept({name: name for name in kept}, dict.fromkeys(answered))
         renamed = tuple((name, new) for new, name in beside.items() if new not in answered)
-        return cls(features, schema.names, renamed, answered, budget, found, documents)
+        return cls(features, schema.names, renamed, answered, budget, found, documents, groups)
 
-    def answers(self, model: EarlyExit, rows: Any, n_rows: int) -> dict[str, NDArray[Any]]:
+    def answers(self, model: EarlyExit, rows: Any, n_rows: int, keys: Any = None) -> dict[str, NDArray[Any]]:
         """Wald's own columns for rows.
 
         Parameters
@@ -169,6 +184,8 @@ class Job:
         rows : data frame or column of texts
             The features with the model's own names, if it has some.
         n_rows : int
+        keys : array-like of shape (n_rows,), default=None
+            The group of each row, of which the whole is here.
 
         Returns
         -------
@@ -179,8 +196,10 @@ class Job:
             found = own.of_answers(own.none) | {"cost": np.empty(0), "stage": np.empty(0, dtype=np.int32)}
             found |= dict.fromkeys(self.probabilities, np.empty(0))
         else:
-            answers = model.compiled_plan_.predict(
+            answers = answered(
+                model,
                 rows,
+                keys,
                 budget=self.budget,
                 n_threads=effective_threads(model.n_jobs),
                 check_input=self.names is not None or self.documents,
@@ -194,19 +213,24 @@ class Job:
                 found |= dict(zip(self.probabilities, table.T, strict=True))
         return {name: found[name] for name in self.answered}
 
+    @property
+    def _read(self) -> tuple[Any, ...]:
+        """Names of the columns that are read."""
+        return (*self.columns, *(name for name, _ in self.kept), *(() if self.groups is None else (self.groups,)))
+
     # ---- containers ------------------------------------------------------------------------------------------------
 
     def answer_frame(self, shipment: Shipment, part: pandas.DataFrame) -> pandas.DataFrame:
         """Answer a partition of pandas; its index is kept."""
         import pandas as pd
 
-        require_columns(part.columns, (*self.columns, *(name for name, _ in self.kept)), "columns", "the partition")
+        require_columns(part.columns, self._read, "columns", "the partition")
         model, features = receive(shipment), part[list(self.columns)]
         if self.documents:
             features = features.iloc[:, 0].astype(object)
         elif self.names is not None:
             features = model.compiled_plan_.reader.of_pandas(features.set_axis(list(self.names), axis=1))
-        answers = self.answers(model, features, len(part))
+        answers = self.answers(model, features, len(part), None if self.groups is None else part[self.groups])
         rows = part[[name for name, _ in self.kept]].set_axis([name for _, name in self.kept], axis=1)
         for name, values in answers.items():
             given = pd.Series(["a"]).dtype if string_labels(values) else values.dtype
@@ -219,7 +243,7 @@ class Job:
         """Answer a partition of Arrow; ``types`` are the types of wald's columns where they differ from NumPy's."""
         import pyarrow as pa
 
-        require_columns(part.column_names, (*self.columns, *(name for name, _ in self.kept)), "columns", "the batch")
+        require_columns(part.column_names, self._read, "columns", "the batch")
         model, features = receive(shipment), part.select(list(self.columns))
         if self.documents:
             features = features.column(0)
@@ -227,12 +251,21 @@ class Job:
             features = model.compiled_plan_.reader.of_arrow(features.rename_columns(list(self.names)))
         if isinstance(features, pa.Table):
             features = features.to_pandas(split_blocks=True)
-        answers = self.answers(model, features, part.num_rows)
+        keys = None if self.groups is None else part.column(self.groups).to_pandas()
+        answers = self.answers(model, features, part.num_rows, keys)
         columns = [part.column(name) for name, _ in self.kept]
         for name, values in answers.items():
             own = arrow_type(values) if types is None else types[name]
             columns.append(pa.array(values.tolist() if string_labels(values) else values, own))
         return pa.table(columns, names=[*(str(name) for _, name in self.kept), *answers])
+
+
+def promise(model: EarlyExit, job: Job) -> AnyCertificate | None:
+    """The promise about the answers to a request; None with a budget."""
+    if job.budget is not None:
+        return None
+    certificate: Certificate = model.compiled_plan_.certificate
+    return certificate if job.groups is None else promise_of(model)
 
 
 def _reads_texts(model: EarlyExit) -> bool:
@@ -263,14 +296,17 @@ def arrow_type(values: NDArray[Any]) -> pyarrow.DataType:
     return pa.string() if string_labels(values) else pa.from_numpy_dtype(values.dtype)
 
 
-def require_columns(there: Sequence[Any], wanted: Sequence[Any], what: str, where: str = "the data set") -> None:
+def require_columns(
+    there: Sequence[Any], wanted: Sequence[Any], what: str, where: str = "the data set", hint: str | None = None
+) -> None:
     """Raise ValueError if columns are missing."""
     known = set(there)
     missing = [name for name in wanted if name not in known]
     if missing:
+        other = " If they have other names there, give these by columns=[...], in the model's order."
         raise ValueError(
-            f"{where.capitalize()} lacks {what}: {_listed(missing)}. It has {_listed(list(there))}. If they have other "
-            "names there, give these by columns=[...], in the model's order."
+            f"{where.capitalize()} lacks {what}: {_listed(missing)}. It has {_listed(list(there))}."
+            f"{other if hint is None else hint}"
         )
 
 

@@ -10,13 +10,14 @@ import typer
 
 from ..inspection.promises import broken_promise
 from ..utils.alternating import Timing, in_turns
-from ..utils.figures import number, ratio, share
+from ..utils.figures import number, percent, ratio, share
 from ..utils.progress import share_done
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, note, progress_console, show
 from .errors import UserError
 from .libraries import is_library_model, library_model, library_name
 from .models import HoldsPipelineError, load_fast, load_model, schema_of_saved
+from .rankings import bench_groups, require_ranker
 from .rows import data_name, read_whole
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def bench(
             "evaluation, which the table then says.",
         ),
     ] = None,
+    groups: options.Groups = None,
     repeats: Annotated[int, typer.Option(help=f"Times that each median is of, at least {LEAST_REPEATS}.")] = 9,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -62,7 +64,8 @@ def bench(
 
     A model of LightGBM, XGBoost or CatBoost is timed in its own library, where that is installed.
 
-    Give rows that neither the model nor wald fit has seen. Exit code 1: more labels differ than the promise allows.
+    Give rows that neither the model nor wald fit has seen. Exit code 1: more labels differ than the promise allows, or
+    more of the first rows of --groups are missing.
     """
     with handling_errors("bench", debug):
         import numpy as np
@@ -82,9 +85,20 @@ def bench(
         except HoldsPipelineError:  # it needs no MODEL, and is timed against it
             fast = load_fast(file, threads, None, trust_type or ())
         rival, about_rival = _rival(own_file, wrapped, threads)
-        rows = read_whole(
-            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator, text=text)
-        ).rows
+        require_ranker(fast, groups)
+        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+        part = read_whole(data, schema_of_saved(fast, file), reading)
+        rows = part.rows
+        if part.groups is not None:
+            with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
+                found_groups = bench_groups(rival, fast, part, repeats)
+            _say_groups(
+                found_groups | {"file": str(file), "threads": threads, "repeats": repeats},
+                rival.name,
+                about_rival,
+                json,
+            )
+            return
         with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
             full = rival.predict(rival.rows(rows))
             found = fast.compiled_plan_.predict(rows, n_threads=threads)
@@ -125,6 +139,25 @@ def bench(
         if broken is not None:
             note(f"wald bench: {broken}")
             raise typer.Exit(EXIT_NO)
+
+
+def _say_groups(facts: dict[str, Any], name: str, about_rival: str, json: bool) -> None:
+    """Say how fast groups are ranked, and what is missing."""
+    if json:
+        as_json(facts | {"model": name, "cases": [_facts(case) for case in facts["cases"]]})
+    else:
+        many = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
+        missing = (
+            f"Of the first {facts['k']} rows of {facts['n_groups']} groups, {percent(facts['missing'])} are missing on "
+            f"average; {number(facts['mean_cost'])} of {number(facts['full_cost'])} trees a row."
+        )
+        turns = f"Medians of {facts['repeats']} runs in turns, {many}."
+        show(
+            _table(facts["cases"], name), missing, turns, facts["certificate"], *([about_rival] if about_rival else [])
+        )
+    if facts["broken"] is not None:
+        note(f"wald bench: {facts['broken']}")
+        raise typer.Exit(EXIT_NO)
 
 
 def _rival(path: Path, wrapped: Any, threads: int) -> tuple[Rival, str]:

@@ -12,7 +12,7 @@ from . import options
 from .answers import as_json, as_user_error, handling_errors, show
 from .errors import UserError
 from .models import load_served, schema_of_saved
-from .rows import Reading, data_name, read
+from .rows import Part, Reading, data_name, read, read_whole
 
 if TYPE_CHECKING:
     from ..early_exit.estimators import EarlyExit
@@ -29,6 +29,14 @@ def explain(
         ),
     ],
     data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help=options.DATA)] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Of a ranker: the column that names the group of each row (qid in svmlight). Without it, DATA has the "
+            "rows of one group.",
+        ),
+    ] = None,
     model: options.Model = None,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -43,20 +51,32 @@ def explain(
 ) -> None:
     """Explain the answer that FILE gives one row: what was read, what each part added, and when the answer was clear.
 
-    What the parts add, and the score at the start, sum up to the score of full evaluation.
+    What the parts add, and the score at the start, sum up to the score of full evaluation. Of a ranker, DATA holds the
+    rows of one group, or --groups names their column; the place of one of them is explained: at which stage it left, or
+    why it stayed.
     """
     with handling_errors("explain", debug):
-        reading = options.reading(format, drop, header, zero_based, separator, text=text)
+        from ..early_exit import EarlyExitRanker
+
+        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
         fast = load_served(file, 1, model, trust_pickle, trust_type or ())
-        if not hasattr(fast, "explain"):
+        if isinstance(fast, EarlyExitRanker) and (data is None or not row.isdecimal()):
             raise UserError(
-                f"{file} holds an {type(fast).__name__}, whose scores say something beside those of other rows alone: "
-                "wald explain is for labels and values."
+                f"{file} holds a ranker, whose scores say something beside those of other rows alone: name DATA, a "
+                "file of the rows of one group, such as the documents of a query, or of several with --groups COLUMN, "
+                "and as ROW the number of one of them."
             )
+        if groups is not None and not isinstance(fast, EarlyExitRanker):
+            raise UserError(f"--groups is for rankers, and {file} holds an {type(fast).__name__}: leave it out.")
         where = "ROW" if data is None else f"{data_name(data)}, row {row}"
-        x = _given(fast, row) if data is None else _row_of(fast, file, row, data, reading)
+        x: Any
+        if isinstance(fast, EarlyExitRanker):
+            assert data is not None
+            x, row = _group_of(row, data, read_whole(data, schema_of_saved(fast, file), reading))
+        else:
+            x = _given(fast, row) if data is None else _row_of(fast, file, row, data, reading)
         with as_user_error(where, ValueError, TypeError):
-            found = fast.explain(x)
+            found = fast.explain(x) if not isinstance(fast, EarlyExitRanker) else fast.explain(x, int(row))
         if json:
             as_json(found.as_dict())
         else:
@@ -80,6 +100,21 @@ def _given(fast: EarlyExit, row: str) -> Any:
             f"Got {row[:60]!r}."
         )
     return x
+
+
+def _group_of(row: str, data: Path, part: Part) -> tuple[Any, str]:
+    """The rows of one row's group, and its number among them; without groups, all rows are one."""
+    import numpy as np
+
+    from ..sources import source_of
+
+    source, number = source_of(part.rows), int(row)
+    if number >= source.n_rows:
+        raise UserError(f"ROW is {row}, and {data_name(data)} has {source.n_rows} rows, whose numbers begin with 0.")
+    if part.groups is None:
+        return part.rows, row
+    own = np.flatnonzero(part.groups == part.groups[number])
+    return source.take(own).rows, str(int(np.searchsorted(own, number)))
 
 
 def _row_of(fast: EarlyExit, file: Path, row: str, data: Path, reading: Reading) -> Any:

@@ -18,6 +18,7 @@ from . import options
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
 from .models import decomposed, form_of, load_model
+from .rankings import ranking_facts, require_race
 from .rows import data_name, read_whole
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from ..early_exit.estimators import EarlyExit
     from ..models import AdditiveModel
-    from ..stopping import Certificate
 
 #: Statuses of certificates whose requested promise cannot be made.
 FAILED = ("too few rows", "too many disagreements")
@@ -46,8 +46,8 @@ def fit(
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help=f"{options.DATA} None are needed for regressors and rankers, and with --risk 0 for tree ensembles, "
-            "all of which are evaluated in full.",
+            help=f"{options.DATA} None are needed for regressors and rankers without a --risk, and with --risk 0 for "
+            "tree ensembles, all of which are evaluated in full.",
         ),
     ] = None,
     risk: Annotated[
@@ -56,7 +56,8 @@ def fit(
             metavar="RISK|STRATUM=RISK",
             help="Bound on the probability that a row's label differs; 0: none may. [default: 0.001] May be repeated: "
             "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself. For "
-            "regressors, with --tolerance or --bands.",
+            "regressors, with --tolerance or --bands. For rankers, with --groups: on the share of the first --k "
+            "rows of a group that is missing, on average.",
         ),
     ] = None,
     confidence: Annotated[
@@ -74,10 +75,17 @@ def fit(
         float | None,
         typer.Option(help="How far a regressor's value may be off, with --risk: rows then leave with an estimate."),
     ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k", min=1, help="Of a ranker: how many first rows of a group are promised, with --risk. [default: 10]"
+        ),
+    ] = None,
     relative: Annotated[bool, typer.Option("--relative", help="--tolerance is a share of the full value.")] = False,
     cost: Annotated[str, typer.Option(help="What the plan minimizes: time or units.")] = "time",
     groups: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents).")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents, queries)."),
     ] = None,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -96,13 +104,15 @@ def fit(
     """Plan and certify early exit for a trained MODEL, on rows DATA that it was not trained on.
 
     Labels are not needed; columns that are no features are left out with --drop. A tree ensemble with --risk 0 needs
-    no DATA, nor do regressors and rankers: every row is then evaluated in full, by wald. Exit code 1: the rows cannot
-    back the promise; the file is written all the same, and evaluates everything.
+    no DATA, nor do regressors and rankers: every row is then evaluated in full, by wald. The first --k rows of a
+    ranker's --groups are promised with --risk. Exit code 1: the rows cannot back the promise; the file is written all
+    the same, and evaluates everything.
     """
     with handling_errors("fit", debug):
         from sklearn.frozen import FrozenEstimator
 
         from ..early_exit.estimators import ESTIMATORS, reading
+        from ..early_exit.group_answers import promise_of
         from ..early_exit.parameters import Parameters, checked_rule
 
         options.require_seed(seed)
@@ -130,9 +140,13 @@ def fit(
             read = decomposed(model, wrapped)
             shell: Any = ESTIMATORS[read.kind]
             threads = options.threads(jobs)
-            question = _question(shell, read.kind, tolerance=tolerance, relative=relative or None, bands=bands)
+            question = _question(shell, read.kind, tolerance=tolerance, relative=relative or None, bands=bands, k=k)
             fast: EarlyExit
-            if question or read.kind in ("classifier", "outlier detector"):
+            race = require_race(bounds if risk else None, k, groups, data) if read.kind == "ranker" else {}
+            if race:
+                own = {"confidence": confidence, "random_state": seed, "n_jobs": threads}
+                fast = shell(FrozenEstimator(wrapped), **race, **own)
+            elif question or read.kind in ("classifier", "outlier detector"):
                 if data is None:
                     _require_no_rows(bounds)
                 if isinstance(bounds, dict):
@@ -146,7 +160,7 @@ def fit(
             part = None if data is None else read_whole(data, form_of(model, read, wrapped), form)
             where = str(model) if data is None else data_name(data)
             with warnings.catch_warnings(), as_user_error(where, ValueError, TypeError):
-                warnings.filterwarnings("ignore", "no early exit")  # the certificate says it
+                warnings.filterwarnings("ignore", "no early exit|Every row is evaluated")  # the certificate says it
                 step("planning and certifying")
                 if part is None:
                     _fit_without_rows(fast, read)
@@ -157,10 +171,10 @@ def fit(
                 _save(fast, output)
         if json:
             n_rows = 0 if part is None else part.rows.shape[0]
-            as_json({"file": str(output), "n_rows": n_rows, **facts_of(fast)})
+            as_json({"file": str(output), "n_rows": n_rows, **facts_of(fast), **ranking_facts(fast)})
         else:
-            show(str(fast.compiled_plan_.certificate))
-        if failed(fast.compiled_plan_.certificate):
+            show(str(promise_of(fast)))
+        if failed(fast):
             note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
             raise typer.Exit(EXIT_NO)
 
@@ -215,7 +229,7 @@ def _require_in_full(kind: str, risk: list[str] | None, groups: str | None) -> N
     if given is not None:
         raise UserError(
             f"{given} is a promise about rows that leave early, and every row of a {kind} is evaluated in full here"
-            f"{', without --tolerance or --bands' if kind == 'regressor' else ': rankings race from Python alone'}."
+            f"{', without --tolerance or --bands' if kind == 'regressor' else ''}."
         )
 
 
@@ -257,6 +271,9 @@ def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, flo
     return {labels.get(text, text): risk for text, risk in risks.items()}
 
 
-def failed(certificate: Certificate) -> bool:
+def failed(fast: EarlyExit) -> bool:
     """Whether a promise was requested and could not be made."""
-    return certificate.status in FAILED
+    from ..early_exit.group_answers import ranking_promise
+
+    own = ranking_promise(fast)
+    return fast.compiled_plan_.certificate.status in FAILED if own is None else own.failed

@@ -13,6 +13,7 @@ from ..utils.figures import between, first_of, number, share_between, thousands
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, monitor_facts, note, show
 from .models import load_fast, load_model, schema_of_saved
+from .rankings import ranking_facts, stages_of_race
 from .rows import Reading, data_name, read_whole
 
 if TYPE_CHECKING:
@@ -57,13 +58,18 @@ def inspect(
                 fast.compiled_plan_.measure_in_front(source_of(held))
         told = facts_of(fast)
         facts, certificate, plan = told["model"], told["certificate"], told["plan"]
+        ranking = ranking_facts(fast).get("ranking")
+        if ranking is not None:
+            certificate = ranking["certificate"]
         if json:
-            as_json({"file": str(file), **told, **monitor_facts(fast)})
+            as_json({"file": str(file), **told, **ranking_facts(fast), **monitor_facts(fast)})
         else:
             stages = [] if plan["evaluate_all"] else [_table(facts, plan)]
             checked = [facts["checked"].capitalize() + "."] if facts["checked"] else []
             ahead = [facts["in_front"][0].upper() + facts["in_front"][1:] + "."] if facts["in_front"] else []
-            show(certificate["sentence"], _described(facts, plan), *ahead, *checked, *stages)
+            race = {} if ranking is None else ranking["plan"]
+            stages += [stages_of_race(race)] if race.get("looks") else []
+            show(certificate["sentence"], _described(facts, plan, len(stages) > 0), *ahead, *checked, *stages)
             if (monitor := fast.compiled_plan_.monitor) is not None:
                 show(repr(monitor))
         if not certificate["holds"]:
@@ -71,7 +77,7 @@ def inspect(
             raise typer.Exit(EXIT_NO)
 
 
-def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
+def _described(model: dict[str, Any], plan: dict[str, Any], race: bool = False) -> str:
     kind = model["description"]
     own = f" and {plan['n_surrogates']} vectors of the plan's own" if plan["n_surrogates"] else ""
     read = "rows that are no table's" if model["n_features"] is None else f"{model['n_features']} features"
@@ -81,7 +87,9 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     if plan["evaluate_all"]:
         alone = model["seconds_of_one"]
         time = "" if alone is None else f", in about {1e6 * alone:.2g} us where it comes alone"
-        return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} {units}{time}.{_unused(plan)}"
+        without = "without groups, " * race
+        cost = f"{number(plan['full_cost'])} {units}{time}.{_unused(plan)}"
+        return f"{words}{without}every row is evaluated in full, at {cost}"
     cost = between(plan["expected_cost_low"], plan["expected_cost_high"])
     return (
         f"{words}{cost} of {number(plan['full_cost'])} {units} per row expected.\nShares and cost are estimated from "

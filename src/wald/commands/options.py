@@ -68,6 +68,14 @@ Keep = Annotated[
         "Beside a column of wald's own that is called the same, it is called input_COLUMN.",
     ),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Of a ranker fitted with a --risk: the column, by name or position from 0, that names the group of each "
+        "row (qid in svmlight).",
+    ),
+]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(

@@ -14,7 +14,8 @@ from .errors import UserError
 from .job import is_job, require_job_options, run_job, say
 from .labels import sink
 from .models import load_served, schema_of_saved
-from .rows import Part, data_name, read
+from .rankings import require_ranker
+from .rows import Part, data_name, joined, read
 
 if TYPE_CHECKING:
     from ..early_exit.answer_columns import AnswerColumns
@@ -53,7 +54,20 @@ def predict(
     ] = False,
     keep: options.Keep = None,
     budget: Annotated[
-        float | None, typer.Option(help="Most that a row may cost, in units; outside of the certificate.")
+        float | None,
+        typer.Option(
+            help="Most that a row may cost, in units; with --groups, on average over those of a group. Outside of the "
+            "certificate."
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Of a ranker fitted with a --risk: the column, by name or position from 0, that names the group of "
+            "each row (qid in svmlight). Rows of a group race for its first places. A single file is then read as a "
+            "whole; in a job, rows of a group stand side by side, also across row groups and files.",
+        ),
     ] = None,
     to: Annotated[
         str | None, typer.Option(metavar="FORMAT", help="Of a folder's parts: parquet (the default), csv or arrow.")
@@ -86,7 +100,8 @@ def predict(
 
     A regressor or ranker has a value in place of the label; several are called value_0, value_1 and so on.
 
-    Memory is bounded by parts of the file, but for svmlight, which is read as a whole.
+    Memory is bounded by parts of the file, but for svmlight and with --groups, where it is read as a whole; that of a
+    job is bounded by parts or groups.
     """
     with handling_errors("predict", debug):
         from ..early_exit.answer_columns import AnswerColumns
@@ -107,19 +122,23 @@ def predict(
             options.require_writable(output_file, True, file, data_file, model, devices=True)
         fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or (), proba)
         schema = schema_of_saved(fast, file)
-        if budget is not None:
+        if budget is not None and groups is None:
             with as_user_error("--budget"):
                 fast.compiled_plan_.plan.affordable(budget)
         if proba:
             _require_probabilities(fast, file)
-        reading = options.reading(format, drop, header, zero_based, separator, keep=keep, text=text)
-        written = Options(cost, budget, reading.keep, reading.drop, to or "parquet", proba, skip_bad, reading.text)
+        require_ranker(fast, groups)
+        reading = options.reading(format, drop, header, zero_based, separator, groups, keep, text)
+        written = Options(
+            cost, budget, reading.keep, reading.drop, to or "parquet", proba, skip_bad, reading.text, groups
+        )
         if many:
             done = run_job(fast, schema, reading, data, output, (file, model), written, force)
         else:
             done, columns = Report(), AnswerColumns.of(fast.compiled_plan_)
             with share_done(progress_console(), "predicting") as report, sink(output_file) as write:
-                for part in read(data_file, schema, reading):
+                whole = groups is not None  # no group is cut
+                for part in [joined(data_file, schema, reading)] if whole else read(data_file, schema, reading):
                     with as_user_error(data_name(data_file), ValueError, TypeError):
                         write(_answers(fast, columns, part, written, done))
                     report(part.done)
@@ -130,11 +149,12 @@ def predict(
 
 def _answers(fast: Any, columns: AnswerColumns, part: Part, asked: Options, done: Report) -> dict[str, Any]:
     """Columns of the output for some rows, which are counted."""
+    from ..early_exit.group_answers import answered
     from ..engine.threads import effective_threads
     from ..utils.labels import with_kept
 
     n_threads = effective_threads(fast.n_jobs, part.rows)
-    found = fast.compiled_plan_.predict(part.rows, budget=asked.budget, n_threads=n_threads)
+    found = answered(fast, part.rows, part.groups, budget=asked.budget, n_threads=n_threads)
     own = columns.of_answers(found.labels) | ({"cost": found.costs} if asked.cost else {})
     if asked.proba:
         proba = fast.predict_proba(part.rows).T

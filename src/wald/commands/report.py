@@ -12,6 +12,7 @@ from .answers import as_user_error, handling_errors, note
 from .errors import UserError
 from .libraries import is_library_model, library_model
 from .models import load_served, schema_of_saved
+from .rankings import require_ranker
 from .rows import data_name, read_whole
 
 
@@ -28,6 +29,7 @@ def report(
             "library's file is timed in the library, where that is installed.",
         ),
     ] = True,
+    groups: options.Groups = None,
     model: options.Model = None,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -54,9 +56,10 @@ def report(
             raise UserError("-o: wald report writes a file; name it.")
         options.require_writable(output, force, file, data, model)
         fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or ())
-        rows = read_whole(
-            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator, text=text)
-        ).rows
+        if groups is not None:
+            require_ranker(fast, groups)
+        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+        part = read_whole(data, schema_of_saved(fast, file), reading)
         library = None
         # a model that is not trusted was not read, and is not timed
         named = next((one for one in (model, file) if one is not None and is_library_model(one)), None)
@@ -64,7 +67,7 @@ def report(
             library = library_model(named, fast.estimator_, options.threads(jobs))
         with as_user_error(f"-o: {output}", OSError), as_user_error(data_name(data), ValueError, TypeError):
             try:
-                write(fast, rows, output, title, data_name(data), timing, "wald report", library)
+                write(fast, part.rows, output, title, data_name(data), timing, "wald report", library, part.groups)
             except ImportError as error:
                 raise UserError(str(error)) from error
         note(f"wrote {output}")

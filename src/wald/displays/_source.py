@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit.base import EarlyExitEstimator
 from ..early_exit.documents import costs_at_stages
+from ..early_exit.ranked_estimator import RankedEstimator
 from ..models import AdditiveModel
 from ..models.protocols import Documents
 from ..persistence import SavedModel
@@ -58,7 +59,7 @@ def require_chosen(rows: ArrayLike, n_rows: int, caller: str) -> NDArray[np.intp
     return chosen.astype(np.intp)
 
 
-def model_of(estimator: EarlyExitEstimator) -> AdditiveModel:
+def model_of(estimator: EarlyExitEstimator | RankedEstimator) -> AdditiveModel:
     """The wrapped model as terms."""
     return estimator.compiled_plan_.model
 
@@ -72,7 +73,7 @@ def row_costs(estimator: EarlyExitEstimator, X: Any) -> Floats | None:
     return None if documents is None else costs_at_stages(documents, compiled.plan, compiled.read(X).preprocessed)
 
 
-def name_of(estimator: EarlyExitEstimator) -> str:
+def name_of(estimator: EarlyExitEstimator | RankedEstimator) -> str:
     """Class name of the wrapped estimator, or of a pipeline's last step; of a model from a file, its description."""
     inner = estimator.estimator_
     while isinstance(inner, FrozenEstimator | Pipeline):

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit.base import EarlyExitEstimator
+from ..early_exit.ranked_estimator import RankedEstimator
 from ..models.protocols import Documents
 from ..stopping.core.validation import require_integer
 from ..utils.figures import percent
 from ._display import AxesDisplay
+from ._rankings import among_the_first, is_ranker, require_race
 from ._source import Floats, model_of, unit_of
 
 #: Up to this many different costs have a bar each; more are binned.
@@ -102,6 +104,7 @@ class CostHistogramDisplay(AxesDisplay):
         X: Any,
         y: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         budget: float | None = None,
         unit: str | None = None,
         name: str | None = None,
@@ -116,7 +119,10 @@ class CostHistogramDisplay(AxesDisplay):
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,), default=None
-            Classes of the rows; their answers when None, but for values: then all rows are one class.
+            Classes of the rows; their answers when None, but for values: then all rows are one class. Of rankers, the
+            first rows of their groups are one class, and the others another.
+        groups : array-like of shape (n_rows,), default=None
+            For rankers: the key of each row's group.
         budget : float, default=None
             As in ``predict``.
         unit : str, default=None
@@ -141,6 +147,11 @@ class CostHistogramDisplay(AxesDisplay):
         ValueError
             If there are no rows, or ``y`` has another length.
         """
+        caller = cls._caller("from_estimator")
+        if is_ranker(estimator, groups, caller):
+            return cls._of_groups(caller, require_race(estimator, X, caller), X, y, groups, budget, unit, name).plot(
+                ax=ax, **kwargs
+            )
         caller, fast, _ = cls._checked(estimator, X)
         answers, cost = fast.predict(X, budget=budget, return_cost=True)
         # rows with costs of their own: those of races cost less than their stages, and texts are of any length
@@ -169,6 +180,31 @@ class CostHistogramDisplay(AxesDisplay):
         if words.names:
             made.classes = np.array(words.names_of(np.asarray(made.classes)))
         return made.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of_groups(
+        cls,
+        caller: str,
+        fast: RankedEstimator,
+        X: Any,
+        y: ArrayLike | None,
+        groups: Any,
+        budget: float | None,
+        unit: str | None,
+        name: str | None,
+    ) -> Self:
+        """Count what rows of groups cost; nothing is drawn."""
+        costs = fast.predict(X, groups=groups, budget=budget, details=True).costs
+        return cls._counted(
+            caller,
+            among_the_first(fast, X, groups) if y is None else y,
+            costs,
+            values=fast._stage_costs(),
+            full_cost=float(fast.certificate_.n_trees),
+            unit="trees" if unit is None else unit,
+            kind="place" if y is None else "class",
+            name=name,
+        )
 
     @classmethod
     def from_predictions(

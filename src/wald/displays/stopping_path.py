@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit.base import EarlyExitEstimator
 from ..early_exit.parts import columns_by_stage
+from ..early_exit.ranked_estimator import RankedEstimator
 from ..sources import source_of
 from ._display import AxesDisplay
+from ._rankings import require_race, walks_of_places
 from ._source import Floats, model_of, name_of, require_chosen, row_costs, unit_of
 
 #: The boundary is drawn up to this many times the reach of the walks.
@@ -53,6 +55,10 @@ class StoppingPathDisplay(AxesDisplay):
         Cost of each row up to each stage, where rows have costs of their own; `costs` then belong to the boundary.
     reads : sequence of T + 1 sequences of str or None, default=None
         Names of the columns that each stage is the first to read.
+    answers : str, default="answer"
+        What stands before the labels in the legend.
+    axis : str or None, default=None
+        What the walks show; the estimate, or its confidence, when None.
 
     Attributes
     ----------
@@ -92,6 +98,8 @@ class StoppingPathDisplay(AxesDisplay):
     name: str | None = None
     row_costs: ArrayLike | None = None
     reads: Sequence[Sequence[str]] | None = None
+    answers: str = "answer"
+    axis: str | None = None
 
     @classmethod
     def from_estimator(
@@ -112,9 +120,12 @@ class StoppingPathDisplay(AxesDisplay):
         estimator : EarlyExitClassifier, or another early-exit estimator
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+            For an `EarlyExitRanker`, the rows of one group. Walks are then leads over the border of the first places,
+            in parts of what makes a row leave (-1) or gives it its place for certain (1).
         rows : array-like of int, default=None
             Which rows to draw. When None: of every answer (more than two classes: of all) the first row to leave, the
-            median and the last among those that leave early, and one row that goes through everything.
+            median and the last among those that leave early, and one row that goes through everything. Of a ranker:
+            rows on and beside the last of the first places, the first and the last row.
         unit : str, default=None
             Unit of the costs; "support vectors", "features" or "feature cost" when None.
         name : str, default=None
@@ -137,6 +148,14 @@ class StoppingPathDisplay(AxesDisplay):
         ValueError
             If ``rows`` are no rows of ``X``.
         """
+        if isinstance(estimator, RankedEstimator):
+            caller = cls._caller("from_estimator")
+            ranker = require_race(estimator, X, caller)
+            return cls(
+                **walks_of_places(ranker, X, rows, caller),
+                unit="trees" if unit is None else unit,
+                name=name_of(ranker) if name is None else name,
+            ).plot(ax=ax, **kwargs)
         caller, fast, n_rows = cls._checked(estimator, X)
         plan, output, words = fast.plan_, model_of(fast).decision, model_of(fast).words
         chosen = None if rows is None else require_chosen(rows, n_rows, caller)
@@ -206,7 +225,8 @@ class StoppingPathDisplay(AxesDisplay):
             self.exits_.append(end)
         ax.set_ylim(bottom, top)
         self._draw_costs(ax, style, costs, own_costs)
-        ax.set_ylabel("confidence of the estimate" if self.threshold is None else "estimate of the score")
+        shown = "confidence of the estimate" if self.threshold is None else "estimate of the score"
+        ax.set_ylabel(shown if self.axis is None else self.axis)
         style.open_frame(ax)
         self._draw_legend(ax, style, known, labels, name)
 
@@ -254,7 +274,7 @@ class StoppingPathDisplay(AxesDisplay):
         if self.labels is not None:
             for label in known:
                 handles.append(self.lines_[int(np.flatnonzero(labels == label)[0])])
-        names = [f"answer {label}" for label in known][: len(handles)]
+        names = [f"{self.answers} {label}".strip() for label in known][: len(handles)]
         if self.region_ is not None:
             handles.append(Patch(facecolor=style.PALE, linewidth=0))
             names.append("not yet clear")

@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit.base import EarlyExitEstimator
+from ..early_exit.ranked_estimator import RankedEstimator
 from ..stopping import StageScores, q_grid
 from ..stopping.core.binomial import interval
 from ..stopping.core.risks import Line
 from ..stopping.core.validation import require_fraction
 from ._curves import CurveDisplay, draw_bound, legend_of_curves
+from ._rankings import is_ranker, require_race, tradeoff_fields
 from ._source import Floats, model_of, name_of, row_costs, unit_of
 
 #: How many scales of the thresholds a curve goes through.
 _N_SCALES = 200
+#: The same for groups, each of which is ranked anew.
+_N_GROUP_SCALES = 40
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -35,9 +39,10 @@ class TradeoffDisplay(CurveDisplay):
     cost : array-like of shape (n_points,)
         Mean cost of a row at every setting of the predictor.
     disagreement : array-like of shape (n_points,)
-        Share of the counted rows whose answer differs from the full model's; of values, by more than the tolerance.
+        Share of the counted rows whose answer differs from the full model's; of values, by more than the tolerance. Of
+        rankings, the share of the first rows that is missing, on average over groups.
     n_rows : int
-        Rows that were counted.
+        Rows, or groups, that were counted.
     cost_in_use, disagreement_in_use : float or None, default=None
         The point of the setting in use.
     interval_in_use : tuple of 2 float or None, default=None
@@ -102,6 +107,7 @@ class TradeoffDisplay(CurveDisplay):
         estimator: EarlyExitEstimator,
         X: Any,
         *,
+        groups: ArrayLike | None = None,
         budgeted: bool = False,
         unit: str | None = None,
         name: str | None = None,
@@ -115,11 +121,14 @@ class TradeoffDisplay(CurveDisplay):
         Parameters
         ----------
         estimator : EarlyExitClassifier, or another early-exit estimator
-            Fitted.
+            Fitted. Of an `EarlyExitRanker`, the share of the first rows that is missing, on average over groups, stands
+            in place of disagreement.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             Rows that neither trained nor planned nor certified it: rows by which thresholds were chosen give no
             valid interval. Where the promise is about one of two classes, disagreement is counted among the rows that
             the full model puts there, and cost is the mean over all rows.
+        groups : array-like of shape (n_rows,), default=None
+            For rankers: the key of each row's group.
         budgeted : bool, default=False
             Instead let every row leave at the same stage of the plan. The difference shows what early exit adds to the
             plan.
@@ -145,6 +154,11 @@ class TradeoffDisplay(CurveDisplay):
         ValueError
             If there are no rows to count.
         """
+        caller = cls._caller("from_estimator")
+        if is_ranker(estimator, groups, caller):
+            return cls._of_groups(
+                require_race(estimator, X, caller), X, groups, budgeted=budgeted, unit=unit, name=name
+            ).plot(ax=ax, **kwargs)
         caller, fast, _ = cls._checked(estimator, X)
         stage_scores, costs = fast.looks(X), row_costs(fast, X)
         if not cls._counted(fast, stage_scores).any():
@@ -152,6 +166,26 @@ class TradeoffDisplay(CurveDisplay):
             named = "" if line is None else line.name
             raise ValueError(f"{caller}: by the full model, none of the {stage_scores.n_rows} rows are {named}.")
         return cls._measured(fast, stage_scores, costs, budgeted=budgeted, unit=unit, name=name).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of_groups(
+        cls,
+        fast: RankedEstimator,
+        X: Any,
+        groups: Any,
+        *,
+        budgeted: bool = False,
+        unit: str | None = None,
+        name: str | None = None,
+        n_scales: int = _N_GROUP_SCALES,
+    ) -> Self:
+        """Measure a ranker on groups; nothing is drawn."""
+        found = fast._measured(X, groups, n_scales, one_stage=budgeted)
+        return cls(
+            **tradeoff_fields(fast, found, in_use=not budgeted),
+            unit="trees" if unit is None else unit,
+            name=name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
+        )
 
     @staticmethod
     def _counted(fast: EarlyExitEstimator, stage_scores: StageScores) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from .answers import Answers
 from .classifier import EarlyExitClassifier
 from .compiled_plan import CompiledPlan
 from .explaining import Explanation
+from .explaining_places import PlaceExplanation
 from .outlier_detector import EarlyExitOutlierDetector
 from .parts import Part
 from .planner import Planner
@@ -25,6 +26,7 @@ __all__ = [
     "Explanation",
     "Part",
     "Passage",
+    "PlaceExplanation",
     "Planner",
     "Status",
     "Trace",

@@ -89,7 +89,8 @@ def audited(
     """Decide rows. Rows without a budget are counted, and some are audited."""
     if groups is not None:
         _require_groups(monitor)
-    if monitor is None or budget is not None:  # the certificate does not speak of rows with a budget
+    # the certificate speaks neither of rows with a budget, nor of rows outside of a ranking
+    if monitor is None or budget is not None or monitor.trials == "groups":
         return predictor.predict(source, n_threads, budget)
     if monitor.answers_in_full:
         return predictor.predict(source, n_threads, None, full=True)

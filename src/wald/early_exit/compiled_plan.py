@@ -489,6 +489,10 @@ class CompiledPlan:
             )
         return self._with(self.certificate, monitor)
 
+    def with_monitor(self, monitor: Monitor | None) -> CompiledPlan:
+        """Give the same plan with another monitor, as that of a ranker, which counts groups by itself."""
+        return self._with(self.certificate, monitor)
+
     def restored(self, audit_rate: float, on_broken: str, **counts: Any) -> CompiledPlan:
         """The same plan with a monitor that goes on from the counts of an earlier one; see `Monitor.restore`."""
         other = self.watched(audit_rate, on_broken)

@@ -144,10 +144,15 @@ def read_as(kind: Kind, inner: Any) -> AdditiveModel:
     return model
 
 
-def fit_in_full(shell: Any, read: Callable[[Any], AdditiveModel], X: Any, y: Any, params: Mapping[str, Any]) -> Any:
-    """`fit` of an estimator that evaluates every row in full, for values; `params` are for a model to be trained."""
+def fit_in_full(
+    shell: Any, read: Callable[[Any], AdditiveModel], X: Any, y: Any, params: Mapping[str, Any], trained: Any = None
+) -> Any:
+    """`fit` of an estimator that evaluates every row in full, for values; `params` are for a model to be trained.
+
+    A model that was trained already stands in for that of the estimator.
+    """
     require_estimator(shell.estimator)
-    inner = unfrozen(shell.estimator)
+    inner = unfrozen(shell.estimator) if trained is None else trained
     fitted = fitted_for_good(inner) is not None or is_fitted(inner)
     if not fitted:
         if X is None or y is None:

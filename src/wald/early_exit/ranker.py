@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from collections.abc import Iterable, Iterator
+from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..engine import Decisions, Ledger, Status
 from ..engine.threads import effective_threads
 from ..models import fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
 from ..ranking import Asked, Race, Ranked, RankingCertificate, RankingPlan, RowGroups, planned
-from ..sources import Source, source_of
-from .answers import Answers
-from .compiled_plan import CompiledPlan
+from ..sources import RawSource
 from .data_split import is_fitted
-from .exact import ExactEstimator
-from .locating import located
-from .rows import preprocessed
+from .exact import fit_in_full, read_as
+from .group_streams import ranked_each
+from .ranked_estimator import RankedEstimator, is_whole
+from .ranker_training import trained_by_groups
 from .validation import validate_fit_rows
 
 
-class EarlyExitRanker(ExactEstimator):
+class EarlyExitRanker(RankedEstimator):
     """Score and rank rows like a trained ranker of trees, by wald's engine.
 
     Without a ``risk``, every row is evaluated in full. With one, the rows of a group race for its first ``k`` places: a
@@ -35,8 +35,8 @@ class EarlyExitRanker(ExactEstimator):
     Parameters
     ----------
     estimator : LGBMRanker, XGBRanker or CatBoostRanker, a booster that ranks, or a Pipeline that ends in one
-        A fitted one is taken as it is. Another is trained by ``fit(X, y, group=...)``, whose arguments it gets, and
-        evaluates every row in full.
+        A fitted one is taken as it is. Another is trained by ``fit(X, y, groups=...)``: with a risk, on half of the
+        groups.
     k : int, default=10
         How many first rows of a group are promised. Groups of at most ``k`` rows are evaluated in full.
     risk : float or None, default=None
@@ -52,7 +52,8 @@ class EarlyExitRanker(ExactEstimator):
     Attributes
     ----------
     certificate_ : RankingCertificate
-        The promise; printed, it is one or two sentences. Only with a risk.
+        The promise; printed, it is a few sentences. Only with a risk. It covers `predict` with groups and `rank`, not
+        calls with a budget or a deadline.
     ranking_plan_ : RankingPlan or None
         Order, stages and exits; None where every row is evaluated in full. Only with a risk.
     compiled_plan_, estimator_, schema_, n_features_in_, feature_names_in_
@@ -76,7 +77,6 @@ class EarlyExitRanker(ExactEstimator):
     """
 
     kind: ClassVar[Kind] = "ranker"
-    _race: Race | None = None
 
     def __init__(
         self,
@@ -100,15 +100,17 @@ class EarlyExitRanker(ExactEstimator):
         Parameters
         ----------
         X : {array-like, data frame} of shape (n_rows, n_features), default=None
-            With a risk: rows that the model was not trained on. Else as for `EarlyExitRegressor.fit`.
+            With a risk: rows that the model was not trained on, or with which it is trained. Else as for
+            `EarlyExitRegressor.fit`.
         y : array-like of shape (n_rows,), default=None
-            With a risk: relevance of the rows, at least 0, from which ``certificate_`` tells the NDCG that is lost;
-            nothing is fitted to it. Without one: what a model that is not fitted is trained on.
+            Relevance of the rows, on which a model that is not fitted is trained. With a risk, ``certificate_`` tells
+            from it the NDCG that is lost; it is then at least 0.
         groups : array-like of shape (n_rows,), default=None
-            With a risk: the key of each row's group, such as its query; rows of a group may lie apart. Half of the
-            groups plan, the others certify.
+            The key of each row's group, such as its query; rows of a group may lie apart. A model that is not fitted is
+            trained on them, with a risk on half of them. Of the others, half plan, and half certify.
         **params : dict
-            For the ``fit`` of a model that is not fitted, such as LightGBM's ``group``.
+            For the ``fit`` of a model that is not fitted, such as ``sample_weight``; or without a risk, its own form of
+            the groups, such as LightGBM's ``group``.
 
         Returns
         -------
@@ -123,7 +125,14 @@ class EarlyExitRanker(ExactEstimator):
         self._check()
         for name in ("certificate_", "ranking_plan_", "_race"):
             self.__dict__.pop(name, None)
+        inner = unfrozen(self.estimator)
+        trains = hasattr(inner, "fit") and fitted_for_good(inner) is None and not is_fitted(inner)
         if not self.risk:
+            if groups is not None and trains and X is not None:
+                source = validate_fit_rows(self, X)
+                trained, _ = trained_by_groups(inner, source, y, groups, params, None)
+                fit_in_full(self, partial(read_as, self.kind), X, None, {}, trained)
+                return self
             if groups is not None:
                 raise ValueError(
                     f"groups plan and certify early exit, and with risk={self.risk!r} there is none: every row is "
@@ -136,27 +145,26 @@ class EarlyExitRanker(ExactEstimator):
                 f"risk={self.risk:g} is certified on groups of rows: pass X, rows that the model was not trained on, "
                 "and groups, the key of each row's group. Without them there is risk=None alone."
             )
-        inner = unfrozen(self.estimator)
-        if hasattr(inner, "fit") and fitted_for_good(inner) is None and not is_fitted(inner):
-            raise ValueError(
-                f"{type(inner).__name__} is not fitted yet: fit it first. With a risk, the rows given here plan and "
-                "certify, and it must not be trained on them."
-            )
-        if params:
+        if params and not trains:
             raise ValueError(
                 f"{type(inner).__name__} is fitted already, so that {', '.join(sorted(params))} would be ignored: "
                 "leave it out."
             )
-        super().fit(X)
-        compiled, source = self._compiled(), validate_fit_rows(self, X)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        source, n_threads = validate_fit_rows(self, X), effective_threads(self.n_jobs, X)
         side_by_side = RowGroups.of(groups, source.n_rows)
         relevance = None if y is None else _relevance(y, source.n_rows)
-        n_threads = effective_threads(self.n_jobs, X)
+        trained = None
+        if trains:
+            trained, rest = trained_by_groups(inner, source, y, groups, params, rng)
+            source, side_by_side = source.take(rest), RowGroups.of(RawSource(groups).take(rest).rows, len(rest))
+            X, relevance = source.rows, None if relevance is None else relevance[rest]
+        fit_in_full(self, partial(read_as, self.kind), X, None, {}, trained)
+        compiled = self._compiled()
         full = np.asarray(compiled.predict(source, n_threads=n_threads).labels, dtype=np.float64)
         rows = Ranked(compiled.read(X).preprocessed, full, side_by_side, relevance)
         core = compiled._predictor.core
         assert core is not None  # rankers are trees
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         asked = Asked(int(self.k), float(self.risk), float(self.confidence), n_threads)
         self._race, self.certificate_ = planned(compiled.model.terms, core, rows, asked, rng)
         self.ranking_plan_ = None if self._race is None else self._race.plan
@@ -172,13 +180,17 @@ class EarlyExitRanker(ExactEstimator):
         """
         compiled, self.certificate_, self.ranking_plan_ = self._compiled(), certificate, plan
         core = compiled._predictor.core
+        if certificate.left and len(certificate.left) != (1 if plan is None else len(plan.usual) + 1):
+            raise ValueError("the certificate has not one number of groups for each stage.")
+        if min(certificate.left, default=0) < 0:
+            raise ValueError("the certificate has a negative number of groups.")
         if plan is not None:
             if core is None:
                 raise ValueError("rows race by trees alone.")
             self._race = Race(core, plan, compiled.model.terms.accepts.conversion)
 
     def _check(self) -> None:
-        if not _is_whole(self.k):
+        if not is_whole(self.k):
             raise ValueError(f"k must be a positive whole number. Got {self.k!r} instead.")
         risk: Any = self.risk
         if risk is not None and not (isinstance(risk, Real) and 0 <= float(risk) < 1):
@@ -195,104 +207,52 @@ class EarlyExitRanker(ExactEstimator):
         if plan is not None and compiled is not None:  # the engine is compiled here, not at the first prediction
             self._race = Race(compiled._predictor.core, plan, compiled.model.terms.accepts.conversion)
 
-    # ---- scores ----------------------------------------------------------------------------------------------------
-
-    def predict(
-        self, X: Any, *, groups: ArrayLike | None = None, details: bool = False, check_input: bool = True
-    ) -> Any:
-        """Scores of rows: the wrapped model's own or, with a risk and groups, of the rows that stay in the race.
+    def rank_each(
+        self, groups: Iterable[Any], k: int | None = None, *, n_rows: int = 10_000
+    ) -> Iterator[NDArray[np.intp]]:
+        """Rank groups that come one after the other, as `rank` ranks each, without holding them all.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            The key of each row's group; rows of a group may lie apart. None: every row is evaluated in full.
-        details : bool, default=False
-            Whether to return `Answers`: scores, the stage at which each row left, and the trees evaluated for it.
-        check_input : bool, default=True
-            Whether feature names and their number are checked.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The wrapped model's own scores of rows that stay; for the others estimates, below the scores of all rows of
-            their group that stay. So the largest scores of a group are its first rows, in the model's own order.
-        answers : Answers
-            Instead, with ``details``.
-
-        Raises
-        ------
-        ValueError
-            If rows do not fit the model, it was fitted again since ``fit``, or a key is missing.
-        """
-        compiled, race = self._compiled(), self._race
-        if groups is None:
-            return super().predict(X, details=details, check_input=check_input)
-        compiled.require_unchanged()
-        source = _source(compiled, X) if check_input else source_of(X)
-        side_by_side = RowGroups.of(groups, source.n_rows)
-        if race is not None:
-            found = _raced(compiled, race, source, side_by_side, effective_threads(self.n_jobs, X))
-            if found is not None:
-                return _answers(compiled, race, *found) if details else found[0]
-        return super().predict(X, details=details, check_input=check_input)
-
-    def rank(self, X: Any, k: int | None = None) -> NDArray[np.intp]:
-        """The rows of one group, the best first; rows of equal scores stay in their order.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            The rows of one group, such as the documents of a query.
+        groups : iterable of {array-like, sparse matrix, data frame} of shape (n_rows_of_group, n_features)
+            The rows of each group.
         k : int or None, default=None
-            How many of the best rows; None: all. With a risk, the promise is about the first ``k`` of the estimator:
-            behind them, None orders rows by estimates, and a larger number has all rows evaluated in full.
+            As for `rank`.
+        n_rows : int, default=10000
+            Groups are read ahead up to this number of rows, and answered together, by ``n_jobs`` threads; 1: each
+            group is answered before the next one is read.
 
-        Returns
-        -------
-        intp ndarray of shape (min(k, n_rows),)
-            Numbers of the rows.
+        Yields
+        ------
+        intp ndarray of shape (min(k, n_rows_of_group),)
+            Numbers of the rows of the group, the best first.
 
         Raises
         ------
         ValueError
-            If ``k`` is not positive, and as `predict`.
+            As `rank`; a note tells the number of the group.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lightgbm import LGBMRanker
+        >>> from wald import EarlyExitRanker
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> ranker = LGBMRanker(n_estimators=5, verbose=-1).fit(X, X[:, 0] > 0, group=[100, 100, 100])
+        >>> exact = EarlyExitRanker(ranker).fit()
+        >>> queries = (X[start : start + 100] for start in (0, 100, 200))
+        >>> [len(best) for best in exact.rank_each(queries, 10)]
+        [10, 10, 10]
         """
-        if k is not None and not _is_whole(k):
+        if k is not None and not is_whole(k):
             raise ValueError(f"k must be a positive whole number or None. Got {k!r} instead.")
+        if not is_whole(n_rows):
+            raise ValueError(f"n_rows must be a positive whole number. Got {n_rows!r} instead.")
         race = self._race
-        if race is None or (k is not None and k > race.plan.k):
-            return np.argsort(-self.predict(X), kind="stable")[:k]
-        compiled = self._compiled()
-        compiled.require_unchanged()
-        source = _source(compiled, X)
-        found = _raced(compiled, race, source, RowGroups.one(source.n_rows), effective_threads(self.n_jobs, X))
-        scores = self.predict(X) if found is None else found[0]
-        return np.argsort(-scores, kind="stable")[:k]
-
-
-def _source(compiled: CompiledPlan, X: Any) -> Source:
-    """Rows with columns in the model's order."""
-    with located(X, compiled.model):
-        return compiled.reader.source(X)
-
-
-def _raced(
-    compiled: CompiledPlan, race: Race, source: Source, groups: RowGroups, n_threads: int
-) -> tuple[NDArray[Any], NDArray[np.int32]] | None:
-    """Scores and stages by a race; None if a row that stays holds values that the engine refuses."""
-    model, link = compiled.model, compiled.model.links.predict
-    assert link is not None
-    with located(source, model):
-        rows = source if model.preprocessing is None else preprocessed(model, source, n_threads)
-        scores, stages = race.rank(rows, groups, n_threads)
-    return None if np.isnan(scores).any() else (np.asarray(link(scores[:, None])), stages)
-
-
-def _answers(compiled: CompiledPlan, race: Race, scores: NDArray[Any], stages: NDArray[np.int32]) -> Answers:
-    status = np.where(stages < len(race.plan.usual), Status.EARLY, Status.FULL).astype(np.uint8)
-    ledger = Ledger(stages, race.plan.stage_costs[stages], status)
-    return Answers(compiled._predictor, Decisions(scores, ledger))
+        in_full = race is None or (k is not None and k > race.plan.k)
+        return ranked_each(
+            lambda X, keys: self.predict(X) if in_full else self.predict(X, groups=keys), groups, k, n_rows
+        )
 
 
 def _relevance(y: Any, n_rows: int) -> NDArray[np.float64]:
@@ -303,7 +263,3 @@ def _relevance(y: Any, n_rows: int) -> NDArray[np.float64]:
     if len(bad):
         raise ValueError(f"Relevance must be finite and at least 0. Got y[{bad[0]}] = {relevance[bad[0]]:g}.")
     return relevance
-
-
-def _is_whole(k: Any) -> bool:
-    return type(k) is not bool and isinstance(k, Integral) and int(k) >= 1

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..utils.figures import thousands
+from ..utils.figures import percent, thousands
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from ..outputs.words import Words
+    from ..ranking import RankingCertificate
     from ..stopping import Certificate
 
 #: A promise counts as broken if the number of differences has a smaller probability under it.
@@ -59,6 +60,28 @@ def broken_promise(
                 "Are these rows like those given to wald fit?"
             )
     return None
+
+
+def broken_ranking(certificate: RankingCertificate, missing: NDArray[np.float64]) -> str | None:
+    """Describe the promise of a ranking that groups refute, if they do.
+
+    Parameters
+    ----------
+    certificate : RankingCertificate
+    missing : float64 ndarray of shape (n_groups,)
+        Share of each group's first rows that is missing.
+    """
+    from ..stopping.core.betting import betting_p_value
+
+    if certificate.in_full or not len(missing):
+        return None
+    if betting_p_value(1.0 - missing, 1.0 - certificate.risk, level=DOUBT) >= DOUBT:
+        return None
+    return (
+        f"Of the first {certificate.k} rows of {thousands(len(missing))} groups, {percent(float(missing.mean()))} are "
+        f"missing on average, more than the promise allows ({str(certificate).partition('. ')[0]}). Are these groups "
+        "like those given to fit?"
+    )
 
 
 def _promised(certificate: Certificate, classes: list[Any], words: Words | None) -> list[tuple[Any, float]]:

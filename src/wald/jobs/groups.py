@@ -80,6 +80,18 @@ class RowGroups:
         )
         self.bytes = Decoded()
 
+    @property
+    def needed(self) -> NDArray[np.intp]:
+        """Columns that the model reads."""
+        return self._steps.columns(0)
+
+    def count(self, table: Table, group: int) -> None:
+        """Count the bytes of a row group that is read whole."""
+        sizes, there = table.bytes_of(group)
+        some = sizes if self._wanted.is_framed else sizes[self.needed]
+        self.bytes.decoded += int(some.sum()) + table.kept_bytes(group)
+        self.bytes.there += there
+
     def answers(self, source: Input, groups: range) -> Iterator[Answers]:
         """Answers of one row group after another; at least one, which has no rows if none of them has.
 
@@ -108,7 +120,7 @@ class RowGroups:
                 yield self._end(mine)
                 mine = None
         if n_read != announced:
-            raise _damaged(source.name, announced, n_read)
+            raise damaged(source.name, announced, n_read)
         table.close()
         again.close()
 
@@ -116,20 +128,18 @@ class RowGroups:
         """Answers of rows that hold categories or texts, which are read whole."""
         for group in groups:
             where, n_read = f"{table.source.name}, row group {group}", 0
-            sizes, there = table.bytes_of(group)
-            self.bytes.decoded += int(sizes.sum()) + table.kept_bytes(group)
-            self.bytes.there += there
+            self.count(table, group)
             for rows, kept in table.frames(group):
                 if len(rows):
                     n_read += len(rows)
                     labels, costs, proba = self.predict(rows, where)
                     yield Answers(labels, costs, kept, proba)
             if n_read != table.group_rows[group]:
-                raise _damaged(where, table.group_rows[group], n_read)
+                raise damaged(where, table.group_rows[group], n_read)
 
     def predict(self, rows: Any, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         """Labels, costs and probabilities of rows that are read whole; a JobError says where rows are refused."""
-        with _refused(where):
+        with refused(where):
             n_threads = effective_threads(self._fast.n_jobs, rows)
             found = self._compiled.predict(rows, budget=self._budget, n_threads=n_threads)
             proba = self._fast.predict_proba(rows) if self._proba else None
@@ -164,7 +174,7 @@ class RowGroups:
         self, rows: SomeColumns, depth: int, where: str
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
         """Labels and costs after the first stages, of no meaning for the rows that these leave open; and those rows."""
-        with _refused(where):
+        with refused(where):
             answers = self._compiled.first_stages(rows, depth, self._threads)
         return answers.labels, answers.costs, np.flatnonzero(answers.status >= Status.PENDING)
 
@@ -253,11 +263,11 @@ class _Group:
             yield some, block.rows.take(some - begun)
             begun += len(block.rows)
         if begun != self.n_rows:
-            raise _damaged(self.where, self.n_rows, begun)
+            raise damaged(self.where, self.n_rows, begun)
 
 
 @contextmanager
-def _refused(where: str) -> Iterator[None]:
+def refused(where: str) -> Iterator[None]:
     """Raise a JobError that says where the block refuses rows."""
     try:
         yield
@@ -265,5 +275,6 @@ def _refused(where: str) -> Iterator[None]:
         raise JobError(f"{where}: {' '.join(str(error).split())}") from error
 
 
-def _damaged(where: str, announced: int, n_read: int) -> JobError:
+def damaged(where: str, announced: int, n_read: int) -> JobError:
+    """The error for a file that holds another number of rows than it says."""
     return JobError(f"{where} is damaged: it announces {announced} rows there, and holds {n_read}.")

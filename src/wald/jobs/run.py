@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..early_exit import CompiledPlan
 from ..early_exit.estimators import EarlyExit
+from ..early_exit.group_answers import require_groups
 from ..models.column_kinds import Holds
 from ..models.file_categories import FileCategories
 from ..models.file_columns import FileColumns
@@ -27,6 +28,7 @@ from .groups import Answers, RowGroups
 from .manifest import Manifest, locked
 from .parts import Input, Part, cut, find
 from .scan import Table, Wanted, pyarrow_or_error
+from .whole_groups import Groups, WholeGroups, fingerprint
 from .write import SUFFIXES, writer
 
 #: Reads a file of another format than Parquet and Arrow IPC: rows for ``predict``, and the columns to keep.
@@ -55,6 +57,9 @@ class Options:
         instead of ending at the first one.
     text : str or None
         The column of texts, for a model whose rows are texts; None: the only column that is left.
+    groups : str or None
+        Of a ranker with a risk: the column that names the group of each row. Rows of a group stand side by side, also
+        across row groups and files.
     """
 
     cost: bool = False
@@ -65,6 +70,7 @@ class Options:
     proba: bool = False
     skip_bad: bool = False
     text: str | None = None
+    groups: str | None = None
 
     def __post_init__(self) -> None:
         if self.to not in SUFFIXES:
@@ -79,8 +85,9 @@ class Options:
         del asked["skip_bad"]
         if not self.proba:  # as in the manifests of jobs before there were probabilities
             del asked["proba"]
-        if self.text is None:
-            del asked["text"]
+        for name in ("text", "groups"):
+            if getattr(self, name) is None:
+                del asked[name]
         return asked
 
 
@@ -217,15 +224,21 @@ def run(
         schema = replace(fast.schema_, n_columns=int(fast.n_features_in_))
     if options.text is not None and (typed is None or typed.names is not None):
         raise JobError("--text names the column of a model whose rows are texts, and this one reads a table.")
-    wanted = Wanted(schema, options.keep, options.drop, folders, categories, typed, options.text)
+    if options.groups is not None:
+        _require_groups(fast, options)
+    wanted = Wanted(schema, options.keep, options.drop, folders, categories, typed, options.text, options.groups)
     report = Report()
     rows = _checked(inputs, wanted, reader, options.skip_bad, report)
+    groups = None if options.groups is None else Groups.of(inputs, wanted)
     parts = cut(inputs, rows, SUFFIXES[options.to])
     with locked(out):
         try:
             asked = {"model": model, "options": options.decisive(wanted.names is not None)}
-            manifest = Manifest.begin(out, asked, parts, force)
-            return _Job(fast, wanted, options, reader, progress, report).run(parts, manifest)
+            job = _Job(fast, wanted, options, reader, progress, report)
+            if groups is not None:
+                asked["files that groups may reach into"] = fingerprint(inputs)
+                job.complete(inputs, rows, groups)
+            return job.run(parts, Manifest.begin(out, asked, parts, force))
         except JobError as error:
             if not report.n_parts:
                 raise
@@ -237,6 +250,16 @@ def run(
             if report.n_parts:
                 error.add_note(report.state(out))
             raise
+
+
+def _require_groups(fast: EarlyExit, options: Options) -> None:
+    """Raise JobError if rows do not race in groups, or with the other options."""
+    try:
+        require_groups(fast)
+    except TypeError as error:
+        raise JobError(f"--groups: {error}") from error
+    if options.skip_bad:
+        raise JobError("--skip-bad leaves out files, which would cut groups: leave it or --groups out.")
 
 
 def _checked(
@@ -286,7 +309,13 @@ class _Job:
         self._options, self._reader, self._progress = options, reader, progress
         self._classes = fast.compiled_plan_.model.classes
         self._wanted, self._report = wanted, report
-        self._rows = RowGroups(fast, wanted, options.budget, options.proba)
+        self._rows = RowGroups(fast, wanted, options.budget if options.groups is None else None, options.proba)
+        self._fast = fast
+        self._whole: WholeGroups | None = None
+
+    def complete(self, inputs: Sequence[Input], rows: Sequence[Sequence[int] | None], groups: Groups) -> None:
+        """Answer groups that are whole, across row groups and files."""
+        self._whole = WholeGroups(self._fast, self._options.budget, self._wanted, self._rows, inputs, rows, groups)
 
     def run(self, parts: Sequence[Part], manifest: Manifest) -> Report:
         report, begun = self._report, time.perf_counter()
@@ -320,8 +349,7 @@ class _Job:
         # of empty parts, too
         kinds = {name: _kind(columns.classes, none) for name, none in columns.of_answers(columns.none).items()}
         n, total = 0, 0.0
-        other = part.source.kind == "other"
-        answers = self._other(part) if other else self._rows.answers(part.source, range(*(part.groups or (0, 0))))
+        answers = self._answers(part)
         with temporary_name(folder) as beside:
             with writer(beside, self._options.to) as write:
                 for some in answers:
@@ -343,6 +371,12 @@ class _Job:
                 os.fsync(file.fileno())
             beside.replace(folder / part.name)
         return {"rows": n, "cost": total, "labels": columns.counted(columns.none) | counts}
+
+    def _answers(self, part: Part) -> Iterator[Answers]:
+        if self._whole is not None:
+            return self._whole.answers(part)
+        other = part.source.kind == "other"
+        return self._other(part) if other else self._rows.answers(part.source, range(*(part.groups or (0, 0))))
 
     def _other(self, part: Part) -> Iterator[Answers]:
         import pyarrow

@@ -53,6 +53,8 @@ class Wanted:
         The columns of a pipeline; its rows are then read whole, as data frames or columns of texts.
     text : str or None
         The column of texts, for a model whose rows are texts; None: the only column that is left.
+    groups : str or None
+        The column that names the group of each row; it is no feature.
     kinds : dict from str to (Arrow type, str)
         Type of each column to copy, and the file that had it first; `require_kind` adds to it.
     """
@@ -64,6 +66,7 @@ class Wanted:
     categories: FileCategories | None = None
     typed: FileColumns | None = None
     text: str | None = None
+    groups: str | None = None
     kinds: dict[str, tuple[Any, str]] = field(default_factory=dict)
 
     def require_kind(self, where: str, name: str, kind: Any) -> None:
@@ -79,6 +82,11 @@ class Wanted:
                 f"--keep: {name!r} is {first} in {file}, and {kind} in {where}; the parts would have two "
                 "schemas. Write it with one type, or do without it."
             )
+
+    @property
+    def aside(self) -> set[str]:
+        """Columns that are no features."""
+        return {*self.drop, *(() if self.groups is None or self.schema.reads(self.groups) else (self.groups,))}
 
     @property
     def is_framed(self) -> bool:
@@ -102,11 +110,13 @@ class Wanted:
         lost = [name for name in self.keep if name not in names]
         if lost:
             raise JobError(f"--keep: {where} has no column {lost[0]!r}; it has {listed(names)}.")
+        if self.groups is not None and self.groups not in names:
+            raise JobError(f"--groups: {where} has no column {self.groups!r}; it has {listed(names)}.")
         if self.typed is not None and self.typed.names is None:
             features = [self._text_column(where, names)]
             self._require_typed(where, schema, features)
             return self._without_nested(where, schema, features)
-        drop = {*self.drop, *(self.folders if self.names is None else ())}
+        drop = {*self.aside, *(self.folders if self.names is None else ())}
         aside = [{c for c, name in enumerate(names) if name in some} for some in (drop, self.keep)]
         try:
             features = [names[c] for c in self.schema.columns(names, what=where, drop=aside[0], keep=aside[1])]
@@ -132,7 +142,7 @@ class Wanted:
 
     def _text_column(self, where: str, names: list[str]) -> str:
         """Name of the column of texts."""
-        left = [name for name in names if name not in {*self.drop, *self.keep, *self.folders}]
+        left = [name for name in names if name not in {*self.aside, *self.keep, *self.folders}]
         if self.text is not None:
             if names.count(self.text) != 1:
                 how = "no column" if self.text not in names else "two columns of the name"
@@ -219,7 +229,7 @@ class Table:
         for name in wanted.keep:
             wanted.require_kind(source.name, name, self.schema.field(name).type)
         unused = wanted.typed.unused if wanted.typed is not None else ()
-        named = {*self.features, *wanted.keep, *wanted.drop, *unused}
+        named = {*self.features, *wanted.keep, *wanted.aside, *unused}
         framed_texts = wanted.typed is not None and wanted.names is None
         self.left_out = [] if framed_texts else [name for name in own if name not in named]
         self._lack: set[str] = set()
@@ -296,6 +306,13 @@ class Table:
                 begun += batch.num_rows
                 yield rows, {name: self._copied(batch, name) for name in self.wanted.keep}
 
+    def column_of(self, group: int, name: str, size: int) -> Iterator[Any]:
+        """Read one column of a row group, in arrays of at most so many rows."""
+        names = [] if name in self._constants else [name]
+        with self._errors(group):
+            for batch in self._batches(group, names, size):
+                yield _whole(self._column(batch, name))
+
     def _typed(self, batch: Any, group: int, begun: int) -> Any:
         """Rows of a pipeline."""
         typed = self.wanted.typed
@@ -345,7 +362,7 @@ class Table:
     def kind(self, name: str) -> Any:
         """Type of a column to copy in all parts."""
         known = self.wanted.kinds.get(name)
-        return self.schema.field(name).type if known is None else known[0]
+        return _plain_kind(self.schema.field(name).type) if known is None else known[0]
 
     def _batches(self, group: int, names: list[str], size: int) -> Iterator[Any]:
         """Record batches, or tables, of at most so many rows."""

@@ -9,6 +9,8 @@ from .evidence import log_rate_evidence, rate_interval
 from .windows import Windows
 
 State = Literal["holding", "unwatched", "doubtful", "broken"]
+#: What a promise is about: each row by itself, or whole groups of rows, each of which loses between 0 and 1.
+Trials = Literal["rows", "groups"]
 #: From the best to the worst.
 STATES: tuple[State, ...] = ("holding", "unwatched", "doubtful", "broken")
 
@@ -43,20 +45,24 @@ class Line:
     stratum : Stratum
     level : float
         Probability with which a kept promise may ever be called broken.
+    trials : {"rows", "groups"}, default="rows"
 
     Attributes
     ----------
     state : {"holding", "broken"}
     n_audits : int
-        Audited rows of the stratum.
+        Audited rows, or groups, of the stratum.
     n_disagreements : int or float
         The sum of their losses; where these are 0 or 1, a number of rows.
     refuted_by : (number, number) or None
         Disagreements and audits that refute the promise: those of all rows, or of the newest.
     """
 
-    def __init__(self, stratum: Stratum, level: float) -> None:
+    trials: Trials = "rows"  # of pickles from before there were others
+
+    def __init__(self, stratum: Stratum, level: float, trials: Trials = "rows") -> None:
         self.name, self.code, self.risk = stratum
+        self.trials = trials
         self._limit = math.log(2.0 / level)  # half of the level is for all rows, half for the windows
         self.n_audits = 0
         self.n_disagreements: float = 0
@@ -116,20 +122,34 @@ class Line:
         }
 
     def news(self, other: str) -> str:
-        """What refutes the promise, in one sentence; `other` names what rows got instead, as "another label"."""
+        """What refutes the promise, in one sentence.
+
+        Parameters
+        ----------
+        other : str
+            What rows got instead, as "another label"; of groups, what they lost, as "of their first 10 rows".
+        """
         assert self.risk is not None
         events, n = self.refuted_by or (self.n_disagreements, self.n_audits)
         which = "" if self.code is None else f" ({self.name})"
         newest = "the newest " if n < self.n_audits else ""
-        seen = f"{newest}{n} audited rows{which}"
-        lost = f"{events} of {seen} got {other}" if isinstance(events, int) else f"{counted(events)} in {seen}"
+        seen = f"{newest}{n} audited {self.trials}{which}"
+        if self.trials == "groups":
+            lost = f"{seen} lost {events / n:.3g} {other} on average"
+        else:
+            lost = f"{events} of {seen} got {other}" if isinstance(events, int) else f"{counted(events)} in {seen}"
         return f"{lost}, and at most {self.risk:.4g} was promised"
+
+    @property
+    def lost(self) -> str:
+        """What the audits show, behind their number."""
+        return disagreeing(self.n_disagreements, self.trials)
 
     def __repr__(self) -> str:
         low, high = self.disagreement
         promised = "nothing promised" if self.risk is None else f"promised {self.risk:g}"
         return (
-            f"<Line: {self.name}; {self.state}; {self.n_audits} audited, {disagreeing(self.n_disagreements)} (rate "
+            f"<Line: {self.name}; {self.state}; {self.n_audits} audited, {self.lost} (rate "
             f"{low:.3g} to {high:.3g}, {promised})>"
         )
 
@@ -144,9 +164,9 @@ def counted(lost: float) -> str:
     return str(lost) if isinstance(lost, int) else f"a loss of {lost:.6g}"
 
 
-def disagreeing(lost: float) -> str:
-    """As `counted`, behind a number of audited rows."""
-    return f"{lost} disagree" if isinstance(lost, int) else counted(lost)
+def disagreeing(lost: float, trials: Trials = "rows") -> str:
+    """As `counted`, behind a number of audited rows; what groups lose is no number of groups."""
+    return f"{lost} disagree" if isinstance(lost, int) and trials == "rows" else counted(float(lost))
 
 
 def worst(*states: State) -> State:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..utils.warn import warn_caller
 from .coins import Coins, require_audits
 from .evidence import mean_interval, rate_interval
-from .lines import BROKEN_LEVEL, STATES, Line, State, Stratum, aimed_at, worst
+from .lines import BROKEN_LEVEL, STATES, Line, State, Stratum, Trials, aimed_at, worst
 from .picks import Picks
 from .shares import DOUBTFUL_LEVEL, Shares
 from .words import news, printed
@@ -61,13 +61,18 @@ class Monitor:
     seed : int or None, default=None
         Of the coins; None takes one from the operating system.
     other : str, default="another label"
-        What rows got where audits disagree, for messages: "another band", or "a value off by more than 0.1".
+        What rows got where audits disagree, for messages: "another band", or "a value off by more than 0.1"; of groups,
+        what they lost: "of their first 10 rows".
+    trials : {"rows", "groups"}, default="rows"
+        Whether the promise is about what whole groups of rows lose on average, each between 0 and 1, as that of a
+        ranking. Groups are then counted in place of rows, each by the stage at which a random one of its rows left, and
+        audits are of whole groups. Every group of every call is one, whatever its name.
 
     Attributes
     ----------
     n_rows, n_audits, n_disagreements : int
         Rows served under the certificate, rows audited, and audits in which the full model gave another answer. With
-        ``grouped``, one row of each group.
+        ``grouped``, one row of each group; with groups as trials, groups, and the sum of what they lose.
     n_unwatched : int
         Rows of which the monitor cannot tell what they say of the promise: their group is not known, or the answer that
         the full model gives them where audits disagree.
@@ -120,8 +125,12 @@ class Monitor:
         grouped: bool = False,
         seed: int | None = None,
         other: str = "another label",
+        trials: Trials = "rows",
     ) -> None:
         require_audits(audit_rate, on_broken)
+        if trials not in ("rows", "groups"):
+            raise ValueError(f"trials must be 'rows' or 'groups'. Got {trials!r}.")
+        self.trials = trials
         self.risk = None if risk is None else float(risk)
         self.stage_costs = [float(cost) for cost in np.asarray(stage_costs, dtype=np.float64)]
         self.reference = [int(count) for count in np.asarray(reference)]
@@ -129,7 +138,7 @@ class Monitor:
             raise ValueError(
                 f"reference must have {len(self.stage_costs)} counts, one for each stage. Got {self.reference}."
             )
-        given = [("rows", None, self.risk)] if strata is None else strata
+        given = [(str(trials), None, self.risk)] if strata is None else strata
         self.strata = tuple(Stratum(*stratum) for stratum in given)
         if not self.strata:
             raise ValueError("strata must have a line at least. Leave it out for a promise about all rows.")
@@ -145,7 +154,7 @@ class Monitor:
         self.n_audits = self.n_unwatched = 0
         self.n_disagreements: float = 0
         level = BROKEN_LEVEL / len(self.strata)
-        self.lines = tuple(Line(stratum, level) for stratum in self.strata)
+        self.lines = tuple(Line(stratum, level, self.trials) for stratum in self.strata)
         self._of_lines: State = "holding"  # the worst of the lines
         self._beside: State = "holding"  # what the lines do not say
         self._picks.forget()
@@ -200,6 +209,23 @@ class Monitor:
         """
         with self._lock:
             return self._picks.pick(groups, n_rows)
+
+    def one_of_each(self, sizes: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Choose a random row of every group, whether or not there was one of its name before.
+
+        Parameters
+        ----------
+        sizes : array-like of int of shape (n_groups,)
+            Numbers of rows, at least 1 each, of groups that stand side by side.
+
+        Returns
+        -------
+        int64 ndarray of shape (n_groups,)
+            Places of the rows.
+        """
+        given = np.asarray(sizes, dtype=np.int64)
+        with self._lock:
+            return np.cumsum(given) - given + self._picks.below(given)
 
     def record(
         self,
@@ -371,6 +397,7 @@ class Monitor:
                 "state": self.state,
                 "risk": self.risk,
                 "grouped": self.grouped,
+                "trials": self.trials,
                 "audit_rate": self.audit_rate,
                 "rows": self.n_rows,
                 "unwatched": self.n_unwatched,
@@ -500,7 +527,7 @@ class Monitor:
         return self
 
     def _identity(self) -> tuple[Any, ...]:
-        return self.fingerprint, self.risk, self.strata, self.grouped, self.stage_costs, self.reference
+        return self.fingerprint, self.risk, self.strata, self.grouped, self.trials, self.stage_costs, self.reference
 
     def __getstate__(self) -> dict[str, Any]:
         own = ("_lock", "_coins", "_listeners")  # coins are drawn anew, and listeners belong to the process
@@ -508,7 +535,7 @@ class Monitor:
             return copy.deepcopy({name: value for name, value in vars(self).items() if name not in own})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({"other": "another label", **state})  # older pickles have no other
+        vars(self).update({"other": "another label", "trials": "rows", **state})  # older pickles have neither
         self._lock, self._coins, self._listeners = threading.RLock(), Coins(self.audit_rate), []
 
 

@@ -63,6 +63,10 @@ class Picks:
         self.seen.update(keys)
         return np.sort(shuffled[first[new]])
 
+    def below(self, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """A random whole number from 0 to each of the sizes, which it stays below."""
+        return self._random.integers(0, sizes)
+
     def forget(self, seen: Iterable[int] = ()) -> None:
         """Forget all groups but these."""
         self.seen = set(seen)

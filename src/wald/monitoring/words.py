@@ -18,18 +18,19 @@ def news(monitor: Monitor) -> str:
     """Say why the state of a monitor has changed, and what to do."""
     if monitor.state == "broken":
         told = "; ".join([line.news(monitor.other) for line in monitor.lines if line.state == "broken"][:MOST_SHOWN])
-        then = (
-            "Rows are evaluated in full from now on."
-            if monitor.on_broken == "full"
-            else "Certify the plan on fresh rows (recertify, or fit)."
-        )
+        again = "Certify the plan on fresh rows (recertify, or fit)."
+        if monitor.trials == "groups":
+            again = "Call fit on fresh groups."
+        then = "Rows are evaluated in full from now on." if monitor.on_broken == "full" else again
         return f"The promise is broken{': ' * bool(told)}{told}. {then}"
     if monitor.state == "doubtful":
         served, before = (_mean(monitor, counts) for counts in (monitor.stage_counts.tolist(), monitor.reference))
+        after = f"after {monitor.n_rows} {monitor.trials} they leave at other stages"
+        if monitor.trials == "groups":
+            after = f"after {monitor.n_rows} groups their rows leave at other stages"
         return (
-            f"Served rows are not like those of the certificate: after {monitor.n_rows} rows they leave at other "
-            f"stages (mean cost {served:.4g}; {before:.4g} for those of fit). The promise may not hold for them: call "
-            "fit on fresh rows."
+            f"Served {monitor.trials} are not like those of the certificate: {after} (mean cost {served:.4g}; "
+            f"{before:.4g} for those of fit). The promise may not hold for them: call fit on fresh {monitor.trials}."
         )
     if monitor.grouped:
         return (
@@ -44,14 +45,14 @@ def news(monitor: Monitor) -> str:
 
 def printed(monitor: Monitor) -> str:
     """Say what a monitor has seen, in one line."""
-    facts, lost = monitor.as_dict(), disagreeing(monitor.n_disagreements)
+    facts, lost = monitor.as_dict(), disagreeing(monitor.n_disagreements, monitor.trials)
     overall = [line for line in monitor.lines if line.code is None]
     promised = f", promised {overall[0].risk:g}" if overall and overall[0].risk is not None else ""
     by_class = [line for line in monitor.lines if line.code is not None and line.risk is not None]
     by_class.sort(key=lambda line: line.state != "broken")
     parts = [
         f"{facts['state']}",
-        f"{facts['rows']} rows{', one per group' * monitor.grouped}, {facts['audits']} audited, "
+        f"{facts['rows']} {monitor.trials}{', one per group' * monitor.grouped}, {facts['audits']} audited, "
         f"{lost} (rate {facts['disagreement_low']:.3g} to {facts['disagreement_high']:.3g}"
         f"{promised if monitor.risk is not None else ', nothing promised'}), mean cost {facts['mean_cost_low']:.4g} "
         f"to {facts['mean_cost_high']:.4g}",

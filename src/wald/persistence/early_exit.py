@@ -425,7 +425,8 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
             raise FileFormatError(f"header.ranking: {error}") from None
     if parts.monitor is not None:
         try:
-            owner.compiled_plan_ = compiled.restored(**parts.monitor)
+            restored = compiled.restored if parts.ranking is None else owner._restored
+            owner.compiled_plan_ = restored(**parts.monitor)
         except ValueError as error:
             raise FileFormatError(f"header.monitor: {error}") from None
     return owner  # type: ignore[no-any-return]  # an instance of `parts.shell`

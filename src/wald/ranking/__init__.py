@@ -8,7 +8,19 @@ and the models' own objects are unknown here.
 
 from .certificate import RankingCertificate
 from .groups import RowGroups
+from .paths import GroupPaths, followed
 from .planning import Asked, Ranked, planned
-from .race import Race, RankingPlan
+from .race import Limits, Race, RankingPlan
 
-__all__ = ["Asked", "Race", "Ranked", "RankingCertificate", "RankingPlan", "RowGroups", "planned"]
+__all__ = [
+    "Asked",
+    "GroupPaths",
+    "Limits",
+    "Race",
+    "Ranked",
+    "RankingCertificate",
+    "RankingPlan",
+    "RowGroups",
+    "followed",
+    "planned",
+]

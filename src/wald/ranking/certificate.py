@@ -9,16 +9,19 @@ import numpy as np
 
 from ..stopping.core.betting import betting_p_value, betting_upper_bound
 from ..stopping.core.fixed_sequence import fixed_sequence
-from ..utils.figures import number, percent, percent_up, significant, thousands
+from ..utils.figures import number, percent, significant, thousands
 from .measures import Floats
 
 
 @dataclass(frozen=True)
 class RankingCertificate:
-    """What is promised about the first rows of a group. Printed, it is one or two sentences.
+    """What is promised about the first rows of a group. Printed, it is a few sentences.
 
-    The promise is about a new group from the source of the groups of ``fit``: on average over such groups, at most the
-    share ``risk`` of the first k rows of the model's own order is missing, with this confidence over certificates.
+    The promise is about the mean over groups, not about each of them: if groups are independent draws from one source,
+    at most the share ``risk`` of the first k rows of the model's own order is missing in a new group, in expectation
+    over new groups. Every group counts alike, whatever its size; of fewer than k rows all are the first ones. The
+    groups that certify are draws, too, so that a certificate can be wrong: of many calls of ``fit``, at most the share
+    ``1 - confidence`` breaks the promise. It does not cover calls with a budget or a deadline.
 
     Attributes
     ----------
@@ -29,17 +32,24 @@ class RankingCertificate:
     missing : float
         Mean share of the first k rows that was missing in these groups.
     limit : float
-        Upper confidence limit of its expected value.
+        Upper confidence limit of its expected value, for these exits by themselves. They were chosen among others by
+        the same groups, so that the confidence in ``risk`` is proven, and that in a smaller number is not.
     trees : float
         Trees evaluated for a row of these groups, on average.
     n_trees : int
         Trees of the model.
     ndcg_lost : float or None, default=None
-        NDCG of the first k rows lost in these groups, on average, where ``fit`` was given relevance.
+        NDCG of the first k rows lost in these groups, on average, where ``fit`` was given relevance. It was measured;
+        nothing is promised about it.
     in_full : bool, default=False
         Whether every row is evaluated in full.
     reason : str, default=""
         Why it is.
+    failed : bool, default=False
+        Whether it is because the groups given to ``fit`` could not back the promise, and not because it is faster.
+    left : tuple of int, default=()
+        These groups by the stage at which a random row of each left; the last number is of rows that stayed. A monitor
+        compares served groups with them.
     """
 
     k: int
@@ -53,6 +63,12 @@ class RankingCertificate:
     ndcg_lost: float | None = None
     in_full: bool = False
     reason: str = ""
+    failed: bool = False
+    left: tuple[int, ...] = ()
+
+    def verify(self) -> bool:
+        """Whether the limit keeps the risk, or nothing can be missing."""
+        return self.in_full or self.limit <= self.risk
 
     def __str__(self) -> str:
         if self.in_full:
@@ -60,14 +76,15 @@ class RankingCertificate:
                 f"Every row is evaluated in full, so that nothing is missing{': ' if self.reason else ''}{self.reason}."
             )
         text = (
-            f"Of the first {self.k} rows of a group, at most {percent(self.risk)} are missing on average, with "
-            f"{100 * self.confidence:g} % confidence ({percent(self.missing)} in {thousands(self.n_groups)} groups, "
-            f"upper limit {percent_up(self.limit)}), for {number(self.trees)} of {thousands(self.n_trees)} trees a row."
+            f"Of the first {self.k} rows of new groups like those of fit, at most {percent(self.risk)} are missing, on "
+            f"average over groups, with {100 * self.confidence:g} % confidence. In the {thousands(self.n_groups)} "
+            f"groups that certify this, {percent(self.missing)} were, for {number(self.trees)} of "
+            f"{thousands(self.n_trees)} trees a row"
         )
         if self.ndcg_lost is None:
-            return text
-        how = "rises" if self.ndcg_lost < 0 else "falls"
-        return f"{text} NDCG@{self.k} {how} by {significant(abs(self.ndcg_lost), 2)} in these groups."
+            return f"{text}."
+        how = "rose" if self.ndcg_lost < 0 else "fell"
+        return f"{text}, and NDCG@{self.k} {how} by {significant(abs(self.ndcg_lost), 2)}."
 
 
 def proves(losses: Floats, risk: float, confidence: float) -> bool:

@@ -13,6 +13,7 @@ from ..engine import Stages
 from ..models import Terms
 from ..models.protocols import Summed
 from ..sources import source_of
+from ..utils.figures import number, thousands
 from ..utils.warn import warn_caller
 from .certificate import RankingCertificate, boldest, groups_needed, proves, upper_limit
 from .estimates import Fitted, fitted_order, row_weights, usual_errors
@@ -98,13 +99,15 @@ def planned(
         least = max(int(np.ceil(needed / CERTIFICATE_SHARE)), 2 * LEAST_GROUPS)
         reason = f"{len(shuffled)} groups are too few to certify risk={asked.risk:g}, which takes at least {least}"
         warn_caller(f"Every row is evaluated in full: {reason}. Give fit more groups, or a larger risk.")
-        return None, _in_full(terms, asked, reason)
+        return None, _in_full(terms, asked, reason, failed=True)
     certificate, plan = rows.take(shuffled[:n_certificate]), shuffled[n_certificate:]
     n_order = min(round(ORDER_SHARE * len(plan)), len(plan) - 2)
+    if rows.groups.sizes.max() <= asked.k:
+        return None, _in_full(terms, asked, f"no group has more than {asked.k} rows, so that none of them can leave")
     race = _race(terms, core, rows.take(plan[:n_order]), rows.take(plan[n_order:]), asked, n_certificate, rng)
-    if race is None:
-        return None, _in_full(terms, asked, "early exit would take longer")
-    return _certified(terms, race, certificate, asked)
+    if isinstance(race, str):
+        return None, _in_full(terms, asked, race)
+    return _certified(terms, race, certificate, asked, rng)
 
 
 def _race(
@@ -115,30 +118,39 @@ def _race(
     asked: Asked,
     n_certificate: int,
     rng: np.random.Generator,
-) -> Race | None:
-    """The race that takes the least work on the validation rows; None if full evaluation takes less."""
+) -> Race | str:
+    """The race that takes the least work on the validation rows; or why full evaluation takes less."""
     weights = row_weights(order_rows.scores, order_rows.groups, asked.k)
     fitted = fitted_order(terms, order_rows.X, order_rows.scores, weights, rng)
     trial = _Trial(terms, core, fitted, validation, asked, n_certificate)
     every = fine_stages(terms.n_terms)
     race = trial.race(fitted.stages(every))
     estimates, errors = race.trace(trial.source, asked.n_threads)
-    work, tried = trial.work(race), set()
+    work, tried, trees = trial.work(race), set(), np.inf
     for boldness in BOLDNESS:  # ladders with fewer stages keep the risk with a smaller q
         undecided = undecided_shares(estimates, errors, validation.groups, asked.k, race.plan.q / boldness)
         tried.add(tuple(cheapest_ladder(every, undecided, work).tolist()))
-
+        trees = min(trees, float(np.min(every + undecided * terms.n_terms)))
     tried |= {more for ladder in tried for more in with_one_more(ladder, len(every))}
     races = []
     for some in map(list, sorted(tried - {()})):
         candidate = trial.race(fitted.subset(race.plan.stages, some), race.plan.usual[some])
         races.append((*trial.expected(candidate), some))
     if not races:
-        return None
+        return _why_not(trees, terms, asked)
     near = [found for found in races if found[0] <= (1.0 + SAME_WORK) * min(races)[0]]
     best = min(near, key=lambda found: found[1])[2]
     race = trial.race(fitted.stages(every[best]))
-    return race if trial.expected(race)[0] < work.full else None
+    expected, trees = trial.expected(race)
+    return race if expected < work.full else _why_not(trees, terms, asked)
+
+
+def _why_not(trees: float, terms: Terms, asked: Asked) -> str:
+    """Why rows do not race, by the trees that they would take."""
+    n = terms.n_terms
+    taken = f"{number(trees)} of {thousands(n)} trees" if trees < n else f"all {thousands(n)} trees"
+    still = f"rows would still take {taken} on average"
+    return f"to keep risk={asked.risk:g}, {still}, and no less time than all trees at once"
 
 
 class _Trial:
@@ -183,7 +195,9 @@ class _Trial:
         return self.work(race).expected(race.plan.stages.terms, reached), float(race.plan.stage_costs[left].mean())
 
 
-def _certified(terms: Terms, race: Race, rows: Ranked, asked: Asked) -> tuple[Race | None, RankingCertificate]:
+def _certified(
+    terms: Terms, race: Race, rows: Ranked, asked: Asked, rng: np.random.Generator
+) -> tuple[Race | None, RankingCertificate]:
     """Find the boldest q that the certificate groups prove."""
     source = source_of(rows.X)
 
@@ -195,7 +209,7 @@ def _certified(terms: Terms, race: Race, rows: Ranked, asked: Asked) -> tuple[Ra
     if q is None:
         reason = f"the groups of the certificate do not prove risk={asked.risk:g}"
         warn_caller(f"Every row is evaluated in full: {reason}. Give fit more groups, or a larger risk.")
-        return None, _in_full(terms, asked, reason, len(rows.groups))
+        return None, _in_full(terms, asked, reason, len(rows.groups), failed=True)
     race = race.at(q)
     scores, stages = race.rank(source, rows.groups, asked.n_threads)
     missing = missing_shares(rows.scores, scores, rows.groups, asked.k)
@@ -213,10 +227,19 @@ def _certified(terms: Terms, race: Race, rows: Ranked, asked: Asked) -> tuple[Ra
         trees=float(race.plan.stage_costs[stages].mean()),
         n_trees=terms.n_terms,
         ndcg_lost=lost,
+        left=_one_of_each(stages, rows.groups, len(race.plan.stages), rng),
     )
 
 
-def _in_full(terms: Terms, asked: Asked, reason: str, n_groups: int = 0) -> RankingCertificate:
+def _one_of_each(
+    stages: NDArray[np.int32], groups: RowGroups, n_stages: int, rng: np.random.Generator
+) -> tuple[int, ...]:
+    """Groups by the stage at which a random row of each left."""
+    rows = groups.starts + rng.integers(0, groups.sizes)
+    return tuple(np.bincount(stages[rows], minlength=n_stages + 1).tolist())
+
+
+def _in_full(terms: Terms, asked: Asked, reason: str, n_groups: int = 0, *, failed: bool = False) -> RankingCertificate:
     return RankingCertificate(
         k=asked.k,
         risk=asked.risk,
@@ -228,6 +251,7 @@ def _in_full(terms: Terms, asked: Asked, reason: str, n_groups: int = 0) -> Rank
         n_trees=terms.n_terms,
         in_full=True,
         reason=reason,
+        failed=failed,
     )
 
 

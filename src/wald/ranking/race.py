@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,43 @@ from ..engine import Stages
 from ..sources import Conversion, Source, source_of
 from .groups import Indices, RowGroups
 from .measures import Floats
+
+
+class Limits(NamedTuple):
+    """What a group may take.
+
+    Attributes
+    ----------
+    budget : float, default=math.inf
+        Trees of a row, on average over the rows of the group.
+    deadline : float, default=math.inf
+        Seconds of the group.
+    """
+
+    budget: float = math.inf
+    deadline: float = math.inf
+
+    @classmethod
+    def of(cls, budget: Any, deadline: Any, stage_costs: Floats) -> Self | None:
+        """Check limits that a caller gave; None where they limit nothing.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If they are not positive numbers, or the budget is below the cost of the first stage.
+        """
+        for name, given in (("budget", budget), ("deadline", deadline)):
+            if given is not None and (isinstance(given, bool) or not isinstance(given, Real)):
+                raise TypeError(f"{name} must be a number. Got {given!r} instead.")
+        if budget is not None and not budget >= stage_costs[0]:
+            first = "the cost of the first stage" if len(stage_costs) > 1 else "since every row is evaluated in full"
+            raise ValueError(f"budget must be at least {stage_costs[0]:g}, {first}. Got {budget!r} instead.")
+        if deadline is not None and not deadline > 0:
+            raise ValueError(f"deadline must be a positive number of seconds. Got {deadline!r} instead.")
+        enough = budget is None or budget >= stage_costs[-1]
+        if enough and (deadline is None or deadline == math.inf):
+            return None
+        return cls(math.inf if enough else float(budget), math.inf if deadline is None else float(deadline))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,19 +137,46 @@ class Race:
         """
         if groups.n_rows == 0:
             return np.zeros(0), np.zeros(0, dtype=np.int32)
-        rows = self._rows(source)
-        if groups.rows is not None:
-            rows.take(groups.rows)
-        scores, stages = self._core.rank(rows, groups.ends, self.plan.k, self.plan.q, n_threads)
+        scores, stages = self._core.rank(
+            self._side_by_side(source, groups), groups.ends, self.plan.k, self.plan.q, n_threads
+        )
         if groups.rows is None:
             return scores, stages
         found, left = np.empty_like(scores), np.empty_like(stages)
         found[groups.rows], left[groups.rows] = scores, stages
         return found, left
 
+    def rank_within(
+        self, source: Source, groups: RowGroups, limits: Limits, n_threads: int
+    ) -> tuple[Floats, NDArray[np.int32], NDArray[np.bool_]]:
+        """The same within limits, and which rows were left undecided by them.
+
+        Returns
+        -------
+        scores : float64 ndarray of shape (n_rows,)
+            Those of undecided rows lie below the full scores of their group, and above those of rows that left.
+        stages : int32 ndarray of shape (n_rows,)
+            Of an undecided row, the last stage that it took.
+        undecided : bool ndarray of shape (n_rows,)
+        """
+        if groups.n_rows == 0:
+            return np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=bool)
+        found = self._core.rank_within(
+            self._side_by_side(source, groups), groups.ends, self.plan.k, self.plan.q, *limits, n_threads
+        )
+        scores, stages, undecided = (groups.spread(values) for values in found)
+        return scores.astype(np.float64), stages.astype(np.int32), undecided.astype(bool)
+
     def trace(self, source: Source, n_threads: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Estimates of every stage and their usual errors, (n_rows, n_stages); no row leaves."""
         return self._core.trace(self._rows(source), n_threads)
+
+    def _side_by_side(self, source: Source, groups: RowGroups) -> _core.Rows:
+        """Rows of a source, group after group."""
+        rows = self._rows(source)
+        if groups.rows is not None:
+            rows.take(groups.rows)
+        return rows
 
     def _rows(self, source: Source) -> _core.Rows:
         """All rows in one block: a group must not be cut."""

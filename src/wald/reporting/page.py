@@ -19,6 +19,7 @@ from ..stopping.core.binomial import rows_needed
 from ..utils import figures
 from .facts import Facts
 from .gather import MOST_CLASSES
+from .rankings import RankingFacts
 from .timing import REPEATS
 from .values import short
 
@@ -34,6 +35,34 @@ _IDENTIFIER = re.compile(r'(\bid="|href="#|url\(#)')
 MOST_COLUMNS = 40
 #: Rows of the table below the curve.
 _CURVE_ROWS = 12
+#: Templates of the page of a ranker, and their headings.
+RANKING_SECTIONS = (
+    ("ranking-model", "What the model is"),
+    ("ranking-promise", "What is promised"),
+    ("ranking-tradeoff", "What is missing, against cost"),
+    ("ranking-stages", "Where rows leave"),
+    ("ranking-places", "Rows of one group on their way"),
+    ("ranking-groups", "Groups that miss the most"),
+    ("ranking-time", "Time"),
+)
+
+
+def _sections(facts: Facts) -> list[tuple[str, str]]:
+    """Templates of the page of labels, bands or values, and their headings."""
+    words = facts.words
+    cost = f"Cost by {words.kind}" if words.kind else "Cost of rows"
+    return [
+        ("model", "What the model is"),
+        ("certificate", "What is promised"),
+        ("classes", cost),
+        ("tradeoff", "Disagreement against cost"),
+        ("stages", "Stages"),
+        ("walks", "Three rows on their way"),
+        *([("examples", "What was read, and what it said")] if facts.examples else []),
+        ("differences", f"Rows with {words.other}"),
+        ("time", "Time"),
+        ("advice", "What to do if …"),
+    ]
 
 
 def page(facts: Facts, title: str | None = None) -> str:
@@ -62,11 +91,38 @@ def page(facts: Facts, title: str | None = None) -> str:
         .render(
             vars(facts),
             heading=f"Early exit for {facts.name}" if title is None else title,
+            frame="summary.html",
+            sections=_sections(facts),
             exact=facts.exact,
             scarce=facts.scarce,
             curve_points=shown,
             most_classes=MOST_CLASSES,
             most_columns=MOST_COLUMNS,
+            repeats=REPEATS,
+            version=wald.__version__,
+        )
+    )
+
+
+def ranking_page(facts: RankingFacts, title: str | None = None) -> str:
+    """Write the report of a ranker as HTML.
+
+    Parameters
+    ----------
+    facts : RankingFacts
+    title : str, default=None
+        Heading; one with the name of the model when None.
+    """
+    import wald
+
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            vars(facts),
+            heading=f"Early exit for {facts.name}" if title is None else title,
+            frame="ranking-summary.html",
+            sections=RANKING_SECTIONS,
             repeats=REPEATS,
             version=wald.__version__,
         )

@@ -20,8 +20,10 @@ from ..utils.alternating import Timing, in_turns
 
 #: Number of times that each median is of.
 REPEATS = 7
+#: Why a model from a file of wald has no times.
+NO_MODEL = "The wrapped model is not at hand. On the command line, --model MODEL names its file."
 #: Why a model that was read from a library's file has no times.
-_NO_LIBRARY = (
+NO_LIBRARY = (
     "The model came from the file of LightGBM, XGBoost or CatBoost, and wald evaluates it without that library: there "
     "is nothing to compare with. Where the library is installed, the command line times it: wald report FILE DATA "
     "--model MODEL, where MODEL is the library's file."
@@ -69,9 +71,9 @@ def times(fast: EarlyExitEstimator, X: Any, n_rows: int, library: Rival | None =
 
     model = fast.estimator_
     if isinstance(model, SavedModel):
-        return [], "The wrapped model is not at hand. On the command line, --model MODEL names its file."
+        return [], NO_MODEL
     if library is None and isinstance(model, TreeClassifier):
-        return [], _NO_LIBRARY
+        return [], NO_LIBRARY
     rival = Rival("the wrapped model", model.predict) if library is None else library
     source = source_of(X)
     singles = [source.take(np.array([row])).rows for row in range(min(n_rows, _MOST_SINGLE))]

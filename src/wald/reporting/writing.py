@@ -6,9 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import ArrayLike
+
+from ..displays._rankings import is_ranker
 from ..utils.files import atomic_file
 from ..utils.install import install
 from .gather import gather
+from .rankings import gather_groups
 from .timing import Rival
 
 
@@ -17,6 +21,7 @@ def report(
     X: Any,
     path: str | os.PathLike[str] | None = None,
     *,
+    groups: ArrayLike | None = None,
     title: str | None = None,
     source: str | None = None,
     timed: bool = True,
@@ -29,12 +34,14 @@ def report(
 
     Parameters
     ----------
-    estimator : EarlyExitClassifier, EarlyExitOutlierDetector or EarlyExitRegressor
-        Fitted; a regressor with a tolerance or bands.
+    estimator : EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRegressor or EarlyExitRanker
+        Fitted; a regressor with a tolerance or bands, a ranker with a risk.
     X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         Rows that neither trained nor planned nor certified the model. Every row is also evaluated in full.
     path : path-like, default=None
         The file to write; an existing one is replaced. None: the page is only returned.
+    groups : array-like of shape (n_rows,), default=None
+        For rankers: the key of each row's group.
     title : str, default=None
         Heading of the page; one with the name of the model when None.
     source : str, default=None
@@ -72,7 +79,7 @@ def report(
     >>> page[:15], "<script" in page
     ('<!doctype html>', False)
     """
-    return write(estimator, X, path, title, source, timed, "wald.report")
+    return write(estimator, X, path, title, source, timed, "wald.report", groups=groups)
 
 
 def write(
@@ -84,6 +91,7 @@ def write(
     timed: bool,
     caller: str,
     library: Rival | None = None,
+    groups: ArrayLike | None = None,
 ) -> str:
     """Write a page as `report` does.
 
@@ -95,12 +103,18 @@ def write(
         For errors.
     library : Rival or None, default=None
         The wrapped model in its own library, to be timed in its place.
+    groups : array-like of shape (n_rows,), default=None
+        As for `report`.
     """
     try:
-        from .page import page
+        from .page import page, ranking_page
     except ImportError as error:
         raise ImportError(f"{caller} needs {error.name}, which is not installed: {install('report')}") from error
-    html = page(gather(estimator, X, source=source, timed=timed, caller=caller, library=library), title)
+    asked: dict[str, Any] = {"source": source, "timed": timed, "caller": caller, "library": library}
+    if is_ranker(estimator, groups, caller):
+        html = ranking_page(gather_groups(estimator, X, groups, **asked), title)
+    else:
+        html = page(gather(estimator, X, **asked), title)
     if path is not None:
         with atomic_file(Path(path)) as file:
             file.write_text(html, encoding="utf-8", newline="\n")

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit, watched
+from ..early_exit.group_answers import promise_of
 from ..persistence import load as load_file
 from ..persistence.library import in_full
 from ..utils.install import install
@@ -185,7 +186,7 @@ class Service:
             if body is None:  # the client is gone
                 self.metrics.errors["cut off"] += 1
                 return
-            options = _options(scope["query_string"]) if scope["query_string"] else (False, None, False)
+            options = _options(scope["query_string"]) if scope["query_string"] else (False, None, False, None)
             content = await self._answer(body, arrow, *options)
             media = ARROW if arrow else JSON
         except RequestError as error:
@@ -243,11 +244,15 @@ class Service:
     def _too_large(self) -> RequestError:
         return RequestError(413, "too large", f"A body may have {self._max_body} bytes. Send several requests.")
 
-    async def _answer(self, body: bytes, arrow: bool, cost: bool, budget: float | None, proba: bool) -> bytes:
+    async def _answer(
+        self, body: bytes, arrow: bool, cost: bool, budget: float | None, proba: bool, groups: str | None
+    ) -> bytes:
         rows, batcher = self._rows, self._batcher  # a reload does not change them in the middle
         large = len(body) > LARGE_BODY
         if arrow:
-            given = await asyncio.to_thread(read_arrow, body, self._max_rows)
+            given = await asyncio.to_thread(read_arrow, body, self._max_rows, groups)
+        elif groups is not None:
+            raise RequestError(400, "query", 'groups names a column of an Arrow body; in JSON, "groups" is a list.')
         elif large:
             given = await asyncio.to_thread(read_json, body, self._loads, self._max_rows)
         else:
@@ -260,7 +265,20 @@ class Service:
             if not cost and labels and label in labels:
                 return labels[label]
             return write_json({rows.columns.name: _plain(label), **({"cost": spent} if cost else {})})
-        if arrow or large or given.n_rows * max(batcher.seconds, 1e-5) > LONG:
+        apart = arrow or large or given.n_rows * max(batcher.seconds, 1e-5) > LONG
+        if given.groups is not None:
+            if proba:
+                raise RequestError(400, "query", "proba: rows that race in groups have no probabilities.")
+            answers, costs, stages, places = (
+                await asyncio.to_thread(rows.ranked, given, budget) if apart else rows.ranked(given, budget)
+            )
+            self.metrics.count_rows(costs, stages)
+            if arrow:
+                own = rows.columns.of_answers(answers) | {"rank": places}
+                return write_arrow(own, costs if cost else None)
+            ranked = {f"{rows.columns.name}s": answers.tolist(), "ranks": places.tolist()}
+            return write_json(ranked | ({"costs": costs.tolist()} if cost else {}))
+        if apart:
             answers, costs, stages, found = await asyncio.to_thread(rows.answer, given, budget, proba)
         else:
             answers, costs, stages, found = rows.answer(given, budget, proba)
@@ -281,15 +299,15 @@ def _plain(answer: Any) -> Any:
     return answer.tolist() if isinstance(answer, np.generic | np.ndarray) else answer
 
 
-def _options(query: bytes) -> tuple[bool, float | None, bool]:
-    """Whether costs are wanted, the budget, and whether probabilities are wanted."""
+def _options(query: bytes) -> tuple[bool, float | None, bool, str | None]:
+    """Whether costs are wanted, the budget, whether probabilities are wanted, and the column of groups."""
     try:
-        given = parse_qs(query.decode("ascii"), keep_blank_values=True)
+        given = parse_qs(query.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError:
         raise RequestError(400, "query", "The query is no text.") from None
-    unknown = [name for name in given if name not in ("cost", "budget", "proba")]
+    unknown = [name for name in given if name not in ("cost", "budget", "proba", "groups")]
     if unknown:
-        raise RequestError(400, "query", f"The query has {unknown[0]!r}; it may have cost, budget and proba.")
+        raise RequestError(400, "query", f"The query has {unknown[0]!r}; it may have cost, budget, proba and groups.")
     budget, wanted = given.get("budget", [None])[-1], []
     for name in ("cost", "proba"):
         value = given.get(name, ["false"])[-1]
@@ -297,7 +315,8 @@ def _options(query: bytes) -> tuple[bool, float | None, bool]:
             raise RequestError(400, "query", f"{name} must be true or false. Got {value!r}.")
         wanted.append(value.lower() in ("true", "1"))
     try:
-        return wanted[0], None if budget is None else float(budget), wanted[1]
+        limit = None if budget is None else float(budget)
+        return wanted[0], limit, wanted[1], given.get("groups", [None])[-1]
     except ValueError:
         raise RequestError(400, "query", f"budget must be a number. Got {budget!r}.") from None
 
@@ -318,7 +337,7 @@ def _other_endpoints(service: Service) -> Any:
         return Response(content, status, media_type=media, headers=headers)
 
     async def certificate(request: Any) -> Any:
-        made = service.model.compiled_plan_.certificate
+        made = promise_of(service.model)
         facts = {"text": str(made), "holds": made.verify(), **asdict(made)}
         plan = service.model.compiled_plan_.plan
         facts |= {"n_stages": plan.n_stages, "full_cost": plan.full_cost}

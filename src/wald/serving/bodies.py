@@ -30,7 +30,9 @@ Kind = Literal["row", "record", "rows", "records", "table"]
 KINDS: tuple[Kind, ...] = ("row", "record", "rows", "records")
 EXPECTED = (
     'Send a JSON object with one of the names "row" (a list of values in the order of the columns, or a text), "rows" '
-    '(a list of these), "record" (an object from feature name to value) and "records" (a list of objects).'
+    '(a list of these), "record" (an object from feature name to value) and "records" (a list of objects). For a '
+    'ranker, "rows" or "records" beside "groups" (a list with the key of each row\'s group), or "group" (a list of the '
+    "rows or objects of one group)."
 )
 
 
@@ -61,11 +63,14 @@ class Body:
     rows : object
         A row, several rows, or an Arrow table, according to `kind`.
     n_rows : int
+    groups : object or None
+        The key of each row's group, where rows are to be ranked.
     """
 
     kind: Kind
     rows: Any
     n_rows: int
+    groups: Any = None
 
 
 def json_reader() -> Callable[[bytes], Any]:
@@ -145,21 +150,41 @@ def read_json(body: bytes, read: Callable[[bytes], Any], max_rows: int) -> Body:
         raise RequestError(400, "body", f"The body is no JSON: {error}. {EXPECTED}") from None
     if not isinstance(content, dict):
         raise RequestError(400, "body", f"The body is a JSON {_name(content)}. {EXPECTED}")
+    groups = content.pop("groups", None) if len(content) == 2 else None
     if len(content) != 1:
         raise RequestError(400, "body", f"The body has the names {list(content)[:8]}. {EXPECTED}")
     kind, rows = next(iter(content.items()))
+    one_group = kind == "group" and groups is None
+    if one_group:
+        kind = "records" if isinstance(rows, list) and rows and isinstance(rows[0], dict) else "rows"
     if kind not in KINDS:
         raise RequestError(400, "body", f"The body has the name {kind!r}. {EXPECTED}")
     if kind in ("row", "record"):
+        if groups is not None:
+            raise RequestError(400, "body", f'"groups" stand beside "rows" or "records", and not beside "{kind}".')
         return Body(kind, rows, 1)
     if not isinstance(rows, list):
-        raise RequestError(400, "body", f'"{kind}" must be a list. Got a JSON {_name(rows)}.')
+        named = "group" if one_group else kind
+        raise RequestError(400, "body", f'"{named}" must be a list. Got a JSON {_name(rows)}.')
     require_few(len(rows), max_rows)
-    return Body(kind, rows, len(rows))
+    if groups is not None:
+        _require_keys(groups)
+    return Body(kind, rows, len(rows), [0] * len(rows) if one_group else groups)
 
 
-def read_arrow(body: bytes, max_rows: int) -> Body:
-    """Read an Arrow stream."""
+def _require_keys(groups: Any) -> None:
+    """Raise RequestError for keys of groups that are no list of texts and numbers."""
+    if not isinstance(groups, list):
+        raise RequestError(
+            400, "body", f'"groups" must be a list with one key for each row. Got a JSON {_name(groups)}.'
+        )
+    for row, key in enumerate(groups):
+        if not isinstance(key, str | int | float):
+            raise RequestError(400, "rows", f"groups[{row}] must be a text or a number. Got {shown(key)}.")
+
+
+def read_arrow(body: bytes, max_rows: int, groups: str | None = None) -> Body:
+    """Read an Arrow stream; ``groups`` is its column that names the group of each row."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -177,7 +202,12 @@ def read_arrow(body: bytes, max_rows: int) -> Body:
         if body.lstrip()[:1] in (b"{", b"["):
             raise RequestError(415, "media type", f"The body is JSON: its content-type is {JSON}.") from None
         raise RequestError(400, "body", f"The body is no Arrow stream: {error}") from None
-    return Body("table", table, n_rows)
+    if groups is None:
+        return Body("table", table, n_rows)
+    if table.column_names.count(groups) != 1:
+        there = list(table.column_names)[:8]
+        raise RequestError(400, "query", f"groups: the table has no column {groups!r}, or two of them; it has {there}.")
+    return Body("table", table.drop_columns(groups), n_rows, table.column(groups).to_pylist())
 
 
 def write_arrow(

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.answer_columns import AnswerColumns
 from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit
+from ..early_exit.group_answers import answered, ranks, require_groups
 from ..engine.threads import effective_threads
 from ..utils.figures import first_of
 from .bodies import Body, RequestError, numbers, shown, table_of_numbers
@@ -106,6 +107,31 @@ class Rows:
             name = type(self._model.estimator_).__name__
             raise RequestError(400, "query", f"proba: the wrapped {name} has no probabilities. Leave it out.")
         return (*self._labels(body, budget), self._probabilities(body))
+
+    def ranked(self, body: Body, budget: float | None) -> tuple[Any, ...]:
+        """Values, costs and stages of rows that race in groups, and the place of each in its group, from 1 on."""
+        require_groups(self._model)
+        if not body.n_rows:
+            if body.groups:
+                raise RequestError(400, "rows", f"groups has {len(body.groups)} keys, and there are no rows.")
+            return self.columns.none, np.empty(0), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+        check = self._schema.names is None and self._kind != "texts"
+        found = answered(self._model, self._table(body), body.groups, budget=budget, check_input=check)
+        return found.labels, found.costs, found.stages, ranks(found.labels, body.groups)
+
+    def _table(self, body: Body) -> Any:
+        """The rows of a body together, as `predict` takes them."""
+        rows = body.rows
+        if body.kind == "table":
+            return self._read_table(rows)
+        if body.kind == "records":
+            self._require_records(rows, "records[{}]")
+            return self._compiled.reader.records(rows, "records[{}]".format)
+        if not self._raw:
+            return table_of_numbers(rows, self._n_features)
+        rows = self._read_rows(rows)
+        named = self._schema.names is not None and isinstance(rows[0], dict)
+        return self._compiled.reader.records(rows, "row {}".format) if named else rows
 
     def _probabilities(self, body: Body) -> NDArray[Any]:
         """Probabilities of rows that have labels."""

@@ -80,6 +80,10 @@ class Schema:
         """The names as a set."""
         return frozenset(self.names or ())
 
+    def reads(self, name: Hashable) -> bool:
+        """Whether the model reads a column of this name."""
+        return self.names is not None and self.spelled(name) in self.names
+
     def spelled(self, name: Hashable) -> Hashable:
         """A given name as the library writes it.
 

@@ -7,14 +7,17 @@ from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..answers import as_user_error
 from ..errors import UserError
 from .schema import Part, Reading, RowSchema, note_left_out, note_order
 from .source import COMPRESSIONS, STDIN, Source, damage_errors, infer_format, source_of
 
-__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "data_name", "note_left_out", "read", "read_whole"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "data_name", "joined", "note_left_out", "read", "read_whole"]
 
 FORMATS = {
     ".csv": "csv",
@@ -66,14 +69,21 @@ def read_whole(path: Path, schema: RowSchema, reading: Reading) -> Part:
     -------
     Part
     """
+    part = joined(path, schema, reading)
+    note_left_out(part.left_out)
+    return part
+
+
+def joined(path: Path, schema: RowSchema, reading: Reading) -> Part:
+    """All rows of a data file, and the columns to keep, as one part; see `read_whole`."""
     import numpy as np
 
     parts = list(_arrays(path, schema, reading, whole=True))
     rows = parts[0].rows if len(parts) == 1 else _joined([part.rows for part in parts])
-    note_left_out(parts[0].left_out)
     groups = [part.groups for part in parts if part.groups is not None]
     whole = np.concatenate(groups) if groups else None
-    return Part(_named(rows, schema), whole, 1.0, left_out=parts[0].left_out)
+    kept = {name: np.concatenate([part.kept[name] for part in parts]) for name in parts[0].kept}
+    return Part(_named(rows, schema), whole, 1.0, kept, parts[0].left_out)
 
 
 def data_name(path: Path) -> str:
@@ -107,7 +117,24 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
         if kind == "tsv":
             reading = replace(reading, separator=reading.separator or "\t")
         reader = import_module(f".{_READERS[kind]}", __name__)  # they load NumPy, and libraries of tables
-        yield from reader.read_rows(source, schema, reading, whole)
+        n_rows = 0
+        for part in reader.read_rows(source, schema, reading, whole):
+            if part.groups is not None:
+                _require_groups(source, part.groups, n_rows)
+                n_rows += len(part.groups)
+            yield part
+
+
+def _require_groups(source: Source, groups: NDArray[Any], n_before: int) -> None:
+    """Raise UserError for a row whose group is missing: an empty cell, a null or NaN."""
+    if groups.dtype.kind not in "Of":
+        return
+    missing = next((row for row, key in enumerate(groups.tolist()) if key is None or key == "" or key != key), None)
+    if missing is not None:
+        raise UserError(
+            f"{source}, row {n_before + missing} (from 0): --groups names no group there. Leave such rows out, or give "
+            "each a group of its own."
+        )
 
 
 def _require_numbers(kind: str, source: Source, schema: RowSchema) -> None:

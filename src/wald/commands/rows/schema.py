@@ -234,7 +234,9 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
     kept = tuple(dict.fromkeys(position(name, "--keep") for name in reading.keep))
     need_not_be_there = reading.one_of_many and names
     dropped = [d for d in reading.drop if d in names or d.isdecimal() or not need_not_be_there]
-    drop = {position(name, "--drop") for name in dropped} | ({groups} if groups is not None else set())
+    drop = {position(name, "--drop") for name in dropped}
+    if groups is not None and not (names and schema.columns.reads(names[groups])):
+        drop.add(groups)
     twice = [name for name, times in Counter(names[c] for c in kept if names).items() if times > 1]
     if twice:  # the output identifies them by name
         raise UserError(

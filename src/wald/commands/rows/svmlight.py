@@ -12,6 +12,8 @@ from ..errors import UserError
 from .schema import Part, Reading, RowSchema, first_bad, not_finite, short
 from .source import Source
 
+#: What names the group of a row.
+QID = "qid"
 #: An index has fewer digits than this.
 DIGITS = 16
 #: Largest number of stored values in a part.
@@ -35,30 +37,39 @@ def read_rows(path: Source, schema: RowSchema, reading: Reading, whole: bool) ->
     ------
     Part
     """
-    for option, given in (("--drop", reading.drop), ("--groups", reading.groups), ("--keep", reading.keep)):
+    for option, given in (("--drop", reading.drop), ("--keep", reading.keep)):
         if given:
             raise UserError(f"{option} speaks of columns, and {path} is svmlight, whose labels are passed over anyway.")
-    rows = _rows(path, schema, reading.zero_based)
+    if reading.groups not in (None, QID):
+        raise UserError(f"--groups: {path} is svmlight, whose groups are called {QID}. Got {reading.groups!r}.")
+    rows, groups = _rows(path, schema, reading)
     if rows.shape[0] == 0:
         raise UserError(f"{path} is empty.")
     width = math.ceil(rows.nnz / rows.shape[0]) if schema.sparse else schema.n_features
     step = rows.shape[0] if whole else max(1, AT_ONCE // max(1, width))
     for start in range(0, rows.shape[0], step):
         some = rows[start : start + step]
-        yield Part(some if schema.sparse else some.toarray(), None, min(1.0, (start + step) / rows.shape[0]))
+        own = None if groups is None else groups[start : start + step]
+        yield Part(some if schema.sparse else some.toarray(), own, min(1.0, (start + step) / rows.shape[0]))
 
 
-def _rows(path: Source, schema: RowSchema, zero_based: bool | None) -> Any:
+def _rows(path: Source, schema: RowSchema, reading: Reading) -> tuple[Any, Any]:
+    """Rows, and the groups that they name if these are wanted."""
+    zero_based, groups = reading.zero_based, None
     try:
         based = "auto" if zero_based is None else zero_based
         with path.decompressed() as (file, _):
-            rows, _ = load_svmlight_file(file, n_features=schema.n_features, zero_based=based)
+            rows, _, named = load_svmlight_file(file, n_features=schema.n_features, zero_based=based, query_id=True)
     except (ValueError, OverflowError, TypeError, IndexError, MemoryError) as error:
         _raise_for_invalid_entry(path, schema, zero_based)
         raise UserError(f"{path}: {' '.join(str(error).split())}") from error
     if first_bad(rows.data[:, None], schema) is not None:
         _raise_for_invalid_entry(path, schema, zero_based)
-    return rows
+    if reading.groups is not None:
+        groups = named
+        if len(groups) != rows.shape[0]:
+            raise UserError(f"{path}: --groups {QID}, and {len(groups)} of its {rows.shape[0]} rows have a {QID}.")
+    return rows, groups
 
 
 def _raise_for_invalid_entry(path: Source, schema: RowSchema, zero_based: bool | None) -> None:
@@ -72,7 +83,7 @@ def _raise_for_invalid_entry(path: Source, schema: RowSchema, zero_based: bool |
                 place = f"{path}, line {at}"
                 text = cell.decode("utf-8", "replace")
                 index, colon, value = text.partition(":")
-                if index == "qid" and colon:
+                if index == QID and colon:
                     continue
                 if position == 0:
                     if _float(text) is None:
