@@ -65,12 +65,26 @@ struct Search<double> {
     }
 };
 
-// A binary search for each value. The first kSteps steps look thresholds up in two registers. Values are loaded for
-// each step: compilers would move copies of them through memory.
-template <int kSteps, bool kMore, bool kNanLeft, class X>
+// Looks up numbers [0, 32 * kTables) of a table.
+template <int kTables>
+inline __m512 look_up(const float* table, __m512i at) {
+    __m512 found[kTables];
+    for (int i = 0; i < kTables; ++i)
+        found[i] = _mm512_permutex2var_ps(_mm512_loadu_ps(table + 32 * i), at, _mm512_loadu_ps(table + 32 * i + 16));
+    for (int n = kTables / 2, bit = 32; n > 0; n /= 2, bit *= 2) {
+        const __mmask16 second = _mm512_test_epi32_mask(at, _mm512_set1_epi32(bit));
+        for (int i = 0; i < n; ++i) found[i] = _mm512_mask_mov_ps(found[2 * i], second, found[2 * i + 1]);
+    }
+    return found[0];
+}
+
+// A binary search for each value. The first steps look thresholds up in two registers; those that follow in the tables
+// of floats or, for doubles, in memory. Values are loaded for each step: compilers would move copies of them through
+// memory.
+template <int kSteps, bool kNanLeft, class X>
 inline void search(const X* thresholds, int steps, const ColumnPanels<X>& panels) {
     using S = Search<X>;
-    constexpr int kPer = 64 / static_cast<int>(sizeof(X));
+    constexpr int kPer = 64 / static_cast<int>(sizeof(X)), kFirst = std::min(kSteps, wald::kRegisterSteps<X>);
     const typename S::R low = S::load(thresholds), high = S::load(thresholds + kPer);
     const auto four_registers = [&](const X* x, std::int8_t* bins) {  // four chains
         __m512i at[4] = {};
@@ -78,12 +92,25 @@ inline void search(const X* thresholds, int steps, const ColumnPanels<X>& panels
             at[i] = S::add(at[i], S::template above<kNanLeft>(S::load(x + i * kPer), t), S::numbers(size));
         };
 #pragma GCC unroll 8
-        for (int size = 1 << kSteps >> 1; size > 0; size /= 2)
+        for (int size = 1 << kFirst >> 1; size > 0; size /= 2)
             for (int i = 0; i < 4; ++i) step(i, size, S::look_up(low, S::add(at[i], S::numbers(size - 1)), high));
-        if constexpr (kMore) {
-            const X* const sorted = thresholds + (1 << kSteps);
-            for (int i = 0; i < 4; ++i) at[i] = S::scaled(at[i], steps - kSteps);
-            for (int size = 1 << (steps - kSteps) >> 1; size > 0; size /= 2)
+        if constexpr (kSteps > kFirst && sizeof(X) == sizeof(float)) {
+            const X* table = thresholds + 32 + (1 << kSteps);
+            const auto next = [&](auto n_tables) {
+                for (int i = 0; i < 4; ++i) {
+                    const __m512 t = look_up<n_tables>(table, at[i]);
+                    at[i] = S::add(at[i], at[i]);
+                    step(i, 1, t);
+                }
+                table += 32 * n_tables;
+            };
+            next(std::integral_constant<int, 1>{});
+            if constexpr (kSteps > 6) next(std::integral_constant<int, 2>{});
+            if constexpr (kSteps > 7) next(std::integral_constant<int, 4>{});
+        } else if constexpr (kSteps > kFirst) {
+            const X* const sorted = thresholds + (1 << kFirst);
+            for (int i = 0; i < 4; ++i) at[i] = S::scaled(at[i], steps - kFirst);
+            for (int size = 1 << (steps - kFirst) >> 1; size > 0; size /= 2)
                 for (int i = 0; i < 4; ++i) step(i, size, S::gather(sorted, S::add(at[i], S::numbers(size - 1))));
         }
         S::store(at, bins);
@@ -96,15 +123,53 @@ inline void search(const X* thresholds, int steps, const ColumnPanels<X>& panels
 template <bool kNanLeft, class X>
 inline void find_bins(const X* thresholds, int steps, const ColumnPanels<X>& panels) {
     switch (steps) {
-        case 1: return search<1, false, kNanLeft>(thresholds, steps, panels);
-        case 2: return search<2, false, kNanLeft>(thresholds, steps, panels);
-        case 3: return search<3, false, kNanLeft>(thresholds, steps, panels);
-        case 4: return search<4, false, kNanLeft>(thresholds, steps, panels);
-        default:
-            if constexpr (wald::kRegisterSteps<X> == 5)
-                if (steps == 5) return search<5, false, kNanLeft>(thresholds, steps, panels);
-            return search<wald::kRegisterSteps<X>, true, kNanLeft>(thresholds, steps, panels);
+        case 1: return search<1, kNanLeft>(thresholds, steps, panels);
+        case 2: return search<2, kNanLeft>(thresholds, steps, panels);
+        case 3: return search<3, kNanLeft>(thresholds, steps, panels);
+        case 4: return search<4, kNanLeft>(thresholds, steps, panels);
+        case 5: return search<5, kNanLeft>(thresholds, steps, panels);
+        case 6: return search<6, kNanLeft>(thresholds, steps, panels);
+        case 7: return search<7, kNanLeft>(thresholds, steps, panels);
+        default: return search<8, kNanLeft>(thresholds, steps, panels);
     }
+}
+
+// Finds the bins of float64 values by those of values and thresholds that are rounded down to float32, of which a
+// register holds more. A value is above the thresholds that are below it when both are rounded, and only if it was
+// rounded may it be above one more: the one that is equal to it then.
+template <bool kNanLeft>
+inline void search_rounded(const wald::BinsView<double>& view, int column, const ColumnPanels<double>& panels) {
+    const wald::BinColumn &c = view.columns[column], &rounded = view.rounded_columns[column];
+    const double* const sorted = view.thresholds + c.first + (1 << wald::kRegisterSteps<double>);
+    panels.each([&](const double* x, std::int8_t* bins) {
+        alignas(64) float floats[wald::kPanelRows];
+        __mmask8 inexact = 0;
+        for (int r = 0; r < wald::kPanelRows; r += 8) {
+            const __m512d v = _mm512_loadu_pd(x + r);
+            const __m256 f = _mm512_cvt_roundpd_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+            inexact |= _mm512_cmp_pd_mask(_mm512_cvtps_pd(f), v, _CMP_NEQ_OQ);
+            _mm256_store_ps(floats + r, f);
+        }
+        find_bins<kNanLeft>(view.rounded_thresholds + rounded.first, rounded.steps,
+                            ColumnPanels<float>{floats, 1, 0, bins});
+        if (inexact == 0) return;
+        for (int r = 0; r < wald::kPanelRows; r += 8) {
+            const __m128i found = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bins + r));
+            const __m512i at = _mm512_cvtepu8_epi64(_mm_xor_si128(found, _mm_set1_epi8(-128)));
+            const __mmask8 above = _mm512_cmp_pd_mask(_mm512_loadu_pd(x + r), _mm512_i64gather_pd(at, sorted, 8),
+                                                      _CMP_GT_OQ);  // NaN has its bin
+            _mm_storel_epi64(reinterpret_cast<__m128i*>(bins + r),
+                             _mm_mask_add_epi8(found, above, found, _mm_set1_epi8(1)));
+        }
+    });
+}
+
+template <bool kNanLeft, class X>
+inline void bin_thresholds(const wald::BinsView<X>& view, int column, const ColumnPanels<X>& panels) {
+    const wald::BinColumn& c = view.columns[column];
+    if constexpr (std::is_same_v<X, double>)
+        if (c.apart && c.steps > wald::kRegisterSteps<double>) return search_rounded<kNanLeft>(view, column, panels);
+    find_bins<kNanLeft>(view.thresholds + c.first, c.steps, panels);
 }
 #else
 // Whether values are above t, to which NaN belongs unless kNanLeft; all bits are set where they are.
@@ -166,10 +231,21 @@ inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bin
 }
 
 template <bool kNanLeft, class X>
-inline void find_bins(const X* thresholds, int steps, const ColumnPanels<X>& panels) {
-    panels.each([&](const X* x, std::int8_t* bins) { bins_of<kNanLeft>(thresholds, steps, x, bins); });
+inline void bin_thresholds(const wald::BinsView<X>& view, int column, const ColumnPanels<X>& panels) {
+    const wald::BinColumn& c = view.columns[column];
+    panels.each([&](const X* x, std::int8_t* bins) { bins_of<kNanLeft>(view.thresholds + c.first, c.steps, x, bins); });
 }
 #endif
+
+// Finds the bins of a column where NaN are highest, and of the next one, where they are lowest.
+template <class X>
+inline void bin_both(const wald::BinsView<X>& view, int column, const ColumnPanels<X>& panels) {
+    bin_thresholds<false>(view, column, panels);
+    panels.each([&](const X* x, std::int8_t* bins) {
+        for (int r = 0; r < wald::kPanelRows; ++r)
+            bins[wald::kPanelRows + r] = x[r] == x[r] ? bins[r] : static_cast<std::int8_t>(-128);
+    });
+}
 
 // Whether some of 64 values are NaN or infinite.
 template <class X>
@@ -187,10 +263,12 @@ inline bool any_not_finite(const X* x) {
 }
 
 template <class X>
-inline void bin_column(const wald::BinsView<X>& view, const wald::BinColumn& c, const ColumnPanels<X>& panels) {
+inline void bin_column(const wald::BinsView<X>& view, int column, const ColumnPanels<X>& panels) {
+    const wald::BinColumn& c = view.columns[column];
     switch (c.kind) {
-        case wald::BinKind::nan_right: return find_bins<false>(view.thresholds + c.first, c.steps, panels);
-        case wald::BinKind::nan_left: return find_bins<true>(view.thresholds + c.first, c.steps, panels);
+        case wald::BinKind::nan_right: return bin_thresholds<false>(view, column, panels);
+        case wald::BinKind::nan_left: return bin_thresholds<true>(view, column, panels);
+        case wald::BinKind::nan_both: return bin_both(view, column, panels);
         case wald::BinKind::category_split:
             return panels.each([&](const X* x, std::int8_t* bins) {
                 bin_split(view.category_splits[c.first], view.category_bits, x, bins);
@@ -198,7 +276,7 @@ inline void bin_column(const wald::BinsView<X>& view, const wald::BinColumn& c, 
         case wald::BinKind::category_group:
             return panels.each(
                 [&](const X* x, std::int8_t* bins) { bin_group(view, view.category_groups[c.first], x, bins); });
-        case wald::BinKind::in_group: return;
+        case wald::BinKind::computed: return;
     }
 }
 
@@ -206,8 +284,7 @@ template <class X>
 inline void bin_panels(const wald::BinsView<X>& view, int first, int last, const X* values, int n,
                        std::int64_t panel_bytes, std::int8_t* bins) {
     for (int c = first; c < last; ++c)
-        bin_column(view, view.columns[c],
-                   ColumnPanels<X>{values, n, panel_bytes, bins + std::int64_t{c} * wald::kPanelRows});
+        bin_column(view, c, ColumnPanels<X>{values, n, panel_bytes, bins + std::int64_t{c} * wald::kPanelRows});
 }
 
 // ---- values that count as NaN, or are refused ----------------------------------------------------------------------
@@ -242,7 +319,7 @@ inline void bin_values(const wald::BinsView<X>& view, int first, int last, X* va
         if (feature != before && rules.missing) mark_missing(rules.missing, feature, x);
         if (feature != before && rules.refused) mark_refused(rules.refused, x, n, refused);
         before = feature;
-        bin_column(view, view.columns[c], ColumnPanels<X>{x, 1, 0, bins + std::int64_t{c} * wald::kPanelRows});
+        bin_column(view, c, ColumnPanels<X>{x, 1, 0, bins + std::int64_t{c} * wald::kPanelRows});
     }
 }
 

@@ -68,24 +68,34 @@ template <int kNodes, int kPanels>
         }
 }
 
+struct Nothing {
+    void operator()(int) const {}
+};
+
 // Takes the rows of kPanels panels through the chains of kNodes steps of kTrees trees, which keep each other's latency
-// hidden: those of tree k are [begin[k], end[k]).
-template <int kNodes, int kPanels, int kTrees>
+// hidden: those of tree k are [begin[k], end[k]). Calls also(kNodes) after each chain.
+template <int kNodes, int kPanels, int kTrees, class Also>
 [[gnu::always_inline]] inline void take_chains(const wald::Step* steps, const std::int32_t (&begin)[kTrees],
                                                const std::int32_t (&end)[kTrees], const std::int8_t* bins,
-                                               std::int64_t panel_bytes, PanelBytes (&leaf)[kTrees][kPanels]) {
+                                               std::int64_t panel_bytes, PanelBytes (&leaf)[kTrees][kPanels],
+                                               const Also& also) {
     int n = end[0] - begin[0];
     for (int k = 1; k < kTrees; ++k) n = std::min(n, end[k] - begin[k]);
+    const auto take = [&](int k, int s) __attribute__((always_inline)) {
+        take_chain<kNodes>(steps + s, bins, panel_bytes, leaf[k]);
+        also(kNodes);
+    };
     for (int s = 0; s < n; s += kNodes)
-        for (int k = 0; k < kTrees; ++k) take_chain<kNodes>(steps + begin[k] + s, bins, panel_bytes, leaf[k]);
+        for (int k = 0; k < kTrees; ++k) take(k, begin[k] + s);
     for (int k = 0; k < kTrees; ++k)
-        for (int s = begin[k] + n; s < end[k]; s += kNodes) take_chain<kNodes>(steps + s, bins, panel_bytes, leaf[k]);
+        for (int s = begin[k] + n; s < end[k]; s += kNodes) take(k, s);
 }
 
 // Takes the rows of kPanels panels through the steps of kTrees trees.
-template <int kPanels, int kTrees>
-inline void take_steps(const wald::TreesView& trees, const wald::Tree* tree, const std::int8_t* bins,
-                       std::int64_t panel_bytes, PanelBytes (&leaf)[kTrees][kPanels]) {
+template <int kPanels, int kTrees, class Also = Nothing>
+[[gnu::always_inline]] inline void take_steps(const wald::TreesView& trees, const wald::Tree* tree,
+                                              const std::int8_t* bins, std::int64_t panel_bytes,
+                                              PanelBytes (&leaf)[kTrees][kPanels], const Also& also = {}) {
     std::int32_t three[kTrees], two[kTrees], one[kTrees], end[kTrees];
     for (int k = 0; k < kTrees; ++k) {
         for (PanelBytes& bytes : leaf[k]) bytes = PanelBytes{};
@@ -93,10 +103,10 @@ inline void take_steps(const wald::TreesView& trees, const wald::Tree* tree, con
         end[k] = tree[k].last_step;
     }
     if constexpr (kChain > 1) {
-        take_chains<3>(trees.steps, three, two, bins, panel_bytes, leaf);
-        take_chains<2>(trees.steps, two, one, bins, panel_bytes, leaf);
+        take_chains<3>(trees.steps, three, two, bins, panel_bytes, leaf, also);
+        take_chains<2>(trees.steps, two, one, bins, panel_bytes, leaf, also);
     }
-    take_chains<1>(trees.steps, one, end, bins, panel_bytes, leaf);
+    take_chains<1>(trees.steps, one, end, bins, panel_bytes, leaf, also);
 }
 
 // The leaves of a tree whose steps are levels.

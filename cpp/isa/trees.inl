@@ -209,12 +209,78 @@ inline void add_single(const float* leaves, [[maybe_unused]] int n_leaves, const
 #endif
 }
 
+#if defined(__AVX512F__)
+// The order of a panel's leaves in which a load from byte k on has those of rows 16 k to 16 k + 15 in the lowest bytes
+// of its 32-bit numbers, as the halves of their values are to be looked up so that unpacking sorts them: row
+// 16 k + 8 h + 2 l + e is byte 16 l + 4 (2 h + e) + k.
+struct LeafOrder {
+    std::int16_t words[32];
+    std::int8_t bytes[64];
+
+    constexpr LeafOrder() : words{}, bytes{} {
+        for (int l = 0; l < 4; ++l)
+            for (int k = 0; k < 4; ++k) {
+                for (int h = 0; h < 2; ++h) words[8 * l + 2 * k + h] = static_cast<std::int16_t>(8 * k + 4 * h + l);
+                for (int m = 0; m < 4; ++m) bytes[16 * l + 4 * m + k] = static_cast<std::int8_t>(4 * k + m);
+            }
+    }
+    __m512i apply(__m512i leaves) const {
+        return _mm512_shuffle_epi8(_mm512_permutexvar_epi16(_mm512_loadu_si512(words), leaves),
+                                   _mm512_loadu_si512(bytes));
+    }
+};
+inline constexpr LeafOrder leaf_order;
+
+// Trees of one value a leaf and at most 32 leaves, for kTogether panels. The values of a tree are added while the rows
+// take the steps of the next one, which keeps other units of the processor busy.
+inline void add_small_trees(const wald::TreesView& trees, const wald::SumTables<double>& tables, int first, int last,
+                            const wald::Tile& tile, int panel, double* const* sums) {
+    if (first == last) return;
+    constexpr int kGroups = kTogether * wald::kPanelRows / 16;
+    const std::int8_t* const bins = tile.bins + panel * tile.panel_bytes;
+    alignas(64) std::uint8_t leaves[kTogether * wald::kPanelRows + 64];  // loads reach beyond the last panel
+    PanelBytes leaf[1][kTogether];
+    take_steps<kTogether, 1>(trees, trees.trees + first, bins, tile.panel_bytes, leaf);
+    for (int t = first; t < last; ++t) {
+        const wald::Tree& tree = trees.trees[t];
+        for (int p = 0; p < kTogether; ++p)
+            _mm512_store_si512(leaves + p * wald::kPanelRows, leaf_order.apply((__m512i)leaf[0][p].r[0]));
+        const DoubleTable table(tables.values + tree.first_leaf);
+        double* const to = sums[trees.outputs[tree.first_output]] + panel * wald::kPanelRows;
+        int group = 0;
+        const auto add = [&](int n) __attribute__((always_inline)) {
+            for (int i = 0; i < n; ++i, ++group) {
+                const __m512i at = _mm512_loadu_si512(leaves + group / 4 * wald::kPanelRows + group % 4);
+                const __m512i lower = table.lower(at), higher = table.higher(at);
+                const auto add_8 = [](double* sum, __m512i bits) {
+                    _mm512_storeu_pd(sum, _mm512_add_pd(_mm512_loadu_pd(sum), _mm512_castsi512_pd(bits)));
+                };
+                add_8(to + 16 * group, _mm512_unpacklo_epi32(lower, higher));
+                add_8(to + 16 * group + 8, _mm512_unpackhi_epi32(lower, higher));
+            }
+        };
+        if (t + 1 < last)  // a group for each step: there are at most 31
+            take_steps<kTogether, 1>(trees, trees.trees + t + 1, bins, tile.panel_bytes, leaf, add);
+        add(kGroups - group);
+    }
+}
+
+// The end of the trees from `first` on that add_small_trees can add or, if not `small`, that it cannot.
+inline int end_of(const wald::TreesView& trees, int first, int last, bool small) {
+    const auto is_small = [](const wald::Tree& tree) {
+        return tree.kind == wald::LeafKind::single && !tree.oblivious && tree.first_exit < 0 && tree.n_leaves <= 32;
+    };
+    while (first < last && is_small(trees.trees[first]) == small) ++first;
+    return first;
+}
+#endif
+
 // kSums: number of sums of each output; 0 for what the tables say.
 template <class V, int kSums>
 inline void add_tables(const wald::TreesView& trees, const wald::SumTables<V>& tables, int first, int last,
                        const wald::Tile& tile, V* const* sums) {
     const int n_sums = kSums > 0 ? kSums : tables.n_sums;
-    each_tree(trees, first, last, tile, [&](int t, const Leaves& found, int row, int rows) {
+    const auto add = [&](int t, const Leaves& found, int row, int rows) {
         const wald::Tree& tree = trees.trees[t];
         const std::int32_t* const outputs = trees.outputs + tree.first_output;
         const V* const values =
@@ -242,7 +308,24 @@ inline void add_tables(const wald::TreesView& trees, const wald::SumTables<V>& t
                 }
                 return;
         }
-    });
+    };
+    int panel = 0;
+#if defined(__AVX512F__)
+    if constexpr (kSums == 1 && std::is_same_v<V, double>) {
+        const int n_panels = (tile.n + wald::kPanelRows - 1) / wald::kPanelRows;
+        for (; panel + kTogether <= n_panels; panel += kTogether)
+            for (int t = first, end = first; t < last; t = end) {
+                end = end_of(trees, t, last, true);
+                add_small_trees(trees, tables, t, end, tile, panel, sums);
+                const int small = end;
+                end = end_of(trees, small, last, false);
+                each_tree<kTogether, 1>(trees, small, end, tile, panel, [&](int number, const Leaves& found) {
+                    add(number, found, panel * wald::kPanelRows, kTogether * wald::kPanelRows);
+                });
+            }
+    }
+#endif
+    each_tree<kTogether>(trees, first, last, tile, panel, add);
 }
 
 inline void store_leaves(const wald::TreesView& trees, int first, int last, const wald::Tile& tile, std::int32_t* to) {

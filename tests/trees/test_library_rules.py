@@ -146,7 +146,7 @@ def test_a_best_iteration_that_is_set_later_is_noticed() -> None:
     model = xgboost.XGBClassifier(n_estimators=6, n_jobs=1).fit(X, TWO)
     fast = exact(model)
     model.get_booster().best_iteration = 0
-    with pytest.raises(ValueError, match="best_iteration of XGBClassifier was replaced"):
+    with pytest.raises(ValueError, match="best_iteration of Booster changed"):
         fast.predict(X)
     model.get_booster().best_iteration = 50
     with pytest.raises(ValueError, match="best_iteration 50 and 6 rounds"):

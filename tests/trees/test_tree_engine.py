@@ -60,6 +60,47 @@ def test_trees_that_are_a_path(n_nodes: int) -> None:
     np.testing.assert_array_equal(scores(terms, X[:1]), reference_scores(terms, X[:1]))
 
 
+def test_small_and_large_trees_take_turns() -> None:
+    """Small trees are added while rows take the steps of the next one, up to a tree that is not small."""
+    rng = np.random.default_rng(12)
+    builder = TreesBuilder(5)
+    for leaves in (31, 32, 2, 33, 1, 31, 300, 5, 31, 31, 64, 32):
+        n = leaves - 1
+        feature, threshold, nan_left = rng.integers(0, 5, n), rng.integers(-8, 9, n) / 4, rng.integers(0, 2, n)
+        left, right = random_structure(rng, leaves)
+        output = int(rng.integers(0, 2))
+        builder.add(feature, threshold, left, right, nan_left, rng.normal(size=leaves), output=output)
+    terms = TreeTerms(builder.build(), rng.normal(size=2))
+    X = random_rows(rng, 97, 5)
+    rows = np.arange(1100) * 31 % len(X)
+    np.testing.assert_array_equal(terms.scores(X[rows]), reference_scores(terms, X)[rows])
+
+
+@pytest.mark.parametrize("sides", ["right", "left", "both"])
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-39, 1e200])
+def test_float64_values_between_neighbouring_floats(scale: float, sides: str) -> None:
+    """Thresholds and values that equal each other where they are rounded to float32, and ends of its range."""
+    rng = np.random.default_rng(13)
+    ulp = 2.0**-23
+    near = 1.0 + np.arange(40) * 3 * ulp  # floats, if scaled by 1
+    thresholds = scale * (near + rng.choice([0.0, 0.25 * ulp, 0.75 * ulp], 40))
+    if scale == 1.0 and sides == "both":
+        thresholds = np.concatenate([thresholds, thresholds + 1e-12])  # two in the gap between two floats
+    thresholds = np.concatenate([-thresholds, [-0.0], thresholds, [3e38, 1e39, np.inf]])
+    nan_left = {"right": np.zeros, "left": np.ones}.get(sides, lambda n: rng.integers(0, 2, n))(len(thresholds))
+    builder = TreesBuilder(1)
+    for threshold, nan in zip(thresholds, nan_left, strict=True):
+        builder.add([0], [threshold], [~0], [~1], [int(nan)], [0.0, 1.0])
+    x = np.concatenate([thresholds, np.nextafter(thresholds, -np.inf), np.nextafter(thresholds, np.inf)])
+    with np.errstate(over="ignore"):
+        rounded = x.astype(np.float32)
+    x = np.concatenate([x, rounded, [np.nan, np.inf, -np.inf, 0.0, 1e-310, -1e-310, 1e39, -1e39]])
+    x = np.resize(rng.permutation(x), 1100)  # whole panels, and rows after them
+    above = (x[:, None] > thresholds) | (np.isnan(x)[:, None] & (nan_left == 0))
+    found = scores(TreeTerms(builder.build(), np.zeros(1)), x[:, None])
+    np.testing.assert_array_equal(found[:, 0], above.sum(axis=1))
+
+
 @pytest.mark.parametrize("n_rows", [512, 960, 1100])
 def test_trees_of_any_size(n_rows: int) -> None:
     """Tiles of several panels, in pieces of eight, four, two and one."""

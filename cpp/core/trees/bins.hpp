@@ -6,6 +6,7 @@
 #include <compare>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "core/trees/kernels.hpp"
@@ -54,7 +55,7 @@ public:
     BinsView<X> view() const {
         const Tables<X>& tables = this->tables(X{});
         return {tables.columns.data(),   tables.thresholds.data(), category_splits_.data(), bits_,
-                category_groups_.data(), group_words_.data()};
+                category_groups_.data(), group_words_.data(),      f32_.columns.data(),     f32_.thresholds.data()};
     }
 
 private:
@@ -82,11 +83,22 @@ private:
         std::transform(thresholds.begin(), thresholds.end(), sorted.begin(),
                        [](double t) { return rounded_down(t, X{}); });
         column.first = static_cast<std::int32_t>(tables.thresholds.size());
+        column.apart = are_apart(thresholds);
         tables.columns.push_back(column);
-        const std::size_t distance = size >> kInRegisters;
-        for (std::size_t i = distance - 1; i < size && distance > 1; i += distance)
-            tables.thresholds.push_back(sorted[i]);
-        tables.thresholds.insert(tables.thresholds.end(), sorted.begin(), sorted.end());
+        const auto add_each = [&](std::size_t first, std::size_t distance) {
+            for (std::size_t i = first; i < size; i += distance) tables.thresholds.push_back(sorted[i]);
+        };
+        std::size_t distance = size >> kInRegisters;
+        if (distance > 1) add_each(distance - 1, distance);
+        add_each(0, 1);
+        for (; sizeof(X) == sizeof(float) && distance > 1; distance /= 2) add_each(distance / 2 - 1, distance);
+    }
+    static bool are_apart(std::span<const double> thresholds) {
+        float before = std::numeric_limits<float>::quiet_NaN();
+        return std::ranges::all_of(thresholds, [&](double threshold) {
+            const float rounded = rounded_down(threshold, float{});
+            return std::fpclassify(rounded) != FP_SUBNORMAL && std::exchange(before, rounded) != rounded;
+        });
     }
 
     Tables<float> f32_;
@@ -115,6 +127,12 @@ public:
                 while (keys_[end - 1].feature != keys_[begin].feature) --end;
                 add_categories(begin, end);
             } else {
+                end = end_of_feature(begin);
+                if (keys_[begin].nan_left != keys_[end - 1].nan_left && end - begin <= kMaxThresholds) {
+                    add_both(begin, end);
+                    continue;
+                }
+                end = begin;
                 while (end < keys_.size() && end - begin < kMaxThresholds && keys_[end].same_kind(keys_[begin])) ++end;
                 add_thresholds(begin, end);
             }
@@ -162,7 +180,7 @@ private:
             places_[i] = {bins_.n_columns(), -1};
             const BinKind kind = !grouped     ? BinKind::category_split
                                  : i == begin ? BinKind::category_group
-                                              : BinKind::in_group;
+                                              : BinKind::computed;
             const std::size_t place = grouped ? bins_.category_groups_.size() : first + i - begin;
             add_column({keys_[i].feature, static_cast<std::int32_t>(place), kind, 0}, {});
         }
@@ -179,6 +197,27 @@ private:
         };
         for (std::int32_t c = 0; c < n_categories; ++c) add_word(c);
         for (const double x : {-1.0, -0.5, std::numeric_limits<double>::quiet_NaN()}) add_word(x);
+    }
+    // The end of the thresholds of a feature that begin with key `begin`.
+    std::size_t end_of_feature(std::size_t begin) const {
+        std::size_t end = begin;
+        while (end < keys_.size() && keys_[end].feature == keys_[begin].feature && keys_[end].set < 0) ++end;
+        return end;
+    }
+    // Two columns, each for all thresholds of keys [begin, end), which are of one feature: one search finds the bins of
+    // both.
+    void add_both(std::size_t begin, std::size_t end) {
+        std::vector<double> thresholds;
+        for (std::size_t i = begin; i < end; ++i) thresholds.push_back(keys_[i].threshold);
+        std::sort(thresholds.begin(), thresholds.end());
+        thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto at = std::lower_bound(thresholds.begin(), thresholds.end(), keys_[i].threshold);
+            places_[i] = {bins_.n_columns() + keys_[i].nan_left,
+                          static_cast<std::int8_t>(static_cast<int>(at - thresholds.begin()) - 128)};
+        }
+        add_column({keys_[begin].feature, 0, BinKind::nan_both, 0}, thresholds);
+        add_column({keys_[begin].feature, 0, BinKind::computed, 0}, {});
     }
     // A column for the thresholds of keys [begin, end), which are of one feature.
     void add_thresholds(std::size_t begin, std::size_t end) {

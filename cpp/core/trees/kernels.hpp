@@ -22,16 +22,18 @@ inline constexpr int kMaxThresholds = 255;
 enum class BinKind : std::uint8_t {
     nan_right,       // the place of a value among thresholds, below NaN
     nan_left,        // the same, above NaN
+    nan_both,        // the place among thresholds, below NaN; the next column has the same one, above NaN
     category_split,  // a split on categories
     category_group,  // the first column of a group of splits on categories
-    in_group,        // a later column of the group, computed with the first
+    computed,        // the second column of nan_both or a later one of a group, computed with the first
 };
 
 struct BinColumn {
     std::int32_t feature;
     std::int32_t first;  // place of its thresholds, see BinsView; or the index of its split or its group
     BinKind kind;
-    std::int8_t steps;  // of a binary search among 2^steps - 1 thresholds
+    std::int8_t steps;   // of a binary search among 2^steps - 1 thresholds
+    bool apart = false;  // no two thresholds become equal where they are rounded down to float32, and none is denormal
 };
 
 // A split on categories sends a value to the left, to bin -1, if the bit of its category is set; else to bin 0.
@@ -64,8 +66,9 @@ struct CategoryGroup {
 };
 
 // Up to 2^kRegisterSteps - 1 thresholds of a column are padded with infinity to 2^kRegisterSteps values, which fill two
-// AVX-512 registers. Longer lists of thresholds follow 2^kRegisterSteps separators: the values that the first
-// kRegisterSteps steps of the search compare.
+// AVX-512 registers. Longer lists of thresholds, padded to 2^steps values, follow 2^kRegisterSteps separators: the
+// values that the first kRegisterSteps steps of the search compare. Behind the float ones stand the 32, 64 and 128
+// values that each later step compares, in the order of the places that the steps before it find.
 template <class X>
 inline constexpr int kRegisterSteps = sizeof(X) == 4 ? 5 : 4;
 
@@ -77,6 +80,9 @@ struct BinsView {
     const std::uint32_t* category_bits;  // of the splits
     const CategoryGroup* category_groups;
     const std::uint64_t* group_words;
+    // The same columns for thresholds that are rounded down to float32.
+    const BinColumn* rounded_columns;
+    const float* rounded_thresholds;
 };
 
 // Neighbouring features, at most kBlock of them, and the columns whose bins are computed from them.

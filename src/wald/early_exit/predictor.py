@@ -117,6 +117,11 @@ class Predictor:
             if not model.decision.valued:
                 self.label_one = self._texts.label_one
                 self.decided_one = partial(self._texts.decided_one, self._reach(None)[0])
+        core, links = getattr(self._packed, "core", None), model.links
+        self._scores_of_one: Callable[[Any], Any] = _nothing
+        if model.preprocessing is None and core is not None and links.predict is not None:
+            self._scores_of_one = core.scores_of_one
+        self._number = None if links.value_link is None else links.value_link.number
         one = self._one_row() if model.preprocessing is None else None
         if one is not None and model.decision.valued:
             self.label_one = partial(_value_of_one, one.label, model.links.predict)
@@ -305,13 +310,14 @@ class Predictor:
 
     def value_one(self, x: Any) -> Any:
         """The value of one row, an array that the engine reads in place; None for everything else."""
-        core, link = getattr(self._packed, "core", None), self.model.links.predict
-        if self.model.preprocessing is not None or core is None or link is None:
-            return None
-        scores = core.scores_of_one(x)
+        scores = self._scores_of_one(x)
         if scores is None:
             return None
+        if type(scores) is float and self._number is not None:
+            return self._number(scores) if math.isfinite(scores) else None
         row = scores if isinstance(scores, list) else [scores]
+        link = self.model.links.predict
+        assert link is not None
         return link(np.array([row]))[0] if all(map(math.isfinite, row)) else None
 
     def labels(self, codes: NDArray[Any]) -> NDArray[Any]:

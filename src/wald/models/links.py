@@ -107,6 +107,11 @@ class ValueLink:
     kind: Literal["identity", "exp", "numpy exp", "fast_exp", "square", "sigmoid", "softplus", "mean_and_variance"]
     single: bool = False
 
+    @property
+    def number(self) -> type[np.float64 | np.float32] | None:
+        """The type of the values where a score is the value itself; else None."""
+        return (np.float32 if self.single else np.float64) if self.kind == "identity" else None
+
     def values(self, scores: Floats) -> NDArray[Any]:
         """Compute values.
 

@@ -188,7 +188,7 @@ FAMILIES = (
     Family(
         (),
         ("predict",),
-        ("_Booster", "missing", "best_iteration", "objective"),
+        ("_Booster", "missing", "objective"),
         read_xgboost,
         thresholds=False,
         named=(*("xgboost.sklearn.XGBRegressor", "xgboost.sklearn.XGBRFRegressor", "xgboost.sklearn.XGBRanker"),),

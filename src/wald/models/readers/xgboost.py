@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -188,8 +189,13 @@ def read_xgboost(model: Any, decompose: Decompose) -> Reading:
 
 
 def watch_of_rounds(booster: Any) -> Watch:
-    """Watch the number of rounds, which further learning raises; new values of leaves are not noticed."""
-    return Watch([], asked=[Asked(booster, "the number of rounds", booster.num_boosted_rounds)])
+    """Watch the number of rounds, which further learning raises, and the best one, with which predictions end.
+
+    New values of leaves are not noticed. The best round is read where it is kept: the estimator's attribute of this
+    name, which most models lack, takes longer to say so.
+    """
+    best = Asked(booster, "best_iteration", partial(booster.attr, "best_iteration"))
+    return Watch([], asked=[Asked(booster, "the number of rounds", booster.num_boosted_rounds), best])
 
 
 def _half_in_float32() -> float:
@@ -382,7 +388,7 @@ def _add_categories(builder: TreesBuilder, right: Any) -> int:
 FAMILY = Family(
     (),
     ("predict", "predict_proba"),
-    ("_Booster", "n_classes_", "missing", "best_iteration", "objective"),
+    ("_Booster", "n_classes_", "missing", "objective"),
     read_xgboost,
     thresholds=False,
     named=XGBOOST_MODELS,
