@@ -14,6 +14,7 @@
 #include "isa/rows.inl"
 #include "isa/dot_products.inl"
 #include "isa/readouts.inl"
+#include "isa/kernel_values.inl"
 #include "isa/column_terms.inl"
 #include "isa/sparse_first_stage.inl"
 #include "isa/decide.inl"
@@ -51,6 +52,8 @@ inline constexpr wald::Kernels<T> cascade_table{
     .dots_dense = &dots_dense<T>,
     .dots_sparse = &dots_sparse<T>,
     .activate = &activate<T>,
+    .add_values = &add_values<T>,
+    .chains_sum = &chains_sum<T>,
     .readout = &readout<T>,
     .absolute = &absolute<T>,
     .accumulate = &accumulate<T>,
