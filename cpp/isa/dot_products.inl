@@ -22,8 +22,8 @@ struct Vectors {
     void prefetch(int p, std::int64_t feature) const { __builtin_prefetch(base[p] + feature * (L * kParts)); }
 };
 
-// Each segment of features is one chain of multiply-adds; the chains are added from left to right. The products of row r
-// are stored from to[r] + at on.
+// Each segment of features is one chain of multiply-adds; the chains are added from left to right. The products of row
+// r are stored from to[r] + at on.
 template <class T, class S, int MR, int NP>
 inline void dense_tile(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* to,
                        std::int64_t at) {

@@ -104,7 +104,7 @@ T list_nonzeros(const S* x, std::int64_t n, const S* ahead, T* values, std::int3
     Pack<T> squares = Pack<T>::zero();
     std::int64_t count = 0, i = 0;
     for (; i + L <= n; i += L) {
-        __builtin_prefetch(ahead + i);
+        for (int j = 0; j < L; j += 64 / static_cast<int>(sizeof(S))) __builtin_prefetch(ahead + i + j);
         const Pack<T> v = Pack<T>::load_as(x + i);
         squares.fma(v, v);
         count = append_nonzeros<T, Values>(v, static_cast<std::int32_t>(i), values, features, count);

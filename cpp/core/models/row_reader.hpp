@@ -18,7 +18,8 @@ public:
     static constexpr int L = kLanes<T>;
     static constexpr Dtype kNative = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
     static constexpr int kBlockRows = 32;
-    static constexpr std::int64_t kOneChain = 64;  // most features whose products are one chain in rows that are not sparse
+    static constexpr std::int64_t kOneChain =
+        64;  // most features whose products are one chain in rows that are not sparse
 
     // Memory for prepared rows, used from front to back, so that only the part that is needed is touched.
     struct Scratch {
