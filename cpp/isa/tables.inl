@@ -33,7 +33,7 @@
 namespace WALD_ISA {
 
 template <class T, class S>
-inline constexpr wald::RowKernels<T, S> row_table{.list = &list_nonzeros<T, S>,
+inline constexpr wald::RowKernels<T, S> row_table{.list = &list_row<T, S>,
                                                   .sparse_first_stage = &sparse_first_stage<T, S>};
 
 template <class T, class S>
