@@ -1,14 +1,10 @@
-// Dot products and kernel values of prepared rows. Included by tables.inl, once per instruction set.
+// Dot products of prepared rows. Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
-using wald::Activation;
 using wald::kChains;
-using wald::KernelParams;
 using wald::Panels;
 using wald::PreparedRow;
-
-// ---- dot products -------------------------------------------------------------------------------------------------
 
 // NP neighbouring panels of support vectors, stored as S: each panel as T, or a part of a panel of narrower numbers.
 template <class T, class S, int NP>
@@ -26,14 +22,17 @@ struct Vectors {
     void prefetch(int p, std::int64_t feature) const { __builtin_prefetch(base[p] + feature * (L * kParts)); }
 };
 
-// Each segment of features is one chain of multiply-adds; the chains are added from left to right.
+// Each segment of features is one chain of multiply-adds; the chains are added from left to right. The products of row
+// r are stored from to[r] + at on.
 template <class T, class S, int MR, int NP>
-inline void dense_tile(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots) {
+inline void dense_tile(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* to,
+                       std::int64_t at) {
     constexpr int L = Pack<T>::kSize;
     const Vectors<T, S, NP> vectors(panels, panel);
     const T* x[MR];
     for (int r = 0; r < MR; ++r) x[r] = rows[r]->dense;
     for (int s = 0; s < kChains; ++s) {
+        if (s > 0 && panels.segments[s] == panels.segments[s + 1]) continue;
         Pack<T> acc[MR][NP];
         for (int r = 0; r < MR; ++r)
             for (int p = 0; p < NP; ++p) acc[r][p] = Pack<T>::zero();
@@ -47,25 +46,27 @@ inline void dense_tile(const Panels<T>& panels, int panel, const PreparedRow<T>*
         }
         for (int r = 0; r < MR; ++r)
             for (int p = 0; p < NP; ++p) {
-                T* out = slots[r] + (panel + p) * L;
+                T* out = to[r] + at + p * L;
                 if (s == 0) acc[r][p].store(out);
                 else (Pack<T>::load(out) + acc[r][p]).store(out);
             }
     }
 }
 
-// Rows x panels that fill the registers without spilling: 12 x 2 of 32, 6 x 1 of 16 (two registers a panel), 2 x 1.
+// Rows x panels that fill the registers without spilling: 12 x 2 of 32, 6 x 1 of 16 (two registers a panel), 2 x 1. A
+// row alone takes more panels at a time, since its chains would stall on their own additions.
 #if defined(__AVX512F__)
-inline constexpr int kRows = 12, kPanels = 2;
+inline constexpr int kRows = 12, kPanels = 2, kAlonePanels = 8;
 #elif defined(__AVX2__)
-inline constexpr int kRows = 6, kPanels = 1;
+inline constexpr int kRows = 6, kPanels = 1, kAlonePanels = 4;
 #else
-inline constexpr int kRows = 2, kPanels = 1;
+inline constexpr int kRows = 2, kPanels = 1, kAlonePanels = 2;
 #endif
 
 template <class T, class S, int NP>
-void dense_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
-    using Tile = void (*)(const Panels<T>&, int, const PreparedRow<T>* const*, T* const*);
+void dense_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, int n, T* const* to,
+                std::int64_t at) {
+    using Tile = void (*)(const Panels<T>&, int, const PreparedRow<T>* const*, T* const*, std::int64_t);
     static constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
         struct {
             Tile run[kRows];
@@ -74,9 +75,19 @@ void dense_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const*
     }(std::make_integer_sequence<int, kRows>{});
     for (int r = 0; r < n;) {
         const int m = n - r < kRows ? n - r : kRows;
-        tiles.run[m - 1](panels, panel, rows + r, slots + r);
+        tiles.run[m - 1](panels, panel, rows + r, to + r, at);
         r += m;
     }
+}
+
+// Calls run(first panel, their number as a constant) for groups of panels from `first` up to `last`.
+template <class Run>
+inline void panel_groups(int first, int last, int n_rows, const Run& run) {
+    int p = first;
+    if (n_rows == 1)
+        for (; p + kAlonePanels <= last; p += kAlonePanels) run(p, std::integral_constant<int, kAlonePanels>{});
+    for (; p + kPanels <= last; p += kPanels) run(p, std::integral_constant<int, kPanels>{});
+    for (; p < last; ++p) run(p, std::integral_constant<int, 1>{});
 }
 
 template <class T, class S = T>
@@ -84,9 +95,10 @@ void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<
                 int n) {
     if constexpr (sizeof(S) > sizeof(float))
         if (panels.narrow != nullptr) return dots_dense<T, float>(panels, first, last, rows, slots, n);
-    int p = first;
-    for (; p + kPanels <= last; p += kPanels) dense_rows<T, S, kPanels>(panels, p, rows, slots, n);
-    for (; p < last; ++p) dense_rows<T, S, 1>(panels, p, rows, slots, n);
+    panel_groups(first, last, n, [&](int p, auto np) {
+        if constexpr (np > kPanels) dense_tile<T, S, 1, np>(panels, p, rows, slots, p * Pack<T>::kSize);
+        else dense_rows<T, S, np>(panels, p, rows, n, slots, p * Pack<T>::kSize);
+    });
 }
 
 // Three panels x two chains: half of 784 features of float32 take 74 KiB, of which the frequent ones fit the L1 cache.
@@ -164,46 +176,6 @@ void dots_sparse(const Panels<T>& panels, int first, int last, const PreparedRow
         for (int r = 0; r < n; ++r) row_chains<T, S, kPanels, kChains>(panels, p, 0, *rows[r], slots[r]);
     for (; p < last; ++p)
         for (int r = 0; r < n; ++r) row_chains<T, S, 1, kChains>(panels, p, 0, *rows[r], slots[r]);
-}
-
-// ---- dot products to kernel values --------------------------------------------------------------------------------
-
-template <class T>
-void activate(const KernelParams& params, const Panels<T>& panels, int first, int last, T norm2, T* slot) {
-    using P = Pack<T>;
-    const T gamma = static_cast<T>(params.gamma), coef0 = static_cast<T>(params.coef0);
-    const P row_offset = P::set(-gamma * norm2);
-    for (int p = first; p < last; ++p) {
-        T* out = slot + p * P::kSize;
-        const P dot = P::load(out);
-        P value;
-        if (params.activation == Activation::rbf) {
-            P exponent = P::load(panels.offset + p * P::kSize);
-            exponent.fma(P::set(2 * gamma), dot);
-            value = exponential<T>((exponent + row_offset).where_greater(T(0), P::zero()));
-        } else {
-            P base = P::set(coef0);
-            base.fma(P::set(gamma), dot);
-            if (params.activation == Activation::poly) {
-                value = P::set(T(1));
-                P power = base;
-                for (int e = params.degree; e > 0; e /= 2) {
-                    if (e % 2) value = value * power;
-                    power = power * power;
-                }
-            } else {  // tanh(v) = sign(v) (1 - e) / (1 + e), e = exp(-2 |v|)
-                const P e = exponential<T>(base.abs() * P::set(T(-2)));
-                const P magnitude = (P::set(T(1)) - e) / (P::set(T(1)) + e);
-                value = P::zero() - magnitude;
-                for (int i = 0; i < P::kRegisters; ++i) value.r[i] = base.r[i] < T(0) ? value.r[i] : magnitude.r[i];
-            }
-        }
-        if (panels.has_linear[p]) {
-            const P linear = P::load(panels.linear + p * P::kSize);
-            for (int i = 0; i < P::kRegisters; ++i) value.r[i] = linear.r[i] > T(0) ? dot.r[i] : value.r[i];
-        }
-        value.store(out);
-    }
 }
 
 }  // namespace WALD_ISA

@@ -11,8 +11,7 @@ inline T weighted_sum(const T* slot, const T* weights, int n_panels) {
     int p = 0;
     auto step = [&](P& acc, int at) {
         const P v = P::load(slot + at * P::kSize), w = P::load(weights + at * P::kSize);
-        if constexpr (Absolute) acc = acc + (v * w).abs();
-        else acc.fma(v, w);
+        acc.fma(Absolute ? v.abs() : v, w);
     };
     for (; p + 4 <= n_panels; p += 4)
         for (int c = 0; c < 4; ++c) step(chain[c], p + c);

@@ -4,10 +4,15 @@
 namespace WALD_ISA {
 
 // Consecutive rows are usually contiguous. The hardware prefetcher stops at page boundaries, so lines are prefetched
-// one page ahead.
+// one page ahead, and into the second cache four pages ahead, since memory takes longer than a row of some pages.
 template <class S>
 const S* a_page_ahead(const S* x) {
     return x + 4096 / sizeof(S);
+}
+
+template <class S>
+const S* four_pages_ahead(const S* x) {
+    return x + 4 * 4096 / sizeof(S);
 }
 
 template <class T>
@@ -98,13 +103,18 @@ inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* val
     return count;
 }
 
-template <class T, class S, bool Values = true>
-T list_nonzeros(const S* x, std::int64_t n, const S* ahead, T* values, std::int32_t* features, std::int32_t* listed) {
+// Prefetches the values at `ahead` on the way, and with Far those at `far` into the second cache.
+template <class T, class S, bool Values = true, bool Far = false>
+T list_nonzeros(const S* x, std::int64_t n, const S* ahead, T* values, std::int32_t* features, std::int32_t* listed,
+                [[maybe_unused]] const S* far) {
     constexpr int L = Pack<T>::kSize;
     Pack<T> squares = Pack<T>::zero();
     std::int64_t count = 0, i = 0;
     for (; i + L <= n; i += L) {
-        __builtin_prefetch(ahead + i);
+        for (int j = 0; j < L; j += 64 / static_cast<int>(sizeof(S))) {
+            __builtin_prefetch(ahead + i + j);
+            if constexpr (Far) __builtin_prefetch(far + i + j, 0, 2);
+        }
         const Pack<T> v = Pack<T>::load_as(x + i);
         squares.fma(v, v);
         count = append_nonzeros<T, Values>(v, static_cast<std::int32_t>(i), values, features, count);
@@ -118,6 +128,11 @@ T list_nonzeros(const S* x, std::int64_t n, const S* ahead, T* values, std::int3
     }
     *listed = static_cast<std::int32_t>(count);
     return squares.sum();
+}
+
+template <class T, class S>
+T list_row(const S* x, std::int64_t n, const S* ahead, T* values, std::int32_t* features, std::int32_t* listed) {
+    return list_nonzeros<T, S>(x, n, ahead, values, features, listed, nullptr);
 }
 
 // Absolute values of floats are ordered like their bits; infinity is above all numbers, and NaN above infinity.

@@ -10,12 +10,14 @@ void sparse_first_stage(const wald::SparseFirstStage<T>& task, const void* const
     PreparedRow<T> row;
     row.values = task.values;
     row.features = task.features;
+    const auto begin = [rows](int r) { return static_cast<const S*>(rows[r]); };
+    const bool contiguous = n > 1 && begin(1) == begin(0) + task.n_features;
     for (int r = 0; r < n; ++r) {
-        const S* x = static_cast<const S*>(rows[r]);
+        const S *const x = begin(r), *const far = contiguous ? four_pages_ahead(x) : x;
         std::int32_t listed = 0;
         if constexpr (in_place) row.dense = x;
-        row.norm2 =
-            list_nonzeros<T, S, !in_place>(x, task.n_features, a_page_ahead(x), task.values, task.features, &listed);
+        row.norm2 = list_nonzeros<T, S, !in_place, true>(x, task.n_features, a_page_ahead(x), task.values,
+                                                         task.features, &listed, far);
         if (listed > task.max_listed || row.norm2 - row.norm2 != T(0)) {  // infinite or NaN
             z[r] = static_cast<T>(__builtin_nan(""));
             continue;

@@ -14,6 +14,7 @@
 #include "isa/rows.inl"
 #include "isa/dot_products.inl"
 #include "isa/readouts.inl"
+#include "isa/kernel_values.inl"
 #include "isa/column_terms.inl"
 #include "isa/sparse_first_stage.inl"
 #include "isa/decide.inl"
@@ -32,7 +33,7 @@
 namespace WALD_ISA {
 
 template <class T, class S>
-inline constexpr wald::RowKernels<T, S> row_table{.list = &list_nonzeros<T, S>,
+inline constexpr wald::RowKernels<T, S> row_table{.list = &list_row<T, S>,
                                                   .sparse_first_stage = &sparse_first_stage<T, S>};
 
 template <class T, class S>
@@ -51,6 +52,8 @@ inline constexpr wald::Kernels<T> cascade_table{
     .dots_dense = &dots_dense<T>,
     .dots_sparse = &dots_sparse<T>,
     .activate = &activate<T>,
+    .add_values = &add_values<T>,
+    .chains_sum = &chains_sum<T>,
     .readout = &readout<T>,
     .absolute = &absolute<T>,
     .accumulate = &accumulate<T>,

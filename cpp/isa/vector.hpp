@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #if defined(__AVX2__) || defined(__AVX512F__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
@@ -110,6 +111,20 @@ struct Pack {
     static Pack load_as(const S* x) {
         if constexpr (sizeof(S) == sizeof(T)) return load(x);
 #if defined(__AVX2__)
+        if constexpr (sizeof(T) == 4 && sizeof(S) == 8) {  // compilers would go through memory
+            Pack p;
+#if defined(__AVX512F__)
+            const __m256 low = _mm512_cvtpd_ps(_mm512_loadu_pd(x)), high = _mm512_cvtpd_ps(_mm512_loadu_pd(x + 8));
+            p.r[0] = (R)_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+#else
+            for (int i = 0; i < kRegisters; ++i) {
+                const double* from = x + i * kPerRegister;
+                p.r[i] = (R)_mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(from + 4)),
+                                            _mm256_cvtpd_ps(_mm256_loadu_pd(from)));
+            }
+#endif
+            return p;
+        }
         if constexpr (sizeof(T) == 4 && sizeof(S) == 1) {  // compilers would convert byte by byte
             Pack p;
 #if defined(__AVX512F__)
@@ -164,6 +179,26 @@ struct Pack {
         for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] > (limit - R{}) ? other.r[i] : r[i];
         return p;
     }
+    // Lane by lane: the smaller one of this value and the limit. NaN stays NaN.
+    Pack at_most(T limit) const {
+        Pack p;
+        for (int i = 0; i < kRegisters; ++i) {
+            const R most = limit - R{};
+#if defined(__AVX512F__)
+            if constexpr (sizeof(T) == 4) p.r[i] = (R)_mm512_min_ps((__m512)most, (__m512)r[i]);
+            else p.r[i] = (R)_mm512_min_pd((__m512d)most, (__m512d)r[i]);
+#else
+            p.r[i] = r[i] > most ? most : r[i];
+#endif
+        }
+        return p;
+    }
+    // Lane by lane: `other`, or zero where this value is less than the limit.
+    Pack zero_below(T limit, const Pack& other) const {
+        Pack p;
+        for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] < (limit - R{}) ? R{} : other.r[i];
+        return p;
+    }
     // Sums the lanes by a fixed tree: halves are added until one lane is left.
     T sum() const {
         T lane[kSize];
@@ -174,54 +209,151 @@ struct Pack {
     }
 };
 
-// exp for x <= 88 (709): Cody-Waite reduction and a Taylor polynomial on [-ln2/2, ln2/2], within 2 units in the last
-// place; below the smallest normal number the result is 0. NaN stays NaN.
+// Powers of two are multiples of 2^(1 / kPowerSteps), times a polynomial of what is left of the exponent.
+#if defined(__AVX512F__)
+inline constexpr int kPowerBits = 4;
+#else
+inline constexpr int kPowerBits = 0;
+#endif
+inline constexpr int kPowerSteps = 1 << kPowerBits;
+
+// Coefficients of (2^x - 1) / x for |x| <= 1 / (2 kPowerSteps), from x^0 on; 2^x is within .07 units in the last place.
 template <class T>
-inline Pack<T> exponential(Pack<T> x) {
+struct PowerSeries;
+#if defined(__AVX512F__)
+template <>
+struct PowerSeries<double> {
+    static constexpr double coefficients[] = {0.04332169878499668 * 16,        0.0009383847928089807 * 0x1p8,
+                                              1.3550807776399796e-05 * 0x1p12, 1.4676100329882918e-07 * 0x1p16,
+                                              1.2716120268329257e-09 * 0x1p20, 9.181111026621392e-12 * 0x1p24};
+};
+template <>
+struct PowerSeries<float> {
+    static constexpr float coefficients[] = {static_cast<float>(0.043321698916664354 * 16),
+                                             static_cast<float>(0.0009384151875544778 * 0x1p8),
+                                             static_cast<float>(1.3550326294563067e-05 * 0x1p12)};
+};
+// 2^(i / 16), less the bits that i takes at the top of the mantissa.
+template <class T>
+struct Powers {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    static constexpr int kMantissa = sizeof(T) == 4 ? 23 : 52;
+    Bits less[kPowerSteps] = {};
+    constexpr Powers() {
+        constexpr double powers[kPowerSteps] = {1.0,
+                                                1.0442737824274138,
+                                                1.0905077326652577,
+                                                1.1387886347566916,
+                                                1.189207115002721,
+                                                1.241857812073484,
+                                                1.2968395546510096,
+                                                1.3542555469368927,
+                                                1.4142135623730951,
+                                                1.4768261459394993,
+                                                1.5422108254079407,
+                                                1.6104903319492543,
+                                                1.681792830507429,
+                                                1.7562521603732995,
+                                                1.8340080864093424,
+                                                1.9152065613971474};
+        for (int i = 0; i < kPowerSteps; ++i)
+            less[i] = __builtin_bit_cast(Bits, static_cast<T>(powers[i])) -
+                      (static_cast<Bits>(i) << (kMantissa - kPowerBits));
+    }
+};
+template <class T>
+inline constexpr Powers<T> kPowers;
+inline __m512i power_of(__m512i step, double) {
+    const std::uint64_t* less = kPowers<double>.less;
+    return _mm512_permutex2var_epi64(_mm512_loadu_si512(less), step, _mm512_loadu_si512(less + 8));
+}
+inline __m512i power_of(__m512i step, float) {
+    return _mm512_permutexvar_epi32(step, _mm512_loadu_si512(kPowers<float>.less));
+}
+#else
+template <>
+struct PowerSeries<double> {
+    static constexpr double coefficients[] = {0.6931471805599453,     0.2402265069591013,     0.055504108664820084,
+                                              0.00961812910759412,    0.001333355814677462,   0.0001540353045711209,
+                                              1.5252733493127489e-05, 1.3215435282308488e-06, 1.0178199571842138e-07,
+                                              7.073783248503134e-09,  4.434771298200377e-10};
+};
+template <>
+struct PowerSeries<float> {
+    static constexpr float coefficients[] = {0.6931472028550316F,  0.24022647913636852F,  0.055503324711908573F,
+                                             0.00961843735695742F, 0.001339887439398139F, 0.0001535336206885849F};
+};
+#endif
+
+// Added to a number, it rounds this to a multiple of 1 / kPowerSteps, whose last bits then are the number of steps.
+template <class T>
+inline constexpr T kRounding = sizeof(T) == 4 ? T(12582912.0 / kPowerSteps) : T(6755399441055744.0 / kPowerSteps);
+
+// 2^(n + rest) for N packs at once, where `shifted` is n + kRounding, and |rest| <= 1 / (2 kPowerSteps); n is no less
+// than the smallest exponent of a normal number.
+template <class T, int N>
+inline void powers_of_two(const Pack<T> (&shifted)[N], const Pack<T> (&rest)[N], Pack<T> (&found)[N]) {
+    using P = Pack<T>;
+    using I = typename Register<T>::unsigned_integer;
+    constexpr int last = sizeof(PowerSeries<T>::coefficients) / sizeof(T) - 1, mantissa = sizeof(T) == 4 ? 23 : 52;
+    P q[N], step[N];
+    for (int j = 0; j < N; ++j) q[j] = P::set(PowerSeries<T>::coefficients[last]);
+    for (int k = last - 1; k >= 0; --k)
+        for (int j = 0; j < N; ++j) {
+            P next = P::set(PowerSeries<T>::coefficients[k]);
+            next.fma(q[j], rest[j]);
+            q[j] = next;
+        }
+    for (int j = 0; j < N; ++j)
+        for (int i = 0; i < P::kRegisters; ++i) {
+            const I bits = (I)shifted[j].r[i];
+#if defined(__AVX512F__)
+            const I power = (I)power_of((__m512i)bits, T{});
+#else
+            const I power = (I)(T(1) - typename P::R{});
+#endif
+            step[j].r[i] = (typename P::R)(power + (bits << (mantissa - kPowerBits)));
+        }
+    for (int j = 0; j < N; ++j) q[j] = q[j] * rest[j];
+    for (int j = 0; j < N; ++j) {
+        found[j] = step[j];
+        found[j].fma(step[j], q[j]);
+    }
+}
+
+// 2^x for N packs of x < 128 (1024), within 1.2 units in the last place; below the smallest normal number the result is
+// 0. NaN stays NaN.
+template <class T, int N>
+inline void powers_of_two(Pack<T> (&x)[N]) {
+    using P = Pack<T>;
+    constexpr T least = sizeof(T) == 4 ? T(-126) : T(-1022);
+    const P rounding = P::set(kRounding<T>);
+    P shifted[N], rest[N], found[N];
+    for (int j = 0; j < N; ++j) shifted[j] = x[j] + rounding;
+    for (int j = 0; j < N; ++j) rest[j] = x[j] - (shifted[j] - rounding);
+    powers_of_two<T, N>(shifted, rest, found);
+    for (int j = 0; j < N; ++j) x[j] = x[j].zero_below(least, found[j]);
+}
+
+// exp for x <= 88 (709), by a Cody-Waite reduction, within 2 units in the last place; below the smallest normal number
+// the result is 0. NaN stays NaN.
+template <class T>
+inline Pack<T> exponential(const Pack<T>& x) {
     using P = Pack<T>;
     constexpr bool is_f32 = sizeof(T) == 4;
-    constexpr T magic = is_f32 ? T(12582912.0) : T(6755399441055744.0);  // 1.5 * 2^(mantissa bits)
     constexpr T log2e = T(1.4426950408889634074);
     constexpr T ln2_high = is_f32 ? T(0.693359375) : T(6.93147180369123816490e-01);
     constexpr T ln2_low = is_f32 ? T(-2.12194440054690582e-4) : T(1.90821492927058770002e-10);
-    constexpr int terms = is_f32 ? 7 : 13;
-    constexpr T inverse_factorial[14] = {T(1),
-                                         T(1),
-                                         T(1.0 / 2),
-                                         T(1.0 / 6),
-                                         T(1.0 / 24),
-                                         T(1.0 / 120),
-                                         T(1.0 / 720),
-                                         T(1.0 / 5040),
-                                         T(1.0 / 40320),
-                                         T(1.0 / 362880),
-                                         T(1.0 / 3628800),
-                                         T(1.0 / 39916800),
-                                         T(1.0 / 479001600),
-                                         T(1.0 / 6227020800.0)};
-    P shifted = P::set(magic);
+    P shifted = P::set(kRounding<T>);
     shifted.fma(x, P::set(log2e));
-    P n = shifted - P::set(magic);
+    const P n = shifted - P::set(kRounding<T>);
     P rest = x;
     rest.fma(n, P::set(-ln2_high));
     rest.fma(n, P::set(-ln2_low));
-    P p = P::set(inverse_factorial[terms]);
-    for (int k = terms - 1; k >= 0; --k) {
-        P next = P::set(inverse_factorial[k]);
-        next.fma(p, rest);
-        p = next;
-    }
-    P result;
-    for (int i = 0; i < P::kRegisters; ++i) {
-        using I = typename Register<T>::unsigned_integer;
-        typename P::R magic_register = magic - typename P::R{};
-        I power = (I)shifted.r[i] - (I)magic_register;
-        I bits = is_f32 ? (power + 127) << 23 : (power + 1023) << 52;
-        typename P::R scaled = p.r[i] * (typename P::R)bits;
-        typename P::R zero{};
-        result.r[i] = x.r[i] < ((is_f32 ? T(-87.3) : T(-708.3)) - zero) ? zero : scaled;
-    }
-    return result;
+    const P shifts[1] = {shifted}, rests[1] = {rest * P::set(log2e)};
+    P found[1];
+    powers_of_two<T, 1>(shifts, rests, found);
+    return x.zero_below(is_f32 ? T(-87.3) : T(-708.3), found[0]);
 }
 
 }  // namespace WALD_ISA

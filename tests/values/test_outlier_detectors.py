@@ -76,6 +76,19 @@ def test_one_class_machines(kernel):
     np.testing.assert_allclose(fast.decision_function(X), model.decision_function(X))
 
 
+def test_everything_is_evaluated_in_single_precision_where_no_row_leaves_by_proof():
+    model = OneClassSVM(nu=0.1).fit(rows(300))
+    X = rows(2000, 1)
+    fast = EarlyExitOutlierDetector(model, risk=0, random_state=0).fit(X)
+    assert fast.plan_.evaluate_all
+    assert fast.plan_.precision == "float32"
+    vectors = np.repeat(model.support_vectors_, 2, axis=0)  # on the boundary, where float32 does not tell
+    answers = fast.predict(vectors, details=True)
+    np.testing.assert_array_equal(answers.labels, model.predict(vectors))
+    by_units = EarlyExitOutlierDetector(model, risk=0, planner=Planner(cost="units"), random_state=0).fit(X)
+    assert by_units.plan_.precision == "float64"
+
+
 def test_linear_machines():
     X = rows(2000, 1)
     model = SGDOneClassSVM(nu=0.2, random_state=0).fit(X[:300])

@@ -23,6 +23,12 @@ void each_batch(std::int64_t n, std::int64_t least, std::int64_t most, int n_thr
                [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
 }
 
+// A source that adds up the full scores of rows without values so far, with the same bits.
+template <class S>
+concept AddingSource = TermSource<S> && requires(const S& source) {
+    { source.adds_up() } -> std::same_as<bool>;
+};
+
 // The rows are numbered in the order in which they were added. The state of a row lives in its slot.
 template <TermSource Source>
 class Batch {
@@ -101,6 +107,13 @@ public:
     // `work` has room for a value of each class.
     template <class Use>
     void full(std::int64_t done, double working, const Use& use) {
+        if constexpr (AddingSource<Source>) {
+            if (done == 0 && source_.adds_up())
+                return source_.full_sums(set_.rows, rows_, slots_, n_, working, [&](int r, double score, double e) {
+                    full_[0] = score;
+                    use(positions_[r], full_, e, votes_);
+                });
+        }
         if (n_ > 0 && source_.full_width() > done) source_.evaluate(rows_, slots_, n_, done, source_.n_terms());
         const int prefetched = source_.full_prefetch_rows();
         for (int r = 0; r < n_; ++r) {

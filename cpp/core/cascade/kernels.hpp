@@ -13,6 +13,8 @@
 namespace wald {
 
 inline constexpr int kChains = 4;
+inline constexpr int kSumPanels = 4;  // chains of panels in which weighted values are summed
+inline constexpr double kLog2E = 1.4426950408889634074;
 
 enum class Activation : std::uint8_t { rbf, poly, sigmoid };
 
@@ -48,7 +50,7 @@ struct Panels {
     std::int64_t segments[kChains + 1] = {};  // the features between two entries are a chain of dense rows
     const std::int32_t* frequent = nullptr;   // features that are non-zero in many vectors, ascending
     int n_frequent = 0;
-    const T* offset = nullptr;                 // [panel][lane]: -gamma |s|^2 (rbf)
+    const T* offset = nullptr;                 // [panel][lane]: -gamma log2(e) |s|^2 (rbf)
     const T* linear = nullptr;                 // [panel][lane]: 1 where the lane is the plain dot product
     const std::uint8_t* has_linear = nullptr;  // [panel]
 };
@@ -115,9 +117,15 @@ struct Kernels {
                         int n);
     // Turns the dot products of a row, whose squared norm is `norm2`, into kernel values.
     void (*activate)(const KernelParams&, const Panels<T>&, int first, int last, T norm2, T* slot);
+    // The same for n dense rows, with one output, whose weighted values are added at once: to the kSumPanels chains of
+    // panels that begin at sums[r * 2 * kSumPanels * lanes], and |values| * largest to the kSumPanels that follow.
+    void (*add_values)(const KernelParams&, const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows,
+                       int n, const T* weights, const T* largest, T* sums);
+    // The sum of kSumPanels chains. Of those of all panels it is `readout`, and `absolute`.
+    T (*chains_sum)(const T* chains);
     // sum of slot * weights over n_panels panels, one output
     T (*readout)(const T* slot, const T* weights, int n_panels);
-    // sum of |slot * weights|
+    // sum of |slot| * weights
     T (*absolute)(const T* slot, const T* weights, int n_panels);
     // sums[i] += values[k] * weights[k * n_panels * lanes + i] for k < n, in that order, over n_panels panels of sums
     void (*accumulate)(T* sums, const T* weights, int n_panels, const T* values, int n);

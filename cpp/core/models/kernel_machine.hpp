@@ -196,6 +196,36 @@ public:
         }
         return error(row.prepared, static_cast<double>(k.absolute(slot, largest_.data(), n_panels_)), working);
     }
+    // Whether full scores of rows without values so far are added up as the values of their terms are found.
+    bool adds_up() const { return n_outputs_ == 1 && !pairs_; }
+    // The full scores of n such rows, with the bits and errors of `full`. Calls use(number of the row, score, error).
+    template <class Use>
+    void full_sums(const Rows& from, const Row* const* rows, T* const* slots, int n, double working,
+                   const Use& use) const {
+        constexpr int kGroup = 512;
+        const Row* some[kGroup];
+        T* own_slots[kGroup];
+        std::int32_t at[kGroup];
+        for (int first = 0; first < n; first += kGroup) {
+            const int last = std::min(n, first + kGroup);
+            for (const bool listed : {true, false}) {
+                int m = 0;
+                for (int r = first; r < last; ++r)
+                    if ((rows[r]->prepared.dense == nullptr) == listed)
+                        some[m] = rows[r], own_slots[m] = slots[r], at[m++] = r;
+                if (listed && m > 0) {
+                    evaluate(some, own_slots, m, 0, n_terms_);
+                    for (int i = 0; i < m; ++i) {
+                        double score;
+                        const double e = full(from, 0, *some[i], own_slots[i], working, &score, nullptr);
+                        use(at[i], score, e);
+                    }
+                } else {
+                    dense_sums(some, m, working, [&](int i, double score, double e) { use(at[i], score, e); });
+                }
+            }
+        }
+    }
     std::int64_t full_work() const { return pairs_ ? pairs_->work() : padded_outputs_; }
 
 private:
@@ -208,6 +238,32 @@ private:
         const std::int64_t kept = std::max<std::int64_t>(kLeast, kBytes / (L * sizeof(T) * n) / kLeast * kLeast);
         return static_cast<int>(
             std::clamp<std::int64_t>(std::min(kept, kProducts / (L * n * panels_.n_features)), 8, 1 << 20));
+    }
+    template <class Use>
+    void dense_sums(const Row* const* rows, int n, double working, const Use& use) const {
+        constexpr int kTogether = 96, kSums = 2 * kSumPanels * L;
+        constexpr std::int64_t kBytes = 192 << 10;  // of panels that stay in the second cache for all of these rows
+        const Kernels<T>& k = kernels<T>();
+        const std::int64_t kept = kBytes / (kPanelBytes * n_kept_) / kSumPanels * kSumPanels;
+        const int some = static_cast<int>(std::clamp<std::int64_t>(kept, 2 * kSumPanels, 1 << 20));
+        alignas(kPanelBytes) T sums[kTogether * kSums];
+        const PreparedRow<T>* prepared[kTogether];
+        for (int first = 0; first < n; first += kTogether) {
+            const int m = std::min(kTogether, n - first);
+            for (int i = 0; i < m; ++i) prepared[i] = &rows[first + i]->prepared;
+            std::fill_n(sums, m * kSums, T(0));
+            for (int panel = 0; panel < n_panels_; panel += some) {
+                if (panel > 0) give_way();
+                k.add_values(params_, panels_, panel, std::min(panel + some, n_panels_), prepared, m, weights_.data(),
+                             largest_.data(), sums);
+            }
+            for (int i = 0; i < m; ++i) {
+                const T* const chains = sums + i * kSums;
+                const double size = static_cast<double>(k.chains_sum(chains + kSumPanels * L));
+                use(first + i, static_cast<double>(k.chains_sum(chains)) + static_cast<double>(bias_[0]),
+                    error(*prepared[i], size, working));
+            }
+        }
     }
     static bool is_finite(const Row& row) { return row.prepared.norm2 <= std::numeric_limits<T>::max(); }
 
@@ -232,7 +288,7 @@ private:
             norm2 += v[f] * v[f];
         }
         const bool linear = !spec.linear.empty() && spec.linear[j];
-        offset_[j] = static_cast<T>(-params_.gamma * norm2);
+        offset_[j] = static_cast<T>(-params_.gamma * kLog2E * norm2);
         linear_[j] = linear ? T(1) : T(0);
         has_linear_[panel] |= linear;
         if (!linear) longest_ = std::max(longest_, std::sqrt(norm2));

@@ -18,6 +18,8 @@ public:
     static constexpr int L = kLanes<T>;
     static constexpr Dtype kNative = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
     static constexpr int kBlockRows = 32;
+    static constexpr std::int64_t kOneChain =
+        64;  // most features whose products are one chain in rows that are not sparse
 
     // Memory for prepared rows, used from front to back, so that only the part that is needed is touched.
     struct Scratch {
@@ -45,7 +47,7 @@ public:
             position_.assign(n_features_, -1);
             for (std::size_t k = 0; k < kept.size(); ++k) position_[kept[k]] = static_cast<std::int32_t>(k);
         }
-        for (int s = 1; s <= kChains; ++s) segments_[s] = n_kept_ * s / kChains;
+        for (int s = 1; s <= kChains; ++s) segments_[s] = n_kept_ <= kOneChain ? n_kept_ : n_kept_ * s / kChains;
     }
 
     std::int64_t n_features() const { return n_features_; }

@@ -172,8 +172,8 @@ def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool
     return request.cost in ("time", "units") and model.terms.n_outputs <= FEW_OUTPUTS
 
 
-def plan_without_stages(model: AdditiveModel) -> Plan:
-    """Build the plan that evaluates every term of every row."""
+def plan_without_stages(model: AdditiveModel, precision: Precision | None = None) -> Plan:
+    """Build the plan that evaluates every term of every row, by default in the model's own precision."""
     none, empty = np.empty(0, dtype=np.int64), np.empty(0)
     n = model.terms.n_terms
     total = float(n)
@@ -187,7 +187,7 @@ def plan_without_stages(model: AdditiveModel) -> Plan:
         q=math.inf,
         reached=np.ones(1),
         surrogates=NO_SURROGATES,
-        precision=model.terms.planning.precisions[-1],
+        precision=precision or model.terms.planning.precisions[-1],
         evaluate_all=True,
         cost_model=CostModel.of_units(total),
     )
@@ -199,9 +199,14 @@ def _distances(model: AdditiveModel, scores: Floats) -> Floats:
 
 
 def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
-    """Choose float32, unless its rounding may change too many labels, or exits must be lossless."""
+    """The precision of early stages; lossless exits need bounds in float64."""
+    return "float64" if request.rule.needs.lossless else full_precision(model, rows, request.n_threads)
+
+
+def full_precision(model: AdditiveModel, rows: Rows, n_threads: int) -> Precision:
+    """Choose float32 for full scores, unless its rounding may change too many labels."""
     X = rows.preprocessed
-    if "float32" not in model.terms.planning.precisions or request.rule.needs.lossless:
+    if "float32" not in model.terms.planning.precisions:
         return "float64"
     if isinstance(X, np.ndarray) and X.size and np.abs(X).max() > LARGEST_SINGLE:
         return "float64"
@@ -210,7 +215,7 @@ def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
     except ValueError:  # values beyond the range of float32
         return "float64"
     some = X[:PRECISION_ROWS]
-    scores, errors = packed.scores(some, model.working_precision, request.n_threads, single=True)
+    scores, errors = packed.scores(some, model.working_precision, n_threads, single=True)
     unsure = np.abs(_distances(model, scores)) <= errors
     return "float32" if np.count_nonzero(unsure) <= MOST_REDONE * len(unsure) else "float64"
 
