@@ -74,7 +74,7 @@ def is_trees(section: Section) -> bool:
     return any(section.says("class", name) for name in FORMS)
 
 
-def encode_trees(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
+def encode_trees(model: AdditiveModel, arrays: Arrays, where: str = "estimator") -> dict[str, Any] | None:
     """Describe the estimator of a model; None if its answers do not follow from its trees alone."""
     form = _form_of(model, model.links)
     if form is None:
@@ -87,8 +87,8 @@ def encode_trees(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
         "names": None if names is None else text_array(names, "feature_names_in_"),
         "library": model.schema.library if model.schema.library in LIBRARIES else "scikit-learn",
     }
-    fields = encode_fields(values, arrays, "estimator")
-    return fields | {"categories": codes and encode_fields(codes, arrays, "estimator.categories")}
+    fields = encode_fields(values, arrays, where)
+    return fields | {"categories": codes and encode_fields(codes, arrays, f"{where}.categories")}
 
 
 def encode_leaf(model: AdditiveModel, arrays: Arrays, where: str) -> dict[str, Any] | None:
