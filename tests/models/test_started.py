@@ -72,7 +72,7 @@ def test_rows_that_scikit_learn_refuses_are_refused(bad):
     rows = X[:3].copy()
     rows[1, 0] = bad
     for predict in (model.predict, EarlyExitRegressor(model).fit().predict):
-        with pytest.raises(ValueError, match="infinity|NaN"):
+        with pytest.raises(ValueError, match=r"infinity|NaN"):
             predict(rows)
 
 
