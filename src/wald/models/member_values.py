@@ -137,6 +137,7 @@ class MemberValues(Packable, Thresholded, Filed):
             inner = None if member.preprocessing is not None else Thresholded.of(member.terms)
             made = None if inner is None else inner.at_thresholds(n_rows, rng)
             if made is not None:
+                made = made if self.accepts.nan else np.where(np.isnan(made), 0.0, made)
                 rows = np.zeros((n_rows, self.width))
                 rows[:, slice(None) if columns is None else columns] = made
                 return rows

@@ -109,7 +109,11 @@ def _form_of(model: AdditiveModel, links: Links) -> dict[str, Any] | None:
     link = links.value_link or links.path_link or links.link
     if link is None or not TreeModel.takes(model.terms):
         return None
-    return {"class": next(name for name, form in FORMS.items() if form.link is type(link)), "link": link}
+    form = {"class": next(name for name, form in FORMS.items() if form.link is type(link)), "link": link}
+    mean = isinstance(link, Link) and link.kind != "mean" and model.terms.divisor != 1
+    if mean and links.decision_function is None and hasattr(model.leaf, "decision_function"):
+        form["summed"] = True  # what the model calls its scores are the sums
+    return form
 
 
 def decode_leaf(section: Section, model: AdditiveModel) -> TreeModel:
@@ -135,9 +139,10 @@ def decode_trees(section: Section, model: AdditiveModel) -> TreeModel:
     library: Any = section.choice("library", LIBRARIES)
     lacking = section.lacks("categories")
     codes = None if lacking else decode_categories(section.section("categories"), n_columns, names or None)
-    section.done()
     steps = () if codes is None else (("categories", codes),)
-    return _made(model, form, link, section, steps, tuple(names), library)
+    made = _made(model, form, link, section, steps, tuple(names), library)
+    section.done()
+    return made
 
 
 def _decode_form(section: Section) -> Form:
@@ -155,7 +160,7 @@ def _made(
 ) -> TreeModel:
     if not TreeModel.takes(model.terms):
         raise FileFormatError(f"{section.where}.class does not fit the terms")
-    links = form.links(link)
+    links, summed = form.links(link), "summed" in section and section.get("summed", bool)
     if not form.takes(model.decision, link):
         raise FileFormatError(f"{section.where}.link does not fit the output")
     reading = Reading(
@@ -170,4 +175,7 @@ def _made(
         classes=model.classes,
         kind=model.kind,
     )
-    return form.made(reading, library)
+    made = form.made(reading, library)
+    if isinstance(made, TreeClassifier):
+        made.summed = summed
+    return made
