@@ -18,9 +18,10 @@ from ..engine.threads import effective_threads
 from ..sources import PLAIN, ArraySource, source_of
 from ..sources.building import library_at_hand
 from .packing import NO_SURROGATES, Packable, Surrogates, pack
+from .plain import PlainTerms
 from .planning import Planning, Precision, Rest
 from .protocols import Filed, Thresholded
-from .terms import Accepts
+from .terms import Accepts, Terms
 from .units import Floats, Ints
 
 if TYPE_CHECKING:
@@ -215,3 +216,9 @@ class PackedMembers(PythonTerms):
         """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
         errors = np.zeros(len(values)) if self._members.exact else super().totals(values, working)[1]
         return self._members.totals(values), errors
+
+
+def models_inside(terms: Terms) -> tuple[AdditiveModel, ...]:
+    """The models of which terms consist; none for other terms, and for those of a file, which came without."""
+    inner = terms.inner if isinstance(terms, PlainTerms) else terms
+    return inner.members if isinstance(inner, MemberValues) and inner.members[0] is not None else ()

@@ -13,8 +13,7 @@ from ..codec.header import FileFormatError
 from ..codec.writing import Arrays
 from ..models import AdditiveModel
 from ..models.documents import at_looks, read_in_parts
-from ..models.member_values import MemberValues
-from ..models.plain import PlainTerms
+from ..models.member_values import models_inside
 from ..models.protocols import Documents
 from .models import encode_model
 
@@ -59,8 +58,7 @@ def equal(one: AdditiveModel, other: AdditiveModel, question: bool = True) -> bo
 
 def members_of(model: AdditiveModel) -> Sequence[AdditiveModel]:
     """The models of which the terms of a model consist; none where the terms came without."""
-    terms = model.terms.inner if isinstance(model.terms, PlainTerms) else model.terms
-    return terms.members if isinstance(terms, MemberValues) and terms.members[0] is not None else ()
+    return models_inside(model.terms)
 
 
 def same_links(one: AdditiveModel, other: AdditiveModel) -> bool:

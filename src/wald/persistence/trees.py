@@ -109,7 +109,10 @@ def _form_of(model: AdditiveModel, links: Links) -> dict[str, Any] | None:
     link = links.value_link or links.path_link or links.link
     if link is None or not TreeModel.takes(model.terms):
         return None
-    form = {"class": next(name for name, form in FORMS.items() if form.link is type(link)), "link": link}
+    form: dict[str, Any] = {
+        "class": next(name for name, form in FORMS.items() if form.link is type(link)),
+        "link": link,
+    }
     mean = isinstance(link, Link) and link.kind != "mean" and model.terms.divisor != 1
     if mean and links.decision_function is None and hasattr(model.leaf, "decision_function"):
         form["summed"] = True  # what the model calls its scores are the sums
