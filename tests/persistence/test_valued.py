@@ -15,15 +15,16 @@ from persistence.forge import put_together, taken_apart
 from persistence.test_fuzz import mutated
 from persistence.valued import MAKERS, TEXTS, X, Y, detector, made
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor, IsolationForest, VotingRegressor
+from sklearn.ensemble import BaggingRegressor, HistGradientBoostingRegressor, IsolationForest, VotingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVR
 
 import wald
 from wald import EarlyExitOutlierDetector, EarlyExitRegressor
 from wald.early_exit.estimators import ESTIMATORS
 from wald.models import TreeRegressor
-from wald.persistence import FileFormatError, from_bytes, to_bytes
+from wald.persistence import FileFormatError, container, from_bytes, to_bytes
 from wald.persistence.parameters import PARAMETERS
 
 FUZZED = (
@@ -130,6 +131,15 @@ def test_members_are_compared_number_for_number(tmp_path):
     other.estimators_[1].steps[-1][1].dual_coef_[0, 3] += 1e-9
     with pytest.raises(ValueError, match="was saved for another model"):
         wald.load(tmp_path / "vote.wald", estimator=other)
+
+
+def test_many_members_are_held_and_more_are_refused_before_they_are_written(monkeypatch):
+    model = BaggingRegressor(SVR(), 30, max_samples=20, random_state=0).fit(X[:200], Y[:200])
+    fast = EarlyExitRegressor(model).fit()
+    same(from_bytes(to_bytes(fast)).predict(X), fast.predict(X))
+    monkeypatch.setattr(container, "MOST_ARRAYS", 100)
+    with pytest.raises(ValueError, match=r"too many parts for a file .* pickle or joblib"):
+        to_bytes(fast)
 
 
 def backwards(values: Any) -> Any:
