@@ -216,5 +216,6 @@ class PackedStarted(PythonTerms):
 
     def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,)."""
-        errors = np.zeros(len(values)) if self._started.exact else super().totals(values, working)[1]
+        # the first model gets rows of float32, in which it may compute
+        errors = np.zeros(len(values)) if self._started.exact else super().totals(values, max(working, 2.0**-24))[1]
         return self._started.totals(values), errors
