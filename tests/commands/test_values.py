@@ -199,3 +199,18 @@ def test_fit_within_a_tolerance_and_into_bands(tmp_path: Path) -> None:
     assert "--bands must be numbers with commas" in refusal(*asked, 0.1, "--bands", "1;2", "-o", tmp_path / "no.wald")
     words = refusal(*asked, 0.1, "-o", tmp_path / "no.wald")
     assert "every row of a regressor is evaluated in full here, without --tolerance or --bands" in words
+
+
+@pytest.mark.parametrize("word", ["True", "true", "TRUE"])
+@pytest.mark.parametrize("header", [True, False])
+def test_booleans_in_csv_are_numbers_to_models_of_numbers(tmp_path, word, header):
+    flags = X[:, 0] > 0
+    frame = pandas.DataFrame(X[:, :3], columns=list("abc")).assign(flag=flags)
+    model = HistGradientBoostingRegressor(max_iter=3).fit(frame, Y)
+    wald.save(wald.EarlyExitRegressor(model).fit(), tmp_path / "model.wald")
+    words = {True: word, False: {"True": "False", "true": "false", "TRUE": "FALSE"}[word]}
+    rows = frame[:50].assign(flag=[words[flag] for flag in flags[:50].tolist()])
+    rows.to_csv(tmp_path / "rows.csv", index=False, header=header)
+    done("predict", tmp_path / "model.wald", tmp_path / "rows.csv", "-o", tmp_path / "out.csv")
+    found = [float(line.split(",")[-1]) for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    np.testing.assert_array_equal(found, model.predict(frame[:50]))

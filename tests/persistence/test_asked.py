@@ -16,6 +16,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
+    VotingRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -23,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from wald import EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRanker, EarlyExitRegressor, Planner
-from wald.persistence import FileFormatError, SavedModel, from_bytes, to_bytes
+from wald.persistence import FileFormatError, from_bytes, to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore:The certificate's risk")
 WORDS = np.array(["nein", "ja"])[(Y > 1).astype(int)]
@@ -95,15 +96,29 @@ def test_the_models_own_labels_are_there():
     np.testing.assert_array_equal(again.predict_proba(X), made("probabilities")[1].predict_proba(X))
 
 
-def test_trees_whose_sum_is_another_by_what_is_asked():
-    forest = RandomForestClassifier(8, max_depth=4, random_state=0).fit(X[:300], WORDS[:300])
-    fast = EarlyExitClassifier(forest, bands=[0.2, 0.5], risk=0.3, planner=Planner(cost="units"), random_state=0)
+@pytest.mark.parametrize("risk", [0, 0.3])
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]], ids=["forest", "pipeline"])
+def test_trees_whose_sum_is_another_by_what_is_asked(steps, risk):
+    forest = make_pipeline(*steps, RandomForestClassifier(8, max_depth=4, random_state=0)).fit(X[:300], WORDS[:300])
+    forest = forest if steps else forest[-1]
+    fast = EarlyExitClassifier(forest, bands=[0.2, 0.5], risk=risk, planner=Planner(cost="units"), random_state=0)
     fast.fit(X[300:])
-    with pytest.warns(UserWarning, match="its terms follow from what is asked of it"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         raw = to_bytes(fast)
     again = from_bytes(raw)
-    assert isinstance(again.estimator_, SavedModel)
+    np.testing.assert_array_equal(from_bytes(to_bytes(again)).predict(X), fast.predict(X))
     np.testing.assert_array_equal(again.predict(X), fast.predict(X))
+    np.testing.assert_array_equal(again.predict_proba(X), forest.predict_proba(X))
+    assert again.estimator_.predict(X).tolist() == forest.predict(X).tolist()
+
+
+def test_members_in_bands():
+    vote = VotingRegressor([("r", Ridge()), ("t", HistGradientBoostingRegressor(max_iter=5))]).fit(X[:300], Y[:300])
+    fast = EarlyExitRegressor(vote, bands=[0.8, 1.2], risk=0.3, planner=Planner(cost="units"), random_state=0)
+    again = from_bytes(to_bytes(fast.fit(X[300:])))
+    np.testing.assert_array_equal(again.predict(X), fast.predict(X))
+    np.testing.assert_array_equal(again.estimator_.predict(X), vote.predict(X))
 
 
 def altered(name: str, change: Any) -> bytes:

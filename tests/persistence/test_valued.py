@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import sys
@@ -14,18 +15,22 @@ from persistence.forge import put_together, taken_apart
 from persistence.test_fuzz import mutated
 from persistence.valued import MAKERS, TEXTS, X, Y, detector, made
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor, IsolationForest
+from sklearn.ensemble import BaggingRegressor, HistGradientBoostingRegressor, IsolationForest, VotingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVR
 
 import wald
 from wald import EarlyExitOutlierDetector, EarlyExitRegressor
 from wald.early_exit.estimators import ESTIMATORS
 from wald.models import TreeRegressor
-from wald.persistence import FileFormatError, from_bytes, to_bytes
+from wald.persistence import FileFormatError, container, from_bytes, to_bytes
 from wald.persistence.parameters import PARAMETERS
 
-FUZZED = ("hist poisson", "forest of several", "svr", "target of trees", "isolation forest", "one class")
+FUZZED = (
+    *("hist poisson", "forest of several", "svr", "target of trees", "isolation forest", "one class"),
+    *("gaussian process", "scaled vote", "bagging of columns"),
+)
 
 
 def same(one: Any, other: Any) -> None:
@@ -112,6 +117,31 @@ def test_the_models_own_number_for_number(tmp_path):
         wald.load(path, estimator=Own().fit(X, -Y))
 
 
+def test_members_that_no_file_describes_are_said(tmp_path):
+    model = VotingRegressor([("own", Own()), ("ridge", Ridge())]).fit(X, Y)
+    with pytest.raises(ValueError, match=r"without its members.*Own is no class.*pipeline='skops'"):
+        to_bytes(EarlyExitRegressor(model).fit())
+
+
+def test_members_are_compared_number_for_number(tmp_path):
+    fast, model, _ = made("vote")
+    wald.save(fast, tmp_path / "vote.wald")
+    same(wald.load(tmp_path / "vote.wald", estimator=model).predict(X), fast.predict(X))
+    other = copy.deepcopy(model)
+    other.estimators_[1].steps[-1][1].dual_coef_[0, 3] += 1e-9
+    with pytest.raises(ValueError, match="was saved for another model"):
+        wald.load(tmp_path / "vote.wald", estimator=other)
+
+
+def test_many_members_are_held_and_more_are_refused_before_they_are_written(monkeypatch):
+    model = BaggingRegressor(SVR(), 30, max_samples=20, random_state=0).fit(X[:200], Y[:200])
+    fast = EarlyExitRegressor(model).fit()
+    same(from_bytes(to_bytes(fast)).predict(X), fast.predict(X))
+    monkeypatch.setattr(container, "MOST_ARRAYS", 100)
+    with pytest.raises(ValueError, match=r"too many parts for a file .* pickle or joblib"):
+        to_bytes(fast)
+
+
 def backwards(values: Any) -> Any:
     return values[:, ::-1] + 1
 
@@ -161,6 +191,24 @@ def other_vectors(fields: Any, arrays: Any) -> None:
     arrays["estimator._n_support"][0] += 1
 
 
+def fewer_members(fields: Any, arrays: Any) -> None:
+    del fields["estimator"]["estimators_"][-1]
+    for name in [name for name in arrays if name.startswith("estimator.estimators_.2.")]:
+        del arrays[name]
+
+
+def another_member(fields: Any, arrays: Any) -> None:
+    arrays["estimator.estimators_.2.model.terms.coef"][0, 0] += 1e-9
+
+
+def without_members(fields: Any, arrays: Any) -> None:
+    fields["estimator"] = None
+
+
+def other_rows(fields: Any, arrays: Any) -> None:
+    arrays["estimator.alpha_"][3] += 1e-9
+
+
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
@@ -177,6 +225,10 @@ def other_vectors(fields: Any, arrays: Any) -> None:
         ("hist", output(n_values=10**9), "more than 10000 values"),
         ("isolation forest in full", link(usual=-1.0), "link does not fit the output"),
         ("svr", other_vectors, "does not add up"),
+        ("vote", fewer_members, "other terms than the file"),
+        ("vote", another_member, "other terms than the file"),
+        ("vote", without_members, "lacks the members"),
+        ("gaussian process", other_rows, "other terms than the file|does not answer"),
     ],
 )
 def test_false_content_is_refused(name, change, words):

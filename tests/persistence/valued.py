@@ -17,8 +17,11 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestRegressor,
+    VotingRegressor,
 )
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, PoissonRegressor, Ridge, SGDOneClassSVM, TweedieRegressor
 from sklearn.pipeline import make_pipeline
@@ -126,8 +129,28 @@ def log1p_forest() -> Any:
     return RandomForestRegressor(6, max_depth=5, random_state=0)
 
 
+def members() -> list[Any]:
+    scaled = make_pipeline(StandardScaler(), SVR())
+    target = TransformedTargetRegressor(Ridge(), func=np.log, inverse_func=np.exp)
+    return [("forest", log1p_forest()), ("scaled", scaled), ("target", target)]
+
+
+def votes_of_boosters() -> Any:
+    import pandas
+    from lightgbm import LGBMRegressor
+    from xgboost import XGBRegressor
+
+    rows = pandas.DataFrame(X, columns=list("abcde"))
+    boosters = [("l", LGBMRegressor(n_estimators=8, verbose=-1, n_jobs=1)), ("x", XGBRegressor(n_estimators=8))]
+    model = VotingRegressor(boosters).fit(rows[:300], Y[:300])
+    return EarlyExitRegressor(model).fit(), model, rows
+
+
+NOISY = ConstantKernel(2.0) * RBF(1.5) + WhiteKernel(0.1)
+LENGTHS = RBF([1.0, 2.0, 3.0, 4.0, 5.0])
 SPARSE = sparse.csr_matrix(np.where(RNG.random(X.shape) < 0.5, 0.0, X))
 NEEDED = {"lightgbm": "lightgbm", "xgboost": "xgboost", "categories": "lightgbm", "booster": "lightgbm"}
+ALSO = {"lightgbm vote": "xgboost"}
 MAKERS: dict[str, Callable[[], Any]] = {
     "lightgbm": lightgbm("LGBMRegressor"),
     "lightgbm poisson": lightgbm("LGBMRegressor", objective="poisson"),
@@ -157,6 +180,13 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "kernel ridge": regressor(lambda: KernelRidge(kernel="rbf")),
     "linear kernel ridge": regressor(KernelRidge, y=BOTH),
     "scaled": regressor(lambda: make_pipeline(StandardScaler(), SVR())),
+    "gaussian process": regressor(lambda: GaussianProcessRegressor(NOISY, optimizer=None, normalize_y=True)),
+    "lengths": regressor(lambda: GaussianProcessRegressor(2.0 * LENGTHS, optimizer=None, alpha=0.1), y=BOTH),
+    "vote": regressor(lambda: VotingRegressor(members(), weights=[1, 2, 3])),
+    "scaled vote": regressor(lambda: make_pipeline(StandardScaler(), VotingRegressor([*members(), ("no", "drop")]))),
+    "lightgbm vote": votes_of_boosters,
+    "bagging of columns": regressor(lambda: BaggingRegressor(SVR(), 3, max_features=0.5, random_state=0)),
+    "bagging of votes": regressor(lambda: BaggingRegressor(VotingRegressor(members()), 2, random_state=0)),
     "columns": columns(Ridge),
     "columns of trees": columns(log1p_forest),
     "texts": texts,
@@ -184,7 +214,9 @@ def made(name: str) -> tuple[Any, Any, Any]:
     import pytest
 
     for module in ("lightgbm", "xgboost", "pandas"):
-        wanted = NEEDED.get(name.split()[0]) == module or (module == "pandas" and name in ("categories", "columns"))
+        wanted = module in (NEEDED.get(name.split()[0]), ALSO.get(name)) or (
+            module == "pandas" and name in ("categories", "columns", "lightgbm vote")
+        )
         if wanted and find_spec(module) is None:
             pytest.skip(f"needs {module}")
     fast, model, rows = MAKERS[name]()

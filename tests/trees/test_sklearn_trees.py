@@ -15,7 +15,6 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from trees.libraries import check_reader, random_data
 
@@ -108,16 +107,8 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 def test_what_cannot_be_read_is_refused_by_name() -> None:
     X, y = rows()
-    for model, words in (
-        (GradientBoostingClassifier(init=DummyClassifier(strategy="prior")), None),
-        (GradientBoostingClassifier(init=LogisticRegression()), "init=LogisticRegression"),
-    ):
-        model.fit(X, y)
-        if words is None:
-            check_reader(model, X, model.decision_function(X))
-        else:
-            with pytest.raises(TypeError, match=words):
-                decompose(model)
+    model = GradientBoostingClassifier(init=DummyClassifier(strategy="prior")).fit(X, y)
+    check_reader(model, X, model.decision_function(X))
     with pytest.raises(TypeError, match="several outputs"):
         decompose(RandomForestClassifier(2).fit(X, np.column_stack([y, 1 - y])))
 

@@ -195,8 +195,6 @@ def test_refusals():
         EarlyExitClassifier(Ridge().fit(X, y), risk=0).fit(X)
     with pytest.raises(TypeError, match="weighted median"):
         EarlyExitRegressor(AdaBoostRegressor().fit(X, y)).fit()
-    with pytest.raises(TypeError, match="init=Ridge"):
-        EarlyExitRegressor(GradientBoostingRegressor(init=Ridge(), n_estimators=3).fit(X, y)).fit()
 
     class Own(DecisionTreeRegressor):
         def predict(self, X, check_input=True):

@@ -25,6 +25,7 @@ from ..utils.figures import thousands
 from ..utils.label_types import require_one_type
 from ..utils.warn import warn_caller
 from .locating import locate
+from .targets import require_targets
 
 #: `warn_of_training_rows` ignores this number, or this share if it is more, of rows that equal support vectors.
 DUPLICATES, DUPLICATE_SHARE = 5, 0.005
@@ -82,8 +83,7 @@ def fitted_estimator(
     require_one_type(y)
     if not hasattr(y, "shape"):
         y = np.asarray(y)
-    if (n_labels := RawSource(y).n_rows) != n:
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_labels}.")
+    require_targets(y, n, estimator)
     if is_fitted(estimator):
         warn_caller(
             f"{type(estimator).__name__} is fitted already, and with y, a new one is trained on a random half of the "

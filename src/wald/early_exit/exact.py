@@ -15,16 +15,18 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
-from ..sources import Schema
+from ..sources import RawSource, Schema
 from .certification import Promise
 from .compiled_plan import CompiledPlan
 from .data_split import is_fitted, is_frozen
+from .no_probabilities import NoProbabilities
 from .parameters import Parameters, require_estimator, require_kind, with_input_tags
+from .targets import require_targets
 from .validation import validate_fit_rows
 from .without_rows import compiled_without_rows
 
 
-class ExactEstimator(MetaEstimatorMixin, BaseEstimator):
+class ExactEstimator(NoProbabilities, MetaEstimatorMixin, BaseEstimator):
     """The methods of an estimator that evaluates every row in full. A subclass says which models it wraps."""
 
     kind: ClassVar[Kind]
@@ -162,6 +164,7 @@ def fit_in_full(
                 else f"This {type(shell).__name__} estimator requires y to be passed, but the target y is None: "
                 f"{type(inner).__name__} is not fitted yet."
             )
+        require_targets(y, RawSource(X).n_rows, inner)
         inner = clone(inner).fit(X, y, **params)
     elif given := ["y"] * (y is not None and not is_frozen(shell.estimator)) + sorted(params):
         raise ValueError(

@@ -12,13 +12,14 @@ from sklearn.utils.metaestimators import available_if
 from ..engine.threads import effective_threads
 from ..models.reading import Kind
 from ..stopping.core.risks import Risk
+from .no_probabilities import NoProbabilities
 from .planned import PlannedEstimator, wrapped_has
 
 #: The labels that the words of a risk stand for.
 LABELS = {"outlier": -1, "inlier": 1}
 
 
-class EarlyExitOutlierDetector(OutlierMixin, PlannedEstimator):
+class EarlyExitOutlierDetector(NoProbabilities, OutlierMixin, PlannedEstimator):
     """Find outliers like a trained detector, and stop evaluating each row as soon as its label is clear.
 
     Most rows are inliers, and few trees or support vectors show it. ``fit`` plans on rows without labels after which of

@@ -17,12 +17,13 @@ from ..models.reading import Kind
 from ..models.value_forms import checked_tolerance, within_tolerance
 from ..stopping.core.risks import Risk, largest, require_risk
 from .exact import fit_in_full
+from .no_probabilities import NoProbabilities
 from .parameters import Parameters
 from .planned import PlannedEstimator
 from .planner import Planner
 
 
-class EarlyExitRegressor(RegressorMixin, PlannedEstimator):
+class EarlyExitRegressor(NoProbabilities, RegressorMixin, PlannedEstimator):
     """Answer like a trained regressor, by wald's engine.
 
     Without `tolerance` and `bands`, every row is evaluated in full, and ``fit`` needs no rows. Values of trees are

@@ -31,6 +31,7 @@ from .linear import LinearTerms
 from .links import Link
 from .mixed import reader_of_texts
 from .model import AdditiveModel
+from .numbers import require_numbers
 from .packing import NO_SURROGATES, Surrogates
 from .plain import terms_for
 from .protocols import Foldable
@@ -132,6 +133,7 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         raise refusal(leaf)
     _require_inherited(leaf, family)
     reading = read_one_class(leaf) if knows_one_class(leaf) else family.read(leaf, decompose)
+    require_numbers(leaf, reading)
     reading = replace(reading, links=reading.links.only(lambda method: _inherits(leaf, family, method)))
     inside = reading if peeled.rules and reading.links.link is not None else None
     if peeled.rules:

@@ -15,7 +15,7 @@ from ..sources import source_of
 from ..steps import ColumnMap
 from ..utils.clauses import require_clauses
 from ..utils.labels import codes_of_labels
-from .encoding import decode_terms, encode_terms, needs_estimator
+from .encoding import decode_terms, encode_terms, needs_estimator, needs_members
 from .packing import pack
 from .planning import Planning, Rest
 from .protocols import (
@@ -176,7 +176,7 @@ def _file(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     arrays: dict[str, NDArray[Any]] = {}
     facts = parse(render(encode_terms(terms, arrays, "terms")))
     again = decode_terms(type(terms), Section(facts, "terms", dict(arrays)), terms.n_outputs)
-    if needs_estimator(terms):
+    if needs_estimator(terms) or needs_members(terms):
         repeated: dict[str, NDArray[Any]] = {}
         same = encode_terms(again, repeated, "terms") == facts and repeated.keys() == arrays.keys()
         if not (same and all(np.array_equal(repeated[name], arrays[name]) for name in arrays)):

@@ -21,9 +21,13 @@ class Filed(TermsProtocol):
     whole_in_files : bool
         Whether a file holds the fitted estimator itself, as an archive of skops, because its terms are no numbers.
         `decode` then builds terms without values, to which those of the estimator must be equal.
+    members_in_files : bool
+        Whether the terms consist of other models, which a file holds in its description of the estimator. `decode`
+        builds terms without values here, too.
     """
 
     whole_in_files: ClassVar[bool] = False
+    members_in_files: ClassVar[bool] = False
 
     def facts(self) -> dict[str, Any]:
         """Facts that ``wald inspect`` prints in addition to the number of terms and their unit."""
@@ -55,6 +59,12 @@ def needs_estimator(terms: Terms) -> bool:
     """Whether a file must hold the fitted estimator itself, because its terms are no numbers."""
     filed = Filed.of(terms)
     return filed is not None and filed.whole_in_files
+
+
+def needs_members(terms: Terms) -> bool:
+    """Whether terms are those of other models, which a file holds in its description of the estimator."""
+    filed = Filed.of(terms)
+    return filed is not None and filed.members_in_files
 
 
 def facts(terms: Terms) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from .readers.xgboost import read_xgboost_model
 from .reading import Reading
 from .tree_classifier import TreeClassifier
 from .tree_regressor import TreeRegressor
+from .trees import TreeTerms
 
 #: The first bytes of LightGBM's text, of CatBoost's binary format, and of gzip.
 TEXT, BINARY, GZIP = b"tree\n", b"CBM1", b"\x1f\x8b\x08"
@@ -181,7 +182,10 @@ def _catboost(raw: bytes) -> TreeClassifier | TreeRegressor:
 
 
 def _made(reading: Reading, library: Library) -> TreeClassifier | TreeRegressor:
-    return (TreeRegressor if reading.decision.valued else TreeClassifier)(reading, library)
+    if reading.decision.valued:
+        return TreeRegressor(reading, library)
+    mean = library == "lightgbm" and isinstance(reading.terms, TreeTerms) and reading.terms.divisor != 1
+    return TreeClassifier(reading, library, summed=mean)  # LightGBM's raw scores of a random forest are sums
 
 
 def _from_binary(raw: bytes) -> bytes:

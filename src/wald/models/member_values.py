@@ -5,28 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codec.reading import Section, require
+from ..codec.writing import text_array
 from ..engine import PythonTerms
 from ..engine.threads import effective_threads
 from ..sources import PLAIN, ArraySource, source_of
 from ..sources.building import library_at_hand
 from .packing import NO_SURROGATES, Packable, Surrogates, pack
+from .plain import PlainTerms
 from .planning import Planning, Precision, Rest
-from .protocols import Thresholded
-from .terms import Accepts
+from .protocols import Filed, Thresholded
+from .terms import Accepts, Terms
 from .units import Floats, Ints
 
 if TYPE_CHECKING:
     from ..engine import Packed
     from .model import AdditiveModel
 
+#: The largest numbers of columns and values in files.
+MOST = 2**31 - 1
+
 
 @dataclass(frozen=True, eq=False)
-class MemberValues(Packable, Thresholded):
+class MemberValues(Packable, Thresholded, Filed):
     """Values of an ensemble's members as terms.
 
     Output k is the sum of value k of the members, each times the member's weight, in the order of the members, divided
@@ -55,6 +62,7 @@ class MemberValues(Packable, Thresholded):
     family: ClassVar[str] = "member values"
     unit_name: ClassVar[str] = "members"
     planning: ClassVar[Planning] = Planning(rest=Rest.ENGINE)
+    members_in_files: ClassVar[bool] = True
 
     members: tuple[AdditiveModel, ...]
     columns: tuple[Ints | None, ...]
@@ -92,7 +100,7 @@ class MemberValues(Packable, Thresholded):
     @property
     def description(self) -> str:
         """Description of the model in messages."""
-        kinds = list(dict.fromkeys(type(member.leaf).__name__ for member in self.members))
+        kinds = list(dict.fromkeys(type(member.leaf).__name__ for member in filter(None, self.members)))
         return f"mean of {len(self.members)} members ({', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''})"
 
     @property
@@ -118,7 +126,11 @@ class MemberValues(Packable, Thresholded):
             rows = member.preprocessing.transform(source)
         scores = self._engines[m].scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
         assert member.links.predict is not None
-        return np.asarray(member.links.predict(scores), dtype=np.float64).reshape(len(scores), self.n_values)
+        values = np.full((len(scores), self.n_values), np.nan)
+        known = ~np.isnan(scores).any(axis=1)  # others have no values, and functions that refuse NaN
+        found = np.asarray(member.links.predict(scores if known.all() else scores[known]), dtype=np.float64)
+        values[known] = found.reshape(-1, self.n_values)
+        return values
 
     def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
         """Rows next to thresholds of the first member that has such."""
@@ -126,6 +138,7 @@ class MemberValues(Packable, Thresholded):
             inner = None if member.preprocessing is not None else Thresholded.of(member.terms)
             made = None if inner is None else inner.at_thresholds(n_rows, rng)
             if made is not None:
+                made = made if self.accepts.nan else np.where(np.isnan(made), 0.0, made)
                 rows = np.zeros((n_rows, self.width))
                 rows[:, slice(None) if columns is None else columns] = made
                 return rows
@@ -146,6 +159,40 @@ class MemberValues(Packable, Thresholded):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_engines"}
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def encode(self) -> dict[str, Any]:
+        """Describe the mean without its members, which are in the description of the estimator."""
+        chosen = [np.empty(0, np.int64) if c is None else c.astype(np.int64) for c in self.columns]
+        return {
+            "n_members": len(self.members),
+            "weights": self.weights,
+            "divisor": self.divisor,
+            "n_values": self.n_values,
+            "width": self.width,
+            "single": bool(self.single),
+            "names": None if self.names is None else text_array(self.names, "feature_names_in_"),
+            "columns": np.concatenate(chosen),
+            "first_column": np.cumsum([0, *map(len, chosen)], dtype=np.int64),
+        }
+
+    @classmethod
+    def decode(cls, section: Section, n_outputs: int) -> Self:
+        """Build terms without values from what `encode` returned."""
+        n_members, width = section.integer("n_members", 1, MOST), section.integer("width", 1, MOST)
+        n_values, divisor = section.integer("n_values", 1, MOST), section.number("divisor")
+        section.room.reserve(64 * n_members * n_outputs**2, f"{n_members} members")
+        require(n_values == n_outputs and divisor != 0, "the terms do not fit together")
+        weights = None if section.lacks("weights") else section.floats("weights", n_members)
+        names = None if section.lacks("names") else tuple(section.labels("names", (), width).tolist())
+        columns = section.integers("columns", ("int64",), None, low=0, high=width)
+        first = section.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
+        require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
+        chosen = tuple(columns[a:b] if a < b else None for a, b in pairwise(first.tolist()))
+        single = section.get("single", bool)
+        members: Any = (None,) * n_members
+        return cls(members, chosen, weights, divisor, n_values, width, single, names)
 
     # ---- the engine ------------------------------------------------------------------------------------------------
 
@@ -169,3 +216,9 @@ class PackedMembers(PythonTerms):
         """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
         errors = np.zeros(len(values)) if self._members.exact else super().totals(values, working)[1]
         return self._members.totals(values), errors
+
+
+def models_inside(terms: Terms) -> tuple[AdditiveModel, ...]:
+    """The models of which terms consist; none for other terms, and for those of a file, which came without."""
+    inner = terms.inner if isinstance(terms, PlainTerms) else terms
+    return inner.members if isinstance(inner, MemberValues) and inner.members[0] is not None else ()

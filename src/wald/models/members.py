@@ -139,7 +139,7 @@ class Member:
             X = np.ascontiguousarray(X)
         if self.row_by_row:
             return self._called_for(X, method)
-        n, parts = X.shape[0], [self._called_for(block, method) for block in _blocks(X, self._block)]
+        n, parts = X.shape[0], [self._called_for(block, method) for block in blocks_of(X, self._block)]
         return parts[0][:n] if len(parts) == 1 else np.concatenate(parts)[:n]
 
     def _called_for(self, X: Any, method: Method) -> NDArray[Any]:
@@ -161,7 +161,7 @@ class Member:
         return X if sparse.issparse(X) else ArraySource(X, self.names, library_at_hand()).rows
 
 
-def _blocks(X: Any, size: int) -> Sequence[Any]:
+def blocks_of(X: Any, size: int) -> Sequence[Any]:
     """Rows in blocks of one size; the last one is filled up with its last row."""
     n = X.shape[0]
     index = np.minimum(np.arange(-(-n // size) * size), n - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sklearn.ensemble import VotingClassifier
+from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.multiclass import OneVsRestClassifier
 
 from ..sources.schema import Library, Schema
@@ -39,7 +39,9 @@ def schema_of(estimator: Any, leaf: Any, n_columns: int | None, own_names: Itera
 
 def _reader(model: Any) -> Any:
     """The object that reads the columns of a fitted model's rows: the first member of those that only hand rows on."""
-    while isinstance(model, VotingClassifier | OneVsRestClassifier) and len(getattr(model, "estimators_", ())):
+    while isinstance(model, VotingClassifier | VotingRegressor | OneVsRestClassifier) and len(
+        getattr(model, "estimators_", ())
+    ):
         member = peel(model.estimators_[0])
         model = model.estimators_[0] if member.steps else member.model
     return model

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn, Self, TypeGuard
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from .reading import Decompose, Family, Reading
 from .terms import Terms
 from .trees import TreeTerms
 from .units import Floats
+
+if TYPE_CHECKING:
+    from ..engine import Packed
 
 
 def require_columns(model: Any, X: Any) -> None:
@@ -104,7 +108,7 @@ class TreeModel(FittedForGood):
         """
         return isinstance(terms, TreeTerms)
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: Any, packed: Packed | None = None) -> Floats:
         codes = self.reading.steps[0][1] if self.reading.steps else None
         if not hasattr(codes, "feature_names_in_"):  # such codes find columns by name
             X = table_of(X, self._schema, codes if isinstance(codes, CategoryCodes) else None)
@@ -117,7 +121,7 @@ class TreeModel(FittedForGood):
         finite: Any = False if terms.accepts.infinity else "allow-nan" if terms.accepts.nan else True
         rows = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_all_finite=finite, ensure_min_samples=0)
         require_columns(self, rows)
-        return self.packed.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
+        return (packed or self.packed).scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
 
     def _accepts(self) -> tuple[bool, bool]:
         return True, self.reading.terms.accepts.nan
@@ -153,6 +157,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         Whose rule matches the names of columns; see ``wald.sources.Schema``.
     scored : bool, default=True
         Whether it has a `decision_function`, which a calibrator around it then reads in place of probabilities.
+    summed : bool, default=False
+        Whether that is the sum of the trees whose mean decides, as of a random forest of LightGBM.
 
     Attributes
     ----------
@@ -186,6 +192,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
     """
 
     scored: bool = True
+    summed: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -235,7 +242,12 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         -------
         float64 ndarray of shape (n_rows,) or (n_rows, n_classes)
         """
-        return as_they_are(self._scores(X))
+        return as_they_are(self._scores(X, self._sums if self.summed else None))
+
+    @cached_property
+    def _sums(self) -> Packed:
+        terms = self.reading.terms
+        return pack(replace(terms, divisor=1.0) if isinstance(terms, TreeTerms) else terms)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
@@ -253,7 +265,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
 
 
 def _read(model: TreeClassifier, decompose: Decompose) -> Reading:
-    scores = as_they_are if model.scored and model.link.kind != "mean" else None
+    scores = as_they_are if model.scored and not model.summed and model.link.kind != "mean" else None
     return replace(model.reading, links=Links.of(model.link, decision_function=scores), names=(), classes=None)
 
 

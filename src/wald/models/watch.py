@@ -203,6 +203,8 @@ def _content(part: Any) -> Iterable[Any]:
         return sorted(part, key=repr)
     if hasattr(part, "__qualname__"):  # functions and classes
         return [part.__module__, part.__qualname__]
+    if hasattr(part, "fingerprint"):  # a model inside: its numbers, whoever answers by them
+        return [part.fingerprint()]
     if getattr(part, "__dict__", None):
         kept = [item for item in sorted(vars(part).items()) if not _is_cached(type(part), item[0])]
         return [inner for item in kept for inner in item]

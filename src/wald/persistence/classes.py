@@ -7,10 +7,13 @@ from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import BaggingRegressor, VotingRegressor
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Product, Sum, WhiteKernel
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.isotonic import IsotonicRegression
 from sklearn.kernel_ridge import KernelRidge
@@ -47,6 +50,8 @@ TEMPERATURE = getattr(sklearn.calibration, "_TemperatureScaling", None)
 #: Attributes that must be those of the whole model.
 SCHEMA = ("n_features_in_", "feature_names_in_")
 FITTED = ("classes_", *SCHEMA)
+#: The models whose mean an estimator answers, each of which a file describes as a model of its own.
+MEMBERS = "estimators_"
 _LINEAR = ("coef_", "intercept_", *FITTED)
 _VALUES = ("coef_", "intercept_", *SCHEMA)
 _COUNTS = ("feature_log_prob_", "class_log_prior_", *FITTED)
@@ -91,6 +96,13 @@ TABLE: dict[type, tuple[str, ...]] = {
     OneClassSVM: ("offset_", *_SINGLE),
     SGDOneClassSVM: ("coef_", "offset_", *SCHEMA),
     KernelRidge: ("kernel", "gamma", "degree", "coef0", "dual_coef_", "X_fit_", *SCHEMA),
+    GaussianProcessRegressor: ("X_train_", "alpha_", "kernel_", "_y_train_mean", "_y_train_std", *SCHEMA),
+    **dict.fromkeys((Sum, Product), ("k1", "k2")),
+    ConstantKernel: ("constant_value",),
+    WhiteKernel: ("noise_level",),
+    RBF: ("length_scale",),
+    VotingRegressor: (MEMBERS, "weights", "feature_names_in_"),
+    BaggingRegressor: (MEMBERS, "estimators_features_", "n_estimators", *SCHEMA),
     TransformedTargetRegressor: ("regressor_", "transformer_", "_training_dim"),
     MultinomialNB: _COUNTS,
     ComplementNB: _COUNTS,

@@ -42,7 +42,8 @@ MAGIC = b"\x93WALD\r\n\x1a"
 #: Version of the format.
 FORMAT = 1
 ALIGNMENT = 64
-MOST_ARRAYS, MOST_DIMENSION = 256, 2**48
+#: A mean of a few hundred models, each with some twenty arrays, is the largest that a file holds.
+MOST_ARRAYS, MOST_DIMENSION = 1 << 13, 2**48
 CHUNK = 1 << 20
 
 _PREFIX = struct.Struct("<8sIIQI4x")
@@ -92,6 +93,7 @@ def _write(file: IO[bytes], fields: Mapping[str, Any], arrays: Mapping[str, NDAr
     ready = {name: _little(array) for name, array in arrays.items()}
     entries = list(_laid_out((name, a.dtype, a.shape) for name, a in ready.items()))
     header = render({**fields, "arrays": [[e.name, e.dtype.str, list(e.shape), e.offset] for e in entries]})
+    _require_readable(header, len(entries))
     start = _aligned(_PREFIX.size + len(header))
     length = start + (entries[-1].end if entries else 0)
     file.write(bytes(_PREFIX.size))
@@ -101,6 +103,19 @@ def _write(file: IO[bytes], fields: Mapping[str, Any], arrays: Mapping[str, NDAr
         sum_ = zlib.crc32(piece, sum_)
     file.seek(0)
     file.write(_PREFIX.pack(MAGIC, FORMAT, len(header), length, sum_))
+
+
+def _require_readable(header: bytes, n_arrays: int) -> None:
+    """Raise ValueError for a header that `read` would refuse because it is too large."""
+    try:
+        if n_arrays > MOST_ARRAYS:
+            raise FileFormatError(f"it has {n_arrays} arrays; at most {MOST_ARRAYS} are allowed")
+        parse(header)
+    except FileFormatError as error:
+        raise ValueError(
+            f"This model has too many parts for a file ({error}), such as a mean of hundreds of members. Keep it with "
+            "pickle or joblib."
+        ) from None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,10 +24,8 @@ from ..early_exit.parameters import Parameters, checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
-from ..models.documents import at_looks, read_in_parts
-from ..models.encoding import needs_estimator
+from ..models.encoding import needs_estimator, needs_members
 from ..models.opaque import OpaqueTerms
-from ..models.protocols import Documents
 from ..models.reading import Kind
 from ..outputs import Output
 from ..sources import Schema
@@ -37,6 +34,7 @@ from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import largest
 from ..utils.warn import warn_caller
 from . import archives
+from .comparing import as_planned, equal, read_again, reread, same_links
 from .models import decode_model, decode_question, encode_model, encode_question
 from .monitors import decode_monitor, monitor_fields
 from .parameters import check_parameters, decode_parameters, encode_parameters
@@ -72,7 +70,7 @@ def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = N
         check_promise(certificate, served.plan, served.model.decision, served.by_proof, lossless)
     except FileFormatError as error:
         raise ValueError(f"This estimator cannot be saved: {error}. Call fit again.") from None
-    whole = _needs_archive(model) and not own_steps
+    whole = not own_steps and _needs_archive(model) and (pipeline is not None or not needs_members(model.terms))
     rows = validation.one_per_group
     return {
         "fingerprint": _fingerprint(owner, model),
@@ -122,12 +120,13 @@ def _encode_estimator(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) ->
     if isinstance(owner.estimator_, SavedModel):
         return None
     if asks(owner):
-        inner = _reread(owner.estimator_, model, decompose, question=False)
-        if not _equal(inner, model, question=False):
-            _undescribed(owner, model, "its terms follow from what is asked of it")
-            return None
+        inner = reread(owner.estimator_, model, decompose, question=False)
         node = _described(owner, inner, arrays)
-        return None if node is None else node | {"asked": encode_question(inner, arrays, "estimator.asked")}
+        if node is None:
+            return None
+        if not equal(inner, model, question=False):  # the terms follow from what is asked
+            return node | {"inner": encode_model(inner, arrays, "estimator.inner")}
+        return node | {"asked": encode_question(inner, arrays, "estimator.asked")}
     return _described(owner, model, arrays)
 
 
@@ -149,8 +148,8 @@ def _described(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[s
         n_columns = None if model.preprocessing is not None else getattr(owner, "n_features_in_", None)
         node = Writer(model, n_columns, own).node(owner.estimator_)
         section = Section(node, "header.estimator", dict(own))
-        read = _reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model, decompose)
-        if not (_equal(read, model) and _same_links(read, model)):
+        read = reread(Reader(model, n_columns).rebuilt(section, _rows_of(model)), model, decompose)
+        if not (equal(read, model) and same_links(read, model)):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
         _undescribed(owner, model, str(error))
@@ -163,6 +162,12 @@ def _undescribed(owner: EarlyExit, model: AdditiveModel, why: str) -> None:
     """Warn of a file without the estimator; raise ValueError where its steps would be lost."""
     if model.preprocessing is not None:
         raise ValueError(f"{_no_steps(model)}\nThe file cannot describe them: {why}.") from None
+    if needs_members(model.terms):
+        raise ValueError(
+            f"A {model.terms.description} cannot be saved without its members, and the file cannot describe them: "
+            f"{why}. wald.save(model, path, pipeline='skops') puts the estimators beside them, by skops. Or keep this "
+            "model with pickle or joblib."
+        ) from None
     without = (
         f"It promises the {model.column}s of the estimator (risk=0), and is loaded by wald.load(path, "
         "estimator=...) alone."
@@ -181,8 +186,8 @@ def _archived(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[st
     raw = archives.dump(owner.estimator_)
     unknown = archives.untrusted(raw)
     try:
-        rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"), reading(owner), model)
-        if not (_needs_archive(rebuilt) and _equal(rebuilt, model) and _same_links(rebuilt, model)):
+        rebuilt = read_again(archives.load(raw, unknown, Room(0, NO_END), "this file"), reading(owner), model)
+        if not (_needs_archive(rebuilt) and equal(rebuilt, model) and same_links(rebuilt, model)):
             raise FileFormatError("it reads otherwise when it is built again")
     except FileFormatError as error:
         raise ValueError(f"The {type(owner.estimator_).__name__} cannot be saved: {error}.") from None
@@ -193,30 +198,6 @@ def _archived(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[st
         )
     values = {"archive": "skops", "n_features_in": getattr(owner, "n_features_in_", None)}
     return encode_fields(values | {"skops": np.frombuffer(raw, dtype=np.uint8)}, arrays, "estimator")
-
-
-def _read(estimator: Any, read: Callable[..., AdditiveModel], like: AdditiveModel | None = None) -> AdditiveModel:
-    """Read what a file gave; raises FileFormatError if it is no model that wald reads."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return read(estimator) if like is None else _reread(estimator, like, read)
-    except Exception as error:  # attributes of a forged estimator may be anything
-        raise FileFormatError(f"the estimator inside is no model that wald reads: {error}") from None
-
-
-def _as_planned(model: AdditiveModel, planned: AdditiveModel) -> AdditiveModel:
-    """A model of texts as the plan of another one reads it, in parts or whole."""
-    terms = Documents.of(planned.terms)
-    return model if terms is None or not read_in_parts(model) else at_looks(model, terms.looks, terms.blocks)
-
-
-def _reread(
-    estimator: Any, model: AdditiveModel, read: Callable[..., AdditiveModel], question: bool = True
-) -> AdditiveModel:
-    """Read an estimator as a model was read, whose ``question`` may differ: over raw columns, or without them."""
-    whole = _as_planned(read(estimator), model)
-    return whole if _equal(whole, model, question) else _as_planned(read(estimator, raw_columns=False), model)
 
 
 def _rows_of(model: AdditiveModel) -> list[str] | None:
@@ -231,7 +212,7 @@ def _codes(model: AdditiveModel) -> bool:
 
 def _needs_archive(model: AdditiveModel) -> bool:
     """Whether a file must hold the whole estimator, because numbers do not describe it."""
-    return model.preprocessing is not None or needs_estimator(model.terms)
+    return model.preprocessing is not None or needs_estimator(model.terms) or needs_members(model.terms)
 
 
 def require_no_estimators(model: AdditiveModel) -> None:
@@ -260,7 +241,7 @@ def _fingerprint(owner: EarlyExit, model: AdditiveModel) -> str:
     if isinstance(owner.estimator_, SavedModel):
         return owner.estimator_.fingerprint
     fingerprint = model.fingerprint()
-    read = (_as_planned(reading(owner)(owner.estimator_, raw_columns=raw), model) for raw in (True, False))
+    read = (as_planned(reading(owner)(owner.estimator_, raw_columns=raw), model) for raw in (True, False))
     if all(now.fingerprint() != fingerprint for now in read):
         raise ValueError("The wrapped model has changed since fit: what would be saved is not what it is. Fit again.")
     return fingerprint
@@ -275,6 +256,7 @@ class Parts:
     def __init__(self, header: Section, kind: Kind) -> None:
         self.room, self.shell = header.room, ESTIMATORS[kind]
         self.made: Any = None  # the estimator that the file describes
+        self.other_terms = False  # whether that has other terms, because of what is asked of it
         self.fingerprint, self.by_proof = header.get("fingerprint", str), header.get("by_proof", bool)
         self.parameters = decode_parameters(header.section("parameters"), self.shell)
         described = None if header.lacks("estimator") else header.section("estimator")
@@ -298,6 +280,8 @@ class Parts:
         self.estimator = None if whole or described is None else self._rebuilt(described)
         agree = self.estimator is None or (self.estimator.preprocessing is not None) == self.own_steps
         require(not self.no_table or self.estimator is not None, "the file lacks the vectorizer of its texts")
+        apart = needs_members(self.model.terms) and not whole and self.estimator is None
+        require(not apart, "the file lacks the members that its terms belong to")
         require(agree, "header.own_steps does not fit the estimator")
         self.monitor = None if header.lacks("monitor") else decode_monitor(header.section("monitor"))
         self.one_per_group: NDArray[np.intp] | None = None
@@ -342,9 +326,9 @@ class Parts:
         """Build the pipeline, which must have the terms of the file."""
         assert self.archive is not None
         self.made = archives.load(self.archive, trusted, self.room, where)
-        read = _read(self.made, self._read, self.model)
+        read = read_again(self.made, self._read, self.model)
         n_columns = getattr(read.estimator, "n_features_in_", None)
-        fits = _needs_archive(read) and _equal(read, self.model)
+        fits = _needs_archive(read) and equal(read, self.model)
         require(fits and n_columns in (None, self.n_features), "the pipeline inside has other terms than the file")
         return read
 
@@ -353,20 +337,24 @@ class Parts:
         n_columns, inner = self.n_features, self.model
         if "asked" in described:
             inner = decode_question(described.section("asked"), inner)
+        elif "inner" in described:
+            inner, n_features = decode_model(described.section("inner"), self.model.kind, self.own_steps)
+            require(n_features == self.model.terms.n_features, "header.estimator.inner has other columns")
+            inner, self.other_terms = replace(inner, schema=self.model.schema), True
         if is_trees(described):
             self.made = decode_trees(described, inner)
-            read = _read(self.made, self._read)
+            read = read_again(self.made, self._read)
             require(read.schema.n_columns == n_columns, "header.model.n_columns fits no trees")
-            require(inner is self.model or _equal(read, self.model), "the trees are not asked what the file says")
+            require(inner is self.model or equal(read, self.model), "the trees are not asked what the file says")
             return read
         rows = ["", "a text"] if self.no_table else None
         self.made = Reader(inner, None if self.own_steps else n_columns).rebuilt(described, rows)
-        read = _read(self.made, self._read, self.model)
-        same = (read.preprocessing is not None) == self.own_steps and _equal(read, self.model)
+        read = read_again(self.made, self._read, self.model)
+        same = (read.preprocessing is not None) == self.own_steps and equal(read, self.model)
         same = same and (not self.own_steps or read.schema.n_columns == n_columns)
         require(same, "the estimator that the file describes has other terms than the file")
-        # the terms of the file, whose support vectors the estimator shares
-        return replace(read, terms=self.model.terms)
+        # the terms of the file, whose support vectors the estimator shares; they lack what members say
+        return read if needs_members(self.model.terms) else replace(read, terms=self.model.terms)
 
 
 def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = ()) -> EarlyExit:
@@ -387,7 +375,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     elif parts.estimator is not None:
         model = parts.estimator
         # without stages, the estimator's own trees are those of the plan
-        packed = None if len(parts.plan.terms) else getattr(model.estimator, "packed", None)
+        packed = None if len(parts.plan.terms) or parts.other_terms else getattr(model.estimator, "packed", None)
     elif parts.by_proof or parts.model.decision.valued:
         raise ValueError(
             f"{where} promises the {parts.model.column}s of the estimator itself (risk=0), which decides "
@@ -434,43 +422,14 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
-    model = _reread(estimator, parts.model, reading(parts.shell(None, **parts.parameters)))
+    held = parts.model if parts.estimator is None else parts.estimator  # which has the members of a mean
+    model = reread(estimator, held, reading(parts.shell(None, **parts.parameters)))
     same = (model.preprocessing is not None) == parts.own_steps
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint
-    if not same or not _equal(model, parts.model):
+    if not same or not equal(model, held):
         raise ValueError(
             f"{where} was saved for another model: its fingerprint is {parts.fingerprint[:16]}..., and that "
             f"of the {type(estimator).__name__} given as estimator is {model.fingerprint()[:16]}..."
         )
     return model
-
-
-def _equal(one: AdditiveModel, other: AdditiveModel, question: bool = True) -> bool:
-    """Whether two models have the same numbers, and the same is asked of them, unless that may differ."""
-    first: Arrays = {}
-    second: Arrays = {}
-    if not question:
-        one = replace(one, decision=other.decision, classes=other.classes, tie_margin=other.tie_margin)
-    fields = encode_model(one, first), encode_model(other, second)
-    for each in fields:
-        del each["n_columns"]  # which the rows of fit may have told
-    same = fields[0] == fields[1] and first.keys() == second.keys()
-    return same and all(np.array_equal(first[name], second[name]) for name in first)
-
-
-def _same_links(one: AdditiveModel, other: AdditiveModel) -> bool:
-    """Whether two models make the same numbers of scores."""
-    scores = 3 * np.random.default_rng(0).normal(size=(64, other.decision.n_outputs))
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of transformers of targets
-        for name in ("predict", "score_samples"):
-            made, own = (getattr(model.links, name) for model in (one, other))
-            if made is None or own is None:
-                if made is not own:
-                    return False
-                continue
-            a, b = np.asarray(made(scores)), np.asarray(own(scores))
-            if a.dtype != b.dtype or not np.array_equal(a, b, equal_nan=True):
-                return False
-    return True

@@ -27,7 +27,7 @@ VALUED = ("regressor", "ranker")
 WORKING = ("float16", "float32", "float64", *LABELS[:9])
 
 
-def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
+def encode_model(model: AdditiveModel, arrays: Arrays, where: str = "model") -> dict[str, Any]:
     """Describe a model without its preprocessing, and put its arrays into ``arrays``."""
     fields = {
         "family": model.terms.family,
@@ -36,9 +36,9 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
         "dtype": model.dtype.name,
         "folded": model.folded is not None,
     }
-    return encode_fields(fields, arrays, "model") | {
-        "terms": encode_terms(model.terms, arrays, "model.terms"),
-        **encode_question(model, arrays, "model"),
+    return encode_fields(fields, arrays, where) | {
+        "terms": encode_terms(model.terms, arrays, f"{where}.terms"),
+        **encode_question(model, arrays, where),
     }
 
 

@@ -11,6 +11,7 @@ import codecs
 import copy
 import inspect
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,11 @@ from sklearn.base import BaseEstimator
 from sklearn.calibration import _CalibratedClassifier
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import VotingRegressor
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.feature_selection import VarianceThreshold
+from sklearn.gaussian_process.kernels import Kernel
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
@@ -43,9 +46,11 @@ from ..steps.columns import names_of
 from ..steps.named_values import READ_BY_NAMED
 from ..steps.vectorizer_unions import read_rows
 from ..steps.vectorizers import READ_BY_VECTORIZERS, selected
-from .classes import CLASSES, SCHEMA, TABLE
+from .classes import CLASSES, MEMBERS, SCHEMA, TABLE
+from .comparing import members_of
 from .encoders import require_encoder
 from .functions import FUNCTIONS, decode_function, encode_function, finish_products
+from .members import decode_member, encode_member
 from .objects import KINDS, NUMBERS, decode_object, encode_object
 from .trees import decode_leaf, encode_leaf, is_trees
 from .vocabularies import WORDS, decode_vocabulary, encode_vocabulary
@@ -129,6 +134,9 @@ class Writer(_Shared):
                     node[name] = encode_vocabulary(value, self._arrays, place)
                 except UnicodeEncodeError:
                     raise NotRebuildableError(f"{what} has a word that is no Unicode") from None
+            elif name == MEMBERS:
+                each = self._members(part)
+                node[name] = [encode_member(m, self._arrays, f"{place}.{i}", _describe) for i, m in enumerate(each)]
             elif name == "transformer_":  # of targets, which have columns of their own
                 node[name] = Writer(self._model, None, self._arrays).node(value, place)
             elif sparse.issparse(value):
@@ -136,6 +144,13 @@ class Writer(_Shared):
             else:
                 node[name] = self._value(value, place, what)
         return node
+
+    def _members(self, part: Any) -> Sequence[AdditiveModel]:
+        """The models of the members of a mean, which is that of the whole model."""
+        members = members_of(self._model) if hasattr(self._model.leaf, MEMBERS) else ()
+        if not members or len(members) > len(getattr(part, MEMBERS)):
+            raise NotRebuildableError(f"the {type(part).__name__} is none of members that wald reads")
+        return members
 
     def _is_bare(self) -> bool:
         """Whether the steps before the terms are those of the estimator, and none of the innermost model."""
@@ -154,7 +169,7 @@ class Writer(_Shared):
             value = sorted(value, key=str)
         if isinstance(value, list | tuple):
             return [self._value(item, f"{place}.{i}", what) for i, item in enumerate(value)]
-        if isinstance(value, BaseEstimator | _CalibratedClassifier) or value is self._model.leaf:
+        if isinstance(value, BaseEstimator | _CalibratedClassifier | Kernel) or value is self._model.leaf:
             return self.node(value, place)
         if isinstance(value, np.dtype | type) and np.dtype(value).name in (*NUMBERS, "object"):
             return {"dtype": np.dtype(value).name}
@@ -166,6 +181,14 @@ class Writer(_Shared):
             return encode(value, {}, what) if described is None else described
         except ValueError:
             raise NotRebuildableError(f"{what} is no plain value") from None
+
+
+def _describe(member: AdditiveModel, n_columns: int | None, arrays: Arrays, where: str) -> dict[str, Any]:
+    return Writer(member, n_columns, arrays).node(member.estimator, where)
+
+
+def _rebuild(member: AdditiveModel, n_columns: int | None, described: Section) -> Any:
+    return Reader(member, n_columns).rebuilt(described)
 
 
 def _fixed(outer: Any, classes: NDArray[Any]) -> FixedThresholdClassifier:
@@ -198,6 +221,12 @@ def _plain(part: Any) -> Any:
     if type(part) is KBinsDiscretizer:
         made = copy.copy(part)
         made.bin_edges_ = list(part.bin_edges_)
+        return made
+    if isinstance(part, VotingRegressor):
+        made = copy.copy(part)
+        made.weights = None if part.weights is None else np.asarray(part._weights_not_none, dtype=np.float64)
+        if "feature_names_in_" in vars(part):  # those of its first member, whose library may hold texts of NumPy
+            made.feature_names_in_ = np.asarray(part.feature_names_in_, dtype=object)
         return made
     if type(part) is TruncatedSVD:
         made = copy.copy(part)
@@ -285,7 +314,10 @@ class Reader(_Shared):
             state["transformers"] = state["transformers_"]
         if kind is DictVectorizer:
             state["feature_names_"] = sorted(state["vocabulary_"], key=state["vocabulary_"].__getitem__)
-        if "estimator_" in state:
+        if MEMBERS in state:
+            state["estimator"] = state[MEMBERS][0]
+            state["estimators"] = [(f"member {i}", member) for i, member in enumerate(state[MEMBERS])]
+        elif "estimator_" in state:
             state["estimator"] = state["estimator_"]
         elif "calibrated_classifiers_" in state:
             state["estimator"] = state["calibrated_classifiers_"][0].estimator
@@ -332,6 +364,11 @@ class Reader(_Shared):
     def _attribute(self, section: Section, name: str) -> Any:
         if name == "classes_" and section.lacks(name):  # of an encoder of numbers
             return None
+        if name == MEMBERS:
+            held = section.take(name)
+            require(isinstance(held, list) and len(held) > 0, f"{section.where}.{name} should be a list")
+            inside = (section.inside(each, f"{name}.{i}") for i, each in enumerate(held))
+            return [decode_member(each, _rebuild) for each in inside]
         if name == "transformer_":
             return Reader(self._model, None).node(section.section(name))
         if self.must_share(name) or section.says(name, SHARED):

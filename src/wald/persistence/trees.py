@@ -74,7 +74,7 @@ def is_trees(section: Section) -> bool:
     return any(section.says("class", name) for name in FORMS)
 
 
-def encode_trees(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
+def encode_trees(model: AdditiveModel, arrays: Arrays, where: str = "estimator") -> dict[str, Any] | None:
     """Describe the estimator of a model; None if its answers do not follow from its trees alone."""
     form = _form_of(model, model.links)
     if form is None:
@@ -87,8 +87,8 @@ def encode_trees(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
         "names": None if names is None else text_array(names, "feature_names_in_"),
         "library": model.schema.library if model.schema.library in LIBRARIES else "scikit-learn",
     }
-    fields = encode_fields(values, arrays, "estimator")
-    return fields | {"categories": codes and encode_fields(codes, arrays, "estimator.categories")}
+    fields = encode_fields(values, arrays, where)
+    return fields | {"categories": codes and encode_fields(codes, arrays, f"{where}.categories")}
 
 
 def encode_leaf(model: AdditiveModel, arrays: Arrays, where: str) -> dict[str, Any] | None:
@@ -109,7 +109,14 @@ def _form_of(model: AdditiveModel, links: Links) -> dict[str, Any] | None:
     link = links.value_link or links.path_link or links.link
     if link is None or not TreeModel.takes(model.terms):
         return None
-    return {"class": next(name for name, form in FORMS.items() if form.link is type(link)), "link": link}
+    form: dict[str, Any] = {
+        "class": next(name for name, form in FORMS.items() if form.link is type(link)),
+        "link": link,
+    }
+    mean = isinstance(link, Link) and link.kind != "mean" and model.terms.divisor != 1
+    if mean and links.decision_function is None and hasattr(model.leaf, "decision_function"):
+        form["summed"] = True  # what the model calls its scores are the sums
+    return form
 
 
 def decode_leaf(section: Section, model: AdditiveModel) -> TreeModel:
@@ -135,9 +142,10 @@ def decode_trees(section: Section, model: AdditiveModel) -> TreeModel:
     library: Any = section.choice("library", LIBRARIES)
     lacking = section.lacks("categories")
     codes = None if lacking else decode_categories(section.section("categories"), n_columns, names or None)
-    section.done()
     steps = () if codes is None else (("categories", codes),)
-    return _made(model, form, link, section, steps, tuple(names), library)
+    made = _made(model, form, link, section, steps, tuple(names), library)
+    section.done()
+    return made
 
 
 def _decode_form(section: Section) -> Form:
@@ -155,7 +163,7 @@ def _made(
 ) -> TreeModel:
     if not TreeModel.takes(model.terms):
         raise FileFormatError(f"{section.where}.class does not fit the terms")
-    links = form.links(link)
+    links, summed = form.links(link), "summed" in section and section.get("summed", bool)
     if not form.takes(model.decision, link):
         raise FileFormatError(f"{section.where}.link does not fit the output")
     reading = Reading(
@@ -170,4 +178,7 @@ def _made(
         classes=model.classes,
         kind=model.kind,
     )
-    return form.made(reading, library)
+    made = form.made(reading, library)
+    if isinstance(made, TreeClassifier):
+        made.summed = summed
+    return made

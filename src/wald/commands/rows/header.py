@@ -12,6 +12,8 @@ from .schema import Reading, RowSchema, listed, select
 
 #: Cells that mean a missing value.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None")
+#: Booleans as pandas, polars and spreadsheets write them; models read them as numbers.
+BOOLEANS = {"True": 1.0, "true": 1.0, "TRUE": 1.0, "False": 0.0, "false": 0.0, "FALSE": 0.0}
 #: A line that counts from 0 is never a row if it has this many columns.
 MANY = 8
 #: A line of rising numbers is hardly ever a row if it has this many columns and the next line does not rise.
@@ -21,9 +23,12 @@ _WHOLE = re.compile(r"0|[1-9][0-9]*")
 
 
 def number(cell: str) -> float | None:
-    """The number in a cell, NaN where it is missing; None if it is something else."""
-    if cell.strip() in MISSING:
+    """The number in a cell, NaN where it is missing, 1 and 0 where it is true or false; None for something else."""
+    word = cell.strip()
+    if word in MISSING:
         return float("nan")
+    if word in BOOLEANS:
+        return BOOLEANS[word]
     try:
         return None if "_" in cell else float(cell)
     except ValueError:

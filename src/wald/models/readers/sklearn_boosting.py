@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +17,7 @@ from ..trees import TreeTerms
 from ..units import Floats
 from ..watch import Watch
 from .sklearn_trees import add_tree, watch_of_trees
+from .started import terms_of
 
 #: Fields of the private node records of HistGradientBoosting that the reader uses.
 FIELDS = {
@@ -29,8 +29,8 @@ FIELDS = {
 def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``GradientBoostingClassifier``.
 
-    Rows are rounded to float32; scores are the initial score plus ``learning_rate`` times a leaf, tree by tree. Two
-    classes: class 1 where the score is at least 0. More: the first of the largest.
+    Rows are rounded to float32; scores are the initial score, which another model may give, plus ``learning_rate``
+    times a leaf, tree by tree. Two classes: class 1 where the score is at least 0. More: the first of the largest.
 
     Parameters
     ----------
@@ -40,8 +40,6 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     ------
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
-    TypeError
-        If an estimator computes the initial scores.
     """
     check_is_fitted(model)
     n_outputs = model.estimators_.shape[1]
@@ -49,24 +47,14 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     for stage in model.estimators_:
         for k, tree in enumerate(stage):
             add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0], k)
-    terms = TreeTerms(builder.build(), _initial_scores(model, n_outputs), f32_rows=True, nan=False, infinity=False)
+    terms = terms_of(model, builder.build(), n_outputs, decompose)
     decision = of_classes(max(2, n_outputs), tie_positive=n_outputs == 1)
     slopes = {"HalfBinomialLoss": 1.0, "ExponentialLoss": 2.0}
     slope = slopes.get(type(model._loss).__name__)
     link = Link("exp_rows") if n_outputs > 1 else None if slope is None else Link("expit", slope)
     links, watches = Links(as_they_are, model._loss.predict_proba, link), (watch_of_trees(model.estimators_.ravel()),)
-    return Reading(terms, decision, row_by_row="always", links=links, watches=watches)
-
-
-def _initial_scores(model: Any, n_outputs: int) -> Floats:
-    init = model.init_
-    if not (isinstance(init, (DummyClassifier, str)) or init is None):
-        raise TypeError(
-            f"GradientBoostingClassifier with init={type(init).__name__} is not supported: its first scores come from "
-            "another model. Fit it with init=None or init='zero'."
-        )
-    scores: Floats = np.array(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)))
-    return scores.reshape(n_outputs).astype(np.float64)
+    row_by_row: Any = "always" if isinstance(terms, TreeTerms) or terms.exact else "never"
+    return Reading(terms, decision, row_by_row=row_by_row, links=links, watches=watches)
 
 
 def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesRegressor,
@@ -21,11 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from ...outputs import Values
 from ..links import Links, ValueLink, as_they_are, by_columns
 from ..reading import Decompose, Family, Reading
+from ..started import StartedTrees
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..watch import Watch
 from .sklearn_boosting import encoding_steps, hist_gradient_trees, watch_of_nodes
 from .sklearn_trees import add_tree, asked_members, takes_nan, watch_of_trees
+from .started import terms_of
 
 
 def read_forest(model: Any, decompose: Decompose) -> Reading:
@@ -60,29 +61,17 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
 
 
 def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``GradientBoostingRegressor``.
+    """Read a fitted ``GradientBoostingRegressor``, whose first values another model may give.
 
     Parameters
     ----------
     model : GradientBoostingRegressor
-
-    Raises
-    ------
-    TypeError
-        If an estimator computes the initial values.
     """
     check_is_fitted(model)
-    init = model.init_
-    if not (isinstance(init, (DummyRegressor, str)) or init is None):
-        raise TypeError(
-            f"GradientBoostingRegressor with init={type(init).__name__} is not supported: its first values come from "
-            "another model. Fit it with init=None or init='zero'."
-        )
     builder = TreesBuilder(model.n_features_in_)
     for (tree,) in model.estimators_:
         add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0])
-    first = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)), dtype=np.float64)
-    terms = TreeTerms(builder.build(), first.reshape(1), f32_rows=True, nan=False, infinity=False)
+    terms = terms_of(model, builder.build(), 1, decompose)
     links = Links(predict=as_they_are, value_link=ValueLink("identity"))
     return _reading(terms, links, watch_of_trees(model.estimators_.ravel()))
 
@@ -107,11 +96,11 @@ def _inverse(inverse: Any, scores: Any) -> Any:
     return by_columns(lambda raw: inverse(raw.ravel()), scores)
 
 
-def _reading(terms: TreeTerms, links: Links, watch: Watch) -> Reading:
+def _reading(terms: TreeTerms | StartedTrees, links: Links, watch: Watch) -> Reading:
     return Reading(
         terms,
-        Values(len(terms.base)),
-        row_by_row="always",
+        Values(terms.n_outputs),
+        row_by_row="always" if isinstance(terms, TreeTerms) or terms.exact else "never",
         links=links,
         classes=np.empty(0),
         kind="regressor",

@@ -37,7 +37,12 @@ def group_numbers(groups: npt.ArrayLike, n_rows: int | None = None) -> npt.NDArr
     if len(shape) != 1:
         raise ValueError(f"groups must be one-dimensional, one entry for each row. Got shape {shape}.")
     if n_rows is not None and shape != (n_rows,):
-        raise ValueError(f"groups must have one entry for each of the {n_rows} rows. Got {shape[0]}.")
+        hint = (
+            " To give sizes of groups, pass numpy.repeat(range(len(sizes)), sizes)."
+            if _are_sizes(given, n_rows)
+            else ""
+        )
+        raise ValueError(f"groups must have one entry for each of the {n_rows} rows. Got {shape[0]}.{hint}")
     if isinstance(given, list) or given.dtype.kind in "OfcmM":  # other types have no missing values
         missing = next((i for i, group in enumerate(given) if _is_missing(group)), None)
         if missing is not None:
@@ -60,6 +65,11 @@ def _array(given: Any) -> npt.NDArray[Any]:
         array = np.empty(len(given), dtype=object)  # NumPy would make one text of 1 and "1"
         array[:] = given
     return array
+
+
+def _are_sizes(given: Any, n_rows: int) -> bool:
+    """Whether numbers are sizes of groups that add up to the rows, as libraries of rankers take them."""
+    return all(isinstance(size, int | np.integer) and size >= 0 for size in given) and int(sum(given)) == n_rows
 
 
 def _is_missing(group: Any) -> bool:

@@ -1,0 +1,221 @@
+"""Boosted trees that go on from what another model says of a row: that model is the first term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..codec.reading import Section
+from ..engine import PythonTerms
+from ..engine.threads import effective_threads
+from ..sources import source_of
+from .members import BLOCK, blocks_of
+from .packing import NO_SURROGATES, Packable, Surrogates, pack
+from .planning import Planning, Precision, Rest
+from .protocols import Filed, Thresholded
+from .terms import Accepts
+from .trees import TreeTerms
+from .units import Floats, Ints
+
+if TYPE_CHECKING:
+    from ..engine import Packed
+    from .model import AdditiveModel
+
+
+class Start(Protocol):
+    """What the first model says."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether scores have the bits of the wrapped model's own, whatever the other rows of a call."""
+
+    def scores(self, X: Any) -> Floats:
+        """Scores of finite rows of float32 before the first tree, (n, n_outputs)."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnStart:
+    """The wrapped model's own first scores, in calls of so many rows that a row's do not depend on the others.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier or GradientBoostingRegressor
+    """
+
+    model: Any
+    exact: ClassVar[bool] = False
+
+    def scores(self, X: Any) -> Floats:
+        """First scores of rows."""
+        parts = [self.model._raw_predict_init(block) for block in blocks_of(X, BLOCK)]
+        return np.concatenate(parts)[: X.shape[0]]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadStart:
+    """The first model evaluated by the engine of its own family.
+
+    Parameters
+    ----------
+    member : AdditiveModel
+    raw : callable
+        From what the model answers to first scores.
+    probable : bool
+        Whether it answers probabilities.
+    """
+
+    member: AdditiveModel
+    raw: Any
+    probable: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether the model is served by the engine bit for bit."""
+        return self.member.serves_full
+
+    def scores(self, X: Any) -> Floats:
+        """First scores of rows."""
+        member = self.member
+        rows = X if member.preprocessing is None else member.preprocessing.transform(source_of(X))
+        scores = self._engine.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
+        answers = member.links.predict_proba if self.probable else member.links.predict
+        assert answers is not None
+        return np.asarray(self.raw(answers(scores)), dtype=np.float64)
+
+    @cached_property
+    def _engine(self) -> Packed:
+        return pack(self.member.terms)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_engine"}
+
+
+@dataclass(frozen=True, eq=False)
+class StartedTrees(Packable, Thresholded, Filed):
+    """The scores of a first model, and leaves that are added to them in the order of the trees.
+
+    Terms are one score of the first model for each output, and then the trees.
+
+    Parameters
+    ----------
+    trees : TreeTerms
+        Without a score of their own before the first tree; rows are rounded to float32.
+    start : Start or None
+        None for terms without values, those of a file whose estimator is beside them.
+    """
+
+    family: ClassVar[str] = "trees after a model"
+    unit_name: ClassVar[str] = "parts"
+    planning: ClassVar[Planning] = Planning(rest=Rest.ENGINE, own_weights=True)
+    whole_in_files: ClassVar[bool] = True
+
+    trees: TreeTerms
+    start: Start | None
+    coef: Floats = field(init=False, repr=False)
+    intercept: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n_outputs = self.trees.n_outputs
+        object.__setattr__(self, "coef", np.hstack([np.eye(n_outputs), self.trees.coef]))
+        object.__setattr__(self, "intercept", np.zeros(n_outputs))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.trees.n_features
+
+    @property
+    def accepts(self) -> Accepts:
+        """What the trees accept."""
+        return self.trees.accepts
+
+    @property
+    def description(self) -> str:
+        """Description of the model in messages."""
+        return f"tree ensemble after a first model, {self.trees.n_terms} trees"
+
+    @property
+    def exact(self) -> bool:
+        """Whether the scores have the bits of the wrapped model's own."""
+        return self.start is not None and self.start.exact
+
+    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
+        """First scores, and leaves; NaN for rows that are not finite in float32."""
+        terms = np.arange(self.n_terms) if which is None else np.asarray(which, dtype=np.int64)
+        n, n_outputs = X.shape[0], self.n_outputs
+        values, first = np.empty((n, len(terms))), terms < n_outputs
+        if n and not first.all():
+            values[:, ~first] = self.trees.values(X, terms[~first] - n_outputs)
+        if n and first.any():
+            values[:, first] = self._first(X)[:, terms[first]]
+        return values
+
+    def _first(self, X: Any) -> Floats:
+        assert self.start is not None
+        with np.errstate(over="ignore"):
+            rows = X.astype(np.float32)
+        if sparse.issparse(rows):
+            bad = np.add.reduceat(np.append(~np.isfinite(rows.data), False), rows.indptr[:-1]) > 0
+            bad &= np.diff(rows.indptr) > 0
+        else:
+            rows = np.ascontiguousarray(rows)
+            bad = ~np.isfinite(rows).all(axis=1)
+        if not bad.any():
+            return self.start.scores(rows)
+        found = np.full((len(bad), self.n_outputs), np.nan)
+        if not bad.all():
+            found[~bad] = self.start.scores(rows[~bad])
+        return found
+
+    def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
+        """Rows next to thresholds of the trees."""
+        return self.trees.at_thresholds(n_rows, rng)
+
+    def totals(self, values: Floats) -> Floats:
+        """Full scores from all values, added in the order of the trees."""
+        n_outputs = self.n_outputs
+        sums = values[:, :n_outputs].copy()
+        for tree, output in enumerate(self.trees.trees.output.tolist()):
+            sums[:, output] += values[:, n_outputs + tree]
+        return sums
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def encode(self) -> dict[str, Any]:
+        """Describe the trees without the first model, which is in the archive of the estimator."""
+        return self.trees.encode()
+
+    @classmethod
+    def decode(cls, section: Section, n_outputs: int) -> Self:
+        """Build terms without values from what `encode` returned."""
+        return cls(TreeTerms.decode(section, n_outputs), None)
+
+    # ---- the engine ------------------------------------------------------------------------------------------------
+
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+        """Pack for the engine in Python, which asks the engine of trees."""
+        return PackedStarted(self, order)
+
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
+        """Bound of the memory of the trees, in bytes."""
+        return 64 * int(self.coef.size) + self.trees.packed_bytes(n_surrogates, precision)
+
+
+class PackedStarted(PythonTerms):
+    """Trees after a model in the engine in Python, with the wrapped model's own sums."""
+
+    def __init__(self, terms: StartedTrees, order: Ints) -> None:
+        super().__init__(terms, order, terms.accepts.conversion)
+        self._started = terms
+
+    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
+        """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,)."""
+        # the first model gets rows of float32, in which it may compute
+        errors = np.zeros(len(values)) if self._started.exact else super().totals(values, max(working, 2.0**-24))[1]
+        return self._started.totals(values), errors
