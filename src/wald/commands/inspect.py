@@ -83,8 +83,9 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
         time = "" if alone is None else f", in about {1e6 * alone:.2g} us where it comes alone"
         return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} {units}{time}.{_unused(plan)}"
     cost = between(plan["expected_cost_low"], plan["expected_cost_high"])
+    leaving = " A row leaves by the size of its own error." if plan["own_errors"] else ""
     return (
-        f"{words}{cost} of {number(plan['full_cost'])} {units} per row expected.\nShares and cost are estimated from "
+        f"{words}{cost} of {number(plan['full_cost'])} {units} per row expected.{leaving}\nShares and cost are estimated from "
         f"{thousands(plan['n_rows'])} validation rows; the intervals hold together with {plan['confidence']:.0%} "
         "confidence if the stages, which were chosen on the same rows, fit others as well."
     )
