@@ -61,7 +61,8 @@ class Case:
 
     def on(self, packed: Any, high: np.ndarray | None, tie_margin: float = 0.0) -> Any:
         high = np.full(len(self.stages), np.inf) if high is None else high
-        return packed.cascade(asked(self.output, tie_margin), self.stages, -high, high, COSTS)
+        costs = COSTS[: len(self.stages) + 1]
+        return packed.cascade(asked(self.output, tie_margin), self.stages, -high, high, costs)
 
     def walked(self, rows: np.ndarray = X) -> Walked:
         full = self.terms.pack(self.order, NO_SURROGATES, "float64").scores(rows, lambda dtype: U, 1)[0][:, 0]
@@ -185,6 +186,22 @@ def test_rows_that_are_not_finite_have_no_answer(made: Case) -> None:
         code, _, _, status = cascade.predict_one(rows[3], 4, "full", U)
         assert status == Status.NOT_FINITE
         assert np.isnan(code) if made.output.early_values else code == 0
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_rows_whose_variance_overflows_stay(layout: str) -> None:
+    """Infinity, and infinity less infinity: nothing is known of their errors."""
+    made = case("linear", OUTPUTS["within a constant"])
+    spread = [np.resize([1e308, -1e308 if kind else 1e308], 8) for kind in (0, 1)]
+    rows = np.asarray(np.full((500, N_FEATURES), 30.0), order=layout)
+    for weights in spread:
+        stages = Stages(np.array([8]), [replace(made.stages.readouts[0], spread=weights)])
+        never = replace(made, stages=stages)
+        for high, left in ((0.0, 0), (-1.0, 1)):
+            for cascade in (never.cascade(np.array([high])), never.in_python(np.array([high]))):
+                for given in (rows, rows[:1]):
+                    early = cascade.predict(given, 1, "full", 1).ledger.status == Status.EARLY
+                    assert early.all() if left else not early.any()
 
 
 @pytest.mark.parametrize("n_rows", [1, 3, 500])
