@@ -87,7 +87,8 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     return (
         f"{words}{cost} of {number(plan['full_cost'])} {units} per row expected.{leaving}\n"
         f"Shares and cost are estimated from {thousands(plan['n_rows'])} validation rows; the intervals hold together "
-        f"with {plan['confidence']:.0%} confidence if the stages, which were chosen on the same rows, fit others as well."
+        f"with {plan['confidence']:.0%} confidence if the stages, which were chosen on the same rows, fit others as "
+        "well."
     )
 
 
