@@ -37,6 +37,7 @@ TUNABLES = {
         "MOST_STEPS": TREES,
         "MOST_SPREAD": "values",
     },
+    "plan/spread.py": {"LARGEST_SQUARE": "values", "RIDGE": "values", "LEAST_ROWS": "values"},
     "plan/qwyc.py": {"MAX_SEARCHED": LINEAR},
     "plan/prior.py": {"PRIOR_ROWS": "linear-units"},
     "plan/recipes.py": {
@@ -111,6 +112,7 @@ LIMIT, ROUNDING, LEVEL, HARDWARE = "a limit", "rounding", "a level or count of a
 #: File and constant: why no benchmark changes it.
 FIXED = {
     "plan/readout.py": {"LEAST_VARIANCE": ROUNDING},
+    "plan/spread.py": {"ROUNDING": ROUNDING},
     "plan/prior.py": {"_CONSTANT": ROUNDING},
     "plan/order.py": {"_FLOOR": ROUNDING},
     "plan/recipes.py": {"VALUE_BYTES": LIMIT},

@@ -77,7 +77,14 @@ public:
             require(shape.keeps_sums, "only tree ensembles keep running sums");
             read_sums(of_sums, readouts, shape, stages, sums);
             read_passes(f, shape, d, stages);
+        } else {
+            read_spread(readouts, shape, stages, sums);
+            require(stages.spread.empty() || (!shape.keeps_sums && !d.two_sided()),
+                    "a spread without sums needs a decision by the margin of one score, and no tree ensemble");
         }
+        f.read("least_variance", stages.least_variance);
+        require(static_cast<float>(stages.least_variance) > 0 && fits_single(stages.least_variance),
+                "least_variance must be positive in single precision");
         std::vector<Matrix> weights;
         for (std::size_t t = 0; t < n; ++t) {
             weights.push_back(readouts[t].get<Matrix>("weights"));
@@ -258,7 +265,8 @@ private:
 
     static constexpr std::size_t kMostSums = 1024;
     struct Sums {
-        std::vector<double> weights, spread, spread_bias;
+        std::vector<double> weights;
+        std::vector<Doubles> spread;
         std::optional<Matrix> corrected;
     };
     // Checks and converts the running sums of tree ensembles; the core checks the numbers of leaves.
@@ -280,24 +288,24 @@ private:
             stages.leaves = span_of(sums.corrected);
             check_readout(shape, stages.leaves);
         }
-        for (Fields& readout : readouts) {
-            const auto spread = readout.get<std::optional<Doubles>>("spread");
+        read_spread(readouts, shape, stages, sums);
+    }
+    // Checks and converts the spread of each row's error, if readouts have one.
+    static void read_spread(std::vector<Fields>& readouts, const ModelShape& shape, StagesSpec& stages, Sums& sums) {
+        for (std::size_t t = 0; t < readouts.size(); ++t) {
+            const auto spread = readouts[t].get<std::optional<Doubles>>("spread");
             if (!spread) continue;
-            require(spread->size() == n_sums, "a spread needs a weight for each sum");
-            sums.spread.insert(sums.spread.end(), spread->data(), spread->data() + n_sums);
-            sums.spread_bias.push_back(readout.get<double>("spread_bias"));
+            const auto width = static_cast<std::size_t>(stages.n_sums > 0 ? stages.n_sums : stages.terms[t]);
+            require(spread->size() == width, "a spread needs a weight for each sum, or for each term of the stage");
+            stages.spread.push_back(span_of(sums.spread.emplace_back(*spread)));
+            stages.spread_bias.push_back(readouts[t].get<double>("spread_bias"));
+            check_readout(shape, stages.spread.back());
         }
-        require(sums.spread.empty() || (shape.n_outputs == 1 && sums.spread_bias.size() == readouts.size()),
+        require(stages.spread.empty() || (shape.n_outputs == 1 && stages.spread.size() == readouts.size()),
                 "a spread needs one output, and a spread at every stage");
-        stages.spread = sums.spread;
-        stages.spread_bias = sums.spread_bias;
-        check_readout(shape, stages.spread);
         check_readout(shape, stages.spread_bias);
     }
     static void read_passes(Fields& f, const ModelShape& shape, const Decision& decision, StagesSpec& stages) {
-        f.read("least_variance", stages.least_variance);
-        require(static_cast<float>(stages.least_variance) > 0 && fits_single(stages.least_variance),
-                "least_variance must be positive in single precision");
         const std::size_t n = stages.terms.size();
         if (f.read_optional("passes", stages.passes)) {
             std::int64_t before = 0;
@@ -352,7 +360,7 @@ model : Model
 decided : object
     What `wald.engine.Decided` says: `tie_margin`, and `decision` with the attributes of `wald.outputs.Labels`.
 stages : object
-    The attributes of `wald.engine.Stages`. Its `passes`, `race` and `least_variance` are read where there are `sums`.
+    The attributes of `wald.engine.Stages`. Its `passes` and `race` are read where there are `sums`.
 low, high : float64 ndarray of shape (n_stages,)
     The decision ``"sign"``: a row leaves when its score is below `low` or above `high`. All others: when its
     confidence is above `high`.

@@ -23,12 +23,6 @@ inline typename Register<T>::type log_of_one_plus(typename Register<T>::type x) 
     return fused(k, ln2_high - zero, fused(s + s, series, k * ln2_low));
 }
 
-template <class T>
-inline typename Register<T>::type root(typename Register<T>::type x) {
-    if constexpr (sizeof(T) == 4) return square_root(x);
-    else return x;  // only trees, whose estimates are single, know variances
-}
-
 // Distances to the nearest threshold.
 template <class T>
 inline Pack<T> distances(const wald::MarginView<T>& rule, const Pack<T>& z) {
@@ -81,8 +75,8 @@ inline Pack<T> margins_of_panel(const wald::MarginView<T>& rule, const Pack<T>& 
     if (variances != nullptr) {
         const P variance = P::load(variances);
         for (int i = 0; i < P::kRegisters; ++i) {
-            const R floor = least - zero;
-            found.r[i] = found.r[i] / root<T>(variance.r[i] > floor ? variance.r[i] : floor);
+            const R floor = least - zero, v = variance.r[i] < floor ? floor : variance.r[i];
+            found.r[i] = v == v ? found.r[i] / square_root(v) : zero;  // sums of huge values can be NaN
         }
     }
     for (int i = 0; i < P::kRegisters; ++i) {

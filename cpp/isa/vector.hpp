@@ -78,6 +78,20 @@ inline Register<float>::type square_root(Register<float>::type x) {
     return x;
 #endif
 }
+inline Register<double>::type square_root(Register<double>::type x) {
+#if defined(__AVX512F__)
+    return (Register<double>::type)_mm512_sqrt_pd((__m512d)x);
+#elif defined(__AVX2__)
+    return (Register<double>::type)_mm256_sqrt_pd((__m256d)x);
+#elif defined(__SSE2__)
+    return (Register<double>::type)_mm_sqrt_pd((__m128d)x);
+#elif defined(__aarch64__)
+    return (Register<double>::type)vsqrtq_f64((float64x2_t)x);
+#else
+    for (int i = 0; i < WALD_REGISTER_BYTES / 8; ++i) x[i] = __builtin_sqrt(x[i]);
+    return x;
+#endif
+}
 
 #if defined(__AVX2__) || defined(__AVX512F__) || defined(__aarch64__)
 inline constexpr bool kFused = true;

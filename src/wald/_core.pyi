@@ -417,7 +417,7 @@ class Engine:
     decided : object
         What `wald.engine.Decided` says: `tie_margin`, and `decision` with the attributes of `wald.outputs.Labels`.
     stages : object
-        The attributes of `wald.engine.Stages`. Its `passes`, `race` and `least_variance` are read where there are `sums`.
+        The attributes of `wald.engine.Stages`. Its `passes` and `race` are read where there are `sums`.
     low, high : float64 ndarray of shape (n_stages,)
         The decision ``"sign"``: a row leaves when its score is below `low` or above `high`. All others: when its
         confidence is above `high`.

@@ -236,10 +236,15 @@ class Plan:
             "low": np.asarray(self.low, dtype=np.float64),
             "high": np.asarray(self.high, dtype=np.float64),
             "sums": None,
+            "spread": None,
+            "spread_bias": 1.0,
+            "least_variance": 0.2,
             "costs": None,
         }
         named |= changes
-        readouts = [SimpleNamespace(weights=w, bias=b) for w, b in zip(named["weights"], named["bias"])]  # noqa: B905
+        own = {"spread": named["spread"], "spread_bias": named["spread_bias"]}
+        pairs = zip(named["weights"], named["bias"])  # noqa: B905
+        readouts = [SimpleNamespace(weights=w, bias=b, **own) for w, b in pairs]
         stages = SimpleNamespace(**({"readouts": readouts} | named))
         decided = SimpleNamespace(decision=SimpleNamespace(**named), tie_margin=named["tie_margin"])
         return _core.Engine(model, decided, stages, named["low"], named["high"], named["costs"])

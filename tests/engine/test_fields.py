@@ -13,8 +13,9 @@ from engine.reference import Decision
 
 from wald import _core
 from wald.engine import Readout, RunningSums, Stages
-from wald.models import Trees, TreeTerms
+from wald.models import LinearTerms, Trees, TreeTerms
 from wald.online import AttentivePerceptron
+from wald.outputs import Labels, Values
 
 PLAN = cases.plan(RNG, MACHINE, Decision(), 2)
 NO_ORDER = np.zeros(0, dtype=np.int64)
@@ -174,3 +175,22 @@ def test_running_sums():
 def test_running_sums_that_are_wrong(change, message):
     with pytest.raises((TypeError, ValueError), match=message):
         summed(**change)
+
+
+def spread_of(spread, decision="values", n_terms=2):
+    """An engine of a linear model with one stage whose rows have a spread of their own."""
+    readout = Readout(np.ones((1, n_terms)), np.zeros(1), spread, 1.0)
+    output = Values(1, 0.5, "constant") if decision == "values" else Labels("sign", 2)
+    decided = SimpleNamespace(decision=output, tie_margin=0.0)
+    terms = LinearTerms(np.ones((1, 3)), np.zeros(1)).pack(np.arange(3)).core
+    return _core.Engine(terms, decided, Stages(np.array([n_terms]), [readout]), floats(-np.inf), floats(np.inf))
+
+
+def test_a_spread_that_does_not_fit():
+    assert spread_of(floats(1.0, 2.0)).trace(_core.Rows.dense(np.ones((1, 3))), 1) == 2.0
+    with pytest.raises(ValueError, match="a spread needs a weight for each sum, or for each term of the stage"):
+        spread_of(floats(1.0))
+    with pytest.raises(ValueError, match="must be finite"):
+        spread_of(floats(1.0, np.nan))
+    with pytest.raises(ValueError, match="a spread without sums needs a decision by the margin of one score"):
+        spread_of(floats(1.0, 2.0), decision="sign")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from wald import _core
-from wald.engine import PythonTerms, Readout, Stages, Status
+from wald.engine import LEAST_VARIANCE, PythonTerms, Readout, Stages, Status
 from wald.models import NO_SURROGATES, ColumnTerms, decompose
 from wald.models.linear import LinearTerms
 from wald.outputs import Bands, Output, Values
@@ -61,11 +61,19 @@ class Case:
 
     def on(self, packed: Any, high: np.ndarray | None, tie_margin: float = 0.0) -> Any:
         high = np.full(len(self.stages), np.inf) if high is None else high
-        return packed.cascade(asked(self.output, tie_margin), self.stages, -high, high, COSTS)
+        costs = COSTS[: len(self.stages) + 1]
+        return packed.cascade(asked(self.output, tie_margin), self.stages, -high, high, costs)
 
     def walked(self, rows: np.ndarray = X) -> Walked:
         full = self.terms.pack(self.order, NO_SURROGATES, "float64").scores(rows, lambda dtype: U, 1)[0][:, 0]
-        return Walked(self.output, self.cascade().trace(rows, 1).margins, full)
+        return Walked(self.output, self.cascade().trace(rows, 1).margins, full, self.variances(rows))
+
+    def variances(self, rows: np.ndarray) -> np.ndarray | None:
+        if not self.stages.has_spread:
+            return None
+        readouts = [Readout(r.spread[None], np.array([r.spread_bias])) for r in self.stages.readouts]
+        found = replace(self, stages=replace(self.stages, readouts=readouts)).cascade().trace(rows, 1).margins
+        return np.maximum(found, found.dtype.type(LEAST_VARIANCE))
 
 
 KINDS = {
@@ -76,7 +84,7 @@ KINDS = {
 }
 
 
-def case(kind: str, output: Output) -> Case:
+def case(kind: str, output: Output, spread: bool = False) -> Case:
     terms, precision = KINDS[kind]
     rng = np.random.default_rng(1)
     order = rng.permutation(terms.n_terms)
@@ -86,6 +94,10 @@ def case(kind: str, output: Output) -> Case:
         Readout(np.ascontiguousarray(terms.coef[:, order[:m]]) * s, terms.intercept)
         for m, s in zip(ends, scale, strict=True)
     ]
+    if spread:
+        readouts = [
+            replace(r, spread=rng.normal(size=m) / 4, spread_bias=1.0) for r, m in zip(readouts, ends, strict=True)
+        ]
     return Case(output, terms, order, Stages(ends, readouts), precision)
 
 
@@ -94,9 +106,10 @@ def kind(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(params=OUTPUTS)
+@pytest.fixture(params=[(name, spread) for name in OUTPUTS for spread in (False, True)], ids=str)
 def made(request: pytest.FixtureRequest, kind: str) -> Case:
-    return case(kind, OUTPUTS[request.param])
+    name, spread = request.param
+    return case(kind, OUTPUTS[name], spread)
 
 
 ENDS = [("full", 4), ("answer", 3), ("pending", 2), ("full", 0)]
@@ -173,6 +186,22 @@ def test_rows_that_are_not_finite_have_no_answer(made: Case) -> None:
         code, _, _, status = cascade.predict_one(rows[3], 4, "full", U)
         assert status == Status.NOT_FINITE
         assert np.isnan(code) if made.output.early_values else code == 0
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_rows_whose_variance_overflows_stay(layout: str) -> None:
+    """Infinity, and infinity less infinity: nothing is known of their errors."""
+    made = case("linear", OUTPUTS["within a constant"])
+    spread = [np.resize([1e308, -1e308 if kind else 1e308], 8) for kind in (0, 1)]
+    rows = np.asarray(np.full((500, N_FEATURES), 30.0), order=layout)
+    for weights in spread:
+        stages = Stages(np.array([8]), [replace(made.stages.readouts[0], spread=weights)])
+        never = replace(made, stages=stages)
+        for high, left in ((0.0, 0), (-1.0, 1)):
+            for cascade in (never.cascade(np.array([high])), never.in_python(np.array([high]))):
+                for given in (rows, rows[:1]):
+                    early = cascade.predict(given, 1, "full", 1).ledger.status == Status.EARLY
+                    assert early.all() if left else not early.any()
 
 
 @pytest.mark.parametrize("n_rows", [1, 3, 500])

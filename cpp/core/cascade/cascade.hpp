@@ -22,7 +22,8 @@ public:
             std::shared_ptr<const Reference> reference, const Decision& decision, const StagesSpec& stages,
             double tie_margin)
         : Engine(shape, decision, stages, tie_margin), source_(std::move(source)), accumulator_(std::move(accumulator)),
-          reference_(std::move(reference)), exits_(decision, stages), terms_(stages.terms.begin(), stages.terms.end()) {
+          reference_(std::move(reference)), exits_(decision, stages), terms_(stages.terms.begin(), stages.terms.end()),
+          least_variance_(static_cast<T>(stages.least_variance)) {
         while (n_head_ < n_stages() && (n_head_ == 0 || terms_[n_head_] <= kHeadPanels * L)) ++n_head_;
     }
 
@@ -187,13 +188,18 @@ protected:
     int judge(Batch<Source>& batch, const Sink& sink, int t) const {
         constexpr int kJudged = 64;
         const auto estimate = accumulator_->estimate(t);
-        T z[kJudged], confidence[kJudged];
+        const bool varied = accumulator_->has_variances();
+        T z[kJudged], variances[kJudged], confidence[kJudged];
         std::int32_t codes[kJudged];
         int left = 0;
         for (int first = 0; first < batch.size(); first += kJudged) {
             const int n = std::min(kJudged, batch.size() - first);
             for (int i = 0; i < n; ++i) z[i] = estimate(batch.slots()[first + i]);
-            exits_.margins(z, nullptr, T(1), n, confidence);
+            if (varied) {
+                const auto variance = accumulator_->variance(t);
+                for (int i = 0; i < n; ++i) variances[i] = variance(batch.slots()[first + i]);
+            }
+            exits_.margins(z, varied ? variances : nullptr, least_variance_, n, confidence);
             exits_.codes(z, n, codes);
             for (int i = 0; i < n; ++i)
                 if (sink.stays(batch.position(first + i), t, Judgement<T>{codes[i], confidence[i], z[i]}))
@@ -240,6 +246,7 @@ protected:
     std::shared_ptr<const Reference> reference_;
     Exits<T> exits_;
     std::vector<std::int64_t> terms_;
+    T least_variance_;
     int n_head_ = 0;
 };
 

@@ -13,8 +13,8 @@ namespace wald {
 template <class State>
 class ColumnCascade final : public Cascade<typename State::Source, State, typename State::Source> {
     using Base = Cascade<typename State::Source, State, typename State::Source>;
-    using Base::accumulator_, Base::exits_, Base::source_, Base::terms_, Base::finish, Base::kHeadRows, Base::L,
-        Base::run, Base::tail_width;
+    using Base::accumulator_, Base::exits_, Base::least_variance_, Base::source_, Base::terms_, Base::finish,
+        Base::kHeadRows, Base::L, Base::run, Base::tail_width;
     using typename Base::T;
     using Columns = typename State::Columns;
 
@@ -26,7 +26,7 @@ public:
             const Columns columns = accumulator_->columns(call.rows, call.n_stages);
             if (columns.n_stages > 0) {
                 // Sums and values of a tile fit the scratch memory of a thread.
-                const std::int64_t width = call.n_stages + accumulator_->tile_width(columns);
+                const std::int64_t width = n_sums(call) + accumulator_->tile_width(columns);
                 const auto room = static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / width;
                 each_piece(call.n, std::clamp<std::int64_t>(room, L, kMaxRows), call.n_threads,
                            [&](std::int64_t begin, std::int64_t end, int) {
@@ -42,6 +42,10 @@ public:
 private:
     static constexpr int kMaxRows = 2048;
 
+    // Sums that a row carries: the estimates of the stages and, where rows have them, their variances behind these.
+    std::int64_t n_sums(const Call& call) const {
+        return (accumulator_->has_variances() ? 2 : 1) * std::int64_t{call.n_stages};
+    }
     // Answers rows [first, first + n).
     void answer_tile(const Call& call, const Ledger& ledger, const Columns& columns, std::int64_t first, int n) const {
         // A call that must answer at its last stage evaluates this stage from whole rows; columns serve the stages
@@ -54,27 +58,38 @@ private:
         {
             const Ledger tile{ledger.codes + first, ledger.stages + first, ledger.status + first};
             std::fill_n(tile.status, n, Status::pending);
-            T scores[kMaxRows];
+            T scores[kMaxRows], own[kMaxRows];
+            const T* const variances = accumulator_->has_variances() ? own : nullptr;
             for (; stage < most && left * State::kSparseShare > n; ++stage) {
                 accumulator_->column_scores(columns, first, n, stage, scores);
-                left = decide(stage, scores, n, tile, active, last);
+                if (variances != nullptr) accumulator_->column_variances(columns, first, n, stage, own);
+                left = decide(stage, scores, variances, n, tile, active, last);
             }
         }
         if (left == 0) return settle(ledger, first, n, last);
         static thread_local Arena arena;
         const std::int64_t stride = round_up(left, L);
-        arena.reset(Arena::bytes<T>(stride * call.n_stages) + Arena::bytes<T>(stride * State::kGathered));
-        T* sums = arena.take<T>(stride * call.n_stages);
+        const bool varied = accumulator_->has_variances();
+        arena.reset(Arena::bytes<T>(stride * n_sums(call)) + Arena::bytes<T>(stride * State::kGathered));
+        T* sums = arena.take<T>(stride * n_sums(call));
+        T* const variances = varied ? sums + stride * call.n_stages : nullptr;
         T* values = arena.take<T>(stride * State::kGathered);
-        for (int t = stage; t < call.n_stages; ++t) std::fill_n(sums + t * stride, stride, accumulator_->bias(t));
+        for (int t = stage; t < call.n_stages; ++t) {
+            std::fill_n(sums + t * stride, stride, accumulator_->bias(t));
+            if (varied) std::fill_n(variances + t * stride, stride, accumulator_->bias(accumulator_->variance_of(t)));
+        }
         std::int64_t begin = 0;
         for (; stage < most && left > 0; ++stage) {
             const std::int64_t end = terms_[stage];
             accumulator_->add_columns(columns, first, active, left, stage, call.n_stages, begin, end, sums, stride,
                                       values);
             begin = end;
-            const int kept = decide_active(stage, sums + stage * stride, ledger, first, active, left, from, last);
-            for (int t = stage + 1; t < call.n_stages && kept < left; ++t) take_in_place(sums + t * stride, from, kept);
+            const int kept = decide_active(stage, sums + stage * stride, varied ? variances + stage * stride : nullptr,
+                                           ledger, first, active, left, from, last);
+            for (int t = stage + 1; t < call.n_stages && kept < left; ++t) {
+                take_in_place(sums + t * stride, from, kept);
+                if (varied) take_in_place(variances + t * stride, from, kept);
+            }
             left = kept;
         }
         settle(ledger, first, n, last);
@@ -91,7 +106,10 @@ private:
             for (int i = at; i < stop; ++i) {
                 T* const slot = batch.slots()[batch.add(first + active[i])];
                 accumulator_->start(slot);
-                for (int t = stage; t < call.n_stages; ++t) slot[t] = sums[t * stride + i];
+                for (int t = stage; t < call.n_stages; ++t) {
+                    slot[t] = sums[t * stride + i];
+                    if (varied) slot[accumulator_->variance_of(t)] = variances[t * stride + i];
+                }
             }
             run(batch, sink, stage, call.n_stages, begin);
             finish(batch, call, sink);
@@ -112,24 +130,25 @@ private:
                                        this->n_stages());
                   });
     }
-    int decide(int stage, const T* z, int n, const Ledger& ledger, std::int32_t* kept, T* last) const {
+    int decide(int stage, const T* z, const T* variances, int n, const Ledger& ledger, std::int32_t* kept,
+               T* last) const {
         const T high = exits_.high[stage];
         if (exits_.decision.two_sided())
             return kernels<T>().decide(z, n, exits_.low[stage], high, stage, ledger, kept, nullptr, nullptr);
         T margins[kMaxRows];
-        exits_.margins(z, nullptr, T(1), n, margins);
+        exits_.margins(z, variances, least_variance_, n, margins);
         constexpr T lowest = -std::numeric_limits<T>::infinity();
         return kernels<T>().decide(margins, n, lowest, high, stage, ledger, kept, z, last);
     }
     // Answers the active rows that the stage decides and compacts the rest; from[i] is the previous index of the row
     // now at i. Branch-free: rows that stay are written, too, as pending.
-    int decide_active(int stage, const T* z, const Ledger& ledger, std::int64_t first, std::int32_t* active, int n,
-                      std::int32_t* from, T* last) const {
+    int decide_active(int stage, const T* z, const T* variances, const Ledger& ledger, std::int64_t first,
+                      std::int32_t* active, int n, std::int32_t* from, T* last) const {
         std::int32_t codes[kMaxRows], stages[kMaxRows];
         Status status[kMaxRows];
         T found[kMaxRows];
         std::fill_n(status, n, Status::pending);
-        const int kept = decide(stage, z, n, {codes, stages, status}, from, found);
+        const int kept = decide(stage, z, variances, n, {codes, stages, status}, from, found);
         for (int i = 0; i < n; ++i) {
             ledger.codes[first + active[i]] = codes[i];
             ledger.stages[first + active[i]] = stage;

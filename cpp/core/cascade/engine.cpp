@@ -15,16 +15,17 @@ Aligned<T> padded(std::int64_t n) {
 }
 
 template <class T>
-Readouts<T> padded_readouts(const StagesSpec& spec, int n_outputs) {
+Readouts<T> padded_readouts(std::span<const std::int64_t> terms, const std::vector<std::span<const double>>& given,
+                            const std::vector<std::span<const double>>& bias_of, int n_outputs) {
     Readouts<T> readouts;
     const std::int64_t padded_outputs = round_up(n_outputs, kLanes<T>);
-    for (std::size_t t = 0; t < spec.terms.size(); ++t) {
-        const std::int64_t m = spec.terms[t];
+    for (std::size_t t = 0; t < given.size(); ++t) {
+        const std::int64_t m = terms[t];
         Aligned<T> weights = padded<T>(n_outputs == 1 ? m : m * padded_outputs), bias = padded<T>(n_outputs);
         for (int k = 0; k < n_outputs; ++k) {
-            bias[k] = static_cast<T>(spec.bias[t][k]);
+            bias[k] = static_cast<T>(bias_of[t][k]);
             for (std::int64_t j = 0; j < m; ++j)
-                weights[n_outputs == 1 ? j : j * padded_outputs + k] = static_cast<T>(spec.weights[t][k * m + j]);
+                weights[n_outputs == 1 ? j : j * padded_outputs + k] = static_cast<T>(given[t][k * m + j]);
         }
         readouts.terms.push_back(m);
         readouts.weights.push_back(std::move(weights));
@@ -42,7 +43,11 @@ std::shared_ptr<const Engine> build_on_values(const ModelShape& shape, const std
                                               const std::shared_ptr<const Reference>& reference,
                                               const Decision& decision, const StagesSpec& spec, double tie_margin) {
     using T = typename Source::Scalar;
-    auto values = std::make_shared<const TermValues<Source>>(source, padded_readouts<T>(spec, shape.n_outputs));
+    std::vector<std::span<const double>> spread_bias;
+    for (const double& bias : spec.spread_bias) spread_bias.emplace_back(&bias, 1);
+    auto values = std::make_shared<const TermValues<Source>>(
+        source, padded_readouts<T>(spec.terms, spec.weights, spec.bias, shape.n_outputs),
+        padded_readouts<T>(spec.terms, spec.spread, spread_bias, 1));
     return std::make_shared<const Engine_>(shape, source, values, reference, decision, spec, tie_margin);
 }
 
@@ -99,7 +104,7 @@ private:
     template <class T>
     std::shared_ptr<const Engine> build(const std::shared_ptr<const KernelMachine<T>>& machine,
                                         const Decision& decision, const StagesSpec& stages, double tie_margin) const {
-        if (!stages.terms.empty() && FirstStageCascade<T>::suits(*machine, stages.terms[0]))
+        if (!stages.terms.empty() && stages.spread.empty() && FirstStageCascade<T>::suits(*machine, stages.terms[0]))
             return build_on_values<FirstStageCascade<T>>(shape_, machine, f64_, decision, stages, tie_margin);
         return build_on_values<ValueCascade<KernelMachine<T>, KernelMachine<double>>>(shape_, machine, f64_, decision,
                                                                                       stages, tie_margin);
@@ -127,7 +132,8 @@ public:
                                               double tie_margin) const override {
         if (shape_.n_outputs > 1)
             return build_on_values<ValueCascade<Source, Source>>(shape_, model_, model_, decision, spec, tie_margin);
-        auto estimates = std::make_shared<const Estimates>(model_, spec.terms, spec.weights, spec.bias);
+        auto estimates = std::make_shared<const Estimates>(model_, spec.terms, spec.weights, spec.bias, spec.spread,
+                                                           spec.spread_bias);
         return std::make_shared<const ColumnCascade<Estimates>>(shape_, model_, estimates, model_, decision, spec,
                                                                 tie_margin);
     }

@@ -54,10 +54,12 @@ struct StagesSpec {
     // order, which may be none, also add leaves[s * n_corrected + leaf].
     int n_sums = 0;
     std::span<const double> sums = {}, leaves = {};
-    // With one output: spread_bias[t] plus the sums with the weights spread[t * n_sums + s], and at least
+    // With one output: spread_bias[t] plus the terms, or the sums, with the weights spread[t], and at least
     // least_variance, is the variance of the row's error relative to the usual variance. Its square root divides the
-    // distance of an estimate to the decision's threshold, or its confidence. Empty: distances stay as they are.
-    std::span<const double> spread = {}, spread_bias = {};
+    // distance of an estimate to the decision's threshold, or its confidence. Empty: distances stay as they are. Only
+    // tree ensembles have it where a decision is two-sided.
+    std::vector<std::span<const double>> spread = {};
+    std::vector<double> spread_bias = {};
     double least_variance = 1.0;
     // A pass reads rows once and takes them through consecutive stages; passes[p] is the number of stages up to the end
     // of pass p. Empty: each stage is a pass.

@@ -143,7 +143,7 @@ struct Kernels {
     int (*decide)(const T* z, int n, T low, T high, std::int32_t stage, const Ledger& ledger, std::int32_t* left,
                   const T* estimates, T* last);
     // Margins of n estimates of one score: finite, or NaN where an estimate is not finite. `variances` is null, or each
-    // margin is divided by the square root of the row's variance, which is at least `least`: single precision only.
+    // margin is divided by the square root of the row's variance, which is at least `least`, and 0 where that is NaN.
     void (*margins)(const MarginView<T>& rule, const T* z, const T* variances, T least, int n, T* margins);
     // The bands in which n estimates lie; 0 for values.
     void (*bands)(const MarginView<T>& rule, const T* z, int n, std::int32_t* codes);

@@ -76,6 +76,9 @@ concept Accumulator =
         accumulator.evaluate(batch, slots, i, n, n);
         // One output: returns a function from a slot to the estimate of stage i.
         { accumulator.estimate(i)(slot) } -> std::same_as<typename A::Source::Scalar>;
+        // One output: whether rows have variances of their own, and a function from a slot to that of stage i.
+        { accumulator.has_variances() } -> std::same_as<bool>;
+        { accumulator.variance(i)(slot) } -> std::same_as<typename A::Source::Scalar>;
         // Several outputs: writes the estimates of i rows at a stage.
         accumulator.estimates(slots, i, i, slots);
     };
@@ -96,8 +99,9 @@ public:
     using T = typename S::Scalar;
     static constexpr int L = kLanes<T>;
 
-    TermValues(std::shared_ptr<const S> source, Readouts<T> readouts)
-        : source_(std::move(source)), readouts_(std::move(readouts)),
+    // `variances` may have no stages.
+    TermValues(std::shared_ptr<const S> source, Readouts<T> readouts, Readouts<T> variances)
+        : source_(std::move(source)), readouts_(std::move(readouts)), variances_(std::move(variances)),
           padded_outputs_(static_cast<int>(round_up(source_->n_outputs(), L))) {}
 
     std::int64_t slot_width(std::int64_t terms) const { return source_->slot_width(terms); }
@@ -107,12 +111,9 @@ public:
                   std::int64_t end) const {
         source_->evaluate(rows, slots, n, begin, end);
     }
-    auto estimate(int stage) const {
-        return [&k = kernels<T>(), weights = weights(stage), bias = bias(stage),
-                panels = static_cast<int>(round_up(readouts_.terms[stage], L) / L)](const T* slot) -> T {
-            return k.readout(slot, weights, panels) + bias;
-        };
-    }
+    auto estimate(int stage) const { return one_output(readouts_, stage); }
+    bool has_variances() const { return !variances_.terms.empty(); }
+    auto variance(int stage) const { return one_output(variances_, stage); }
     void estimates(const T* const* slots, int n, int stage, T* const* scores) const {
         kernels<T>().readouts(slots, n, weights(stage), readouts_.bias[stage].data(),
                               static_cast<int>(readouts_.terms[stage]), padded_outputs_, scores);
@@ -121,8 +122,15 @@ public:
     T bias(int stage) const { return readouts_.bias[stage][0]; }
 
 private:
+    static auto one_output(const Readouts<T>& readouts, int stage) {
+        return [&k = kernels<T>(), weights = readouts.weights[stage].data(), bias = readouts.bias[stage][0],
+                panels = static_cast<int>(round_up(readouts.terms[stage], L) / L)](const T* slot) -> T {
+            return k.readout(slot, weights, panels) + bias;
+        };
+    }
+
     std::shared_ptr<const S> source_;
-    Readouts<T> readouts_;
+    Readouts<T> readouts_, variances_;
     int padded_outputs_;
 };
 

@@ -50,8 +50,7 @@ public:
                 estimates_.emplace_back(spec.bias[t][k], k * n_sums_, n_sums_,
                                         [&](int sum) { return sums.mixture(t, k, sum); });
             if (!spec.spread_bias.empty())
-                variances_.emplace_back(spec.spread_bias[t], 0, n_sums_,
-                                        [&](int sum) { return spec.spread[std::int64_t{t} * n_sums_ + sum]; });
+                variances_.emplace_back(spec.spread_bias[t], 0, n_sums_, [&](int sum) { return spec.spread[t][sum]; });
         }
         std::vector<std::int64_t> ends(spec.passes.begin(), spec.passes.end());
         for (std::int64_t t = 1; t <= n_stages() && spec.passes.empty(); ++t) ends.push_back(t);

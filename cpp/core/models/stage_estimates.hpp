@@ -13,8 +13,8 @@
 
 namespace wald {
 
-// A slot holds the estimates of all stages. A feature value is read once and added to each of them, in the order of the
-// plan.
+// A slot holds the sums of all stages: their estimates and, where rows have them, their variances. A feature value is
+// read once and added to each of them, in the order of the plan.
 template <class Model>
 class StageEstimates {
 public:
@@ -23,19 +23,22 @@ public:
     static constexpr int L = Model::L;
     static constexpr int kGathered = 32;  // columns that `add_columns` of the classes below reads at a time
 
-    // weights[t] has one entry for each of the first terms[t] terms.
+    // weights[t], and spread[t] if there is one, has one entry for each of the first terms[t] terms.
     StageEstimates(std::shared_ptr<const Model> model, std::span<const std::int64_t> terms,
                    const std::vector<std::span<const double>>& weights,
-                   const std::vector<std::span<const double>>& bias)
+                   const std::vector<std::span<const double>>& bias, const std::vector<std::span<const double>>& spread,
+                   std::span<const double> spread_bias)
         : model_(std::move(model)), terms_(terms.begin(), terms.end()),
-          bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
-          n_panels_(static_cast<int>(bias_.size() / L)) {
+          bias_(static_cast<std::size_t>(round_up(std::ssize(weights) + std::ssize(spread), L))),
+          n_panels_(static_cast<int>(bias_.size() / L)), has_variances_(!spread.empty()) {
         const std::int64_t deepest = terms.empty() ? 0 : terms.back();
         weights_ = Aligned<double>(static_cast<std::size_t>(deepest) * bias_.size());
-        for (std::size_t t = 0; t < terms.size(); ++t) {
-            bias_[t] = bias[t][0];
-            for (std::int64_t k = 0; k < terms[t]; ++k) weights_[k * bias_.size() + t] = weights[t][k];
-        }
+        const auto put = [&](std::size_t column, std::size_t t, double first, std::span<const double> given) {
+            bias_[column] = first;
+            for (std::int64_t k = 0; k < terms[t]; ++k) weights_[k * bias_.size() + column] = given[k];
+        };
+        for (std::size_t t = 0; t < terms.size(); ++t) put(t, t, bias[t][0], weights[t]);
+        for (std::size_t t = 0; t < spread.size(); ++t) put(terms.size() + t, t, spread_bias[t], spread[t]);
     }
 
     std::int64_t slot_width(std::int64_t) const { return static_cast<std::int64_t>(bias_.size()); }
@@ -44,6 +47,10 @@ public:
     auto estimate(int stage) const {
         return [stage](const double* slot) { return slot[stage]; };
     }
+    bool has_variances() const { return has_variances_; }
+    auto variance(int stage) const { return estimate(variance_of(stage)); }
+    // The sum that is the variance of a stage.
+    int variance_of(int stage) const { return static_cast<int>(terms_.size()) + stage; }
     void estimates(const double* const* slots, int n, int stage, double* const* scores) const {
         for (int r = 0; r < n; ++r) scores[r][0] = slots[r][stage];
     }
@@ -64,21 +71,27 @@ public:
                                              values + r * Model::kGatherStride, m);
         });
     }
-    double bias(int stage) const { return bias_[stage]; }
+    double bias(int sum) const { return bias_[sum]; }
 
 protected:
-    // Adds m gathered columns from term k on to the sums of stages [stage, n_stages).
+    // Adds m gathered columns from term k on to the estimates of stages [stage, n_stages) and to their variances, which
+    // come n_stages sums later.
     void add_gathered(const double* values, std::int64_t stride, int m, int n, std::int64_t k, int stage, int n_stages,
                       double* sums) const {
         const std::int64_t step = static_cast<std::int64_t>(bias_.size());
-        kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + stage, step, n_stages - stage,
-                                      sums + stage * stride);
+        const auto add = [&](int first, double* to) {
+            kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + first, step,
+                                          n_stages - stage, to);
+        };
+        add(stage, sums + stage * stride);
+        if (has_variances_) add(variance_of(stage), sums + (n_stages + stage) * stride);
     }
 
     std::shared_ptr<const Model> model_;
     std::vector<std::int64_t> terms_;
-    Aligned<double> bias_, weights_;  // (stages,), (terms, stages): padded to panels
+    Aligned<double> bias_, weights_;  // (sums,), (terms, sums): padded to panels
     int n_panels_;
+    bool has_variances_;
 };
 
 // Linear models, whose columns must be contiguous and of one dtype.
@@ -118,13 +131,11 @@ public:
     }
     // The estimates of n neighbouring rows at a stage. Prefetches most of what the next stage reads.
     void column_scores(const Columns& columns, std::int64_t first, int n, int stage, double* scores) const {
-        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
-        const int n_prefetched = stage == 0 ? 0 : static_cast<int>(terms_[stage]);
-        const int prefetch_end = static_cast<int>(terms_[std::min(stage + 1, columns.n_stages - 1)]);
-        with(columns, [&](const auto* const* at, const auto& kernel) {
-            kernel.scores(at, first, weights_.data() + stage, step, n_prefetched, static_cast<int>(terms_[stage]),
-                          prefetch_end, bias_[stage], n, scores);
-        });
+        column_sums(columns, first, n, stage, stage, scores);
+    }
+    // After `column_scores`, their variances.
+    void column_variances(const Columns& columns, std::int64_t first, int n, int stage, double* found) const {
+        column_sums(columns, first, n, stage, variance_of(stage), found);
     }
     // Adds terms [begin, end) of rows first + active[i] to sums[t * stride + i], for stages t in [stage, n_stages).
     // `values` has room for kGathered columns of `stride` values.
@@ -143,6 +154,16 @@ public:
     std::int64_t tile_width(const Columns&) const { return kGathered; }
 
 private:
+    void column_sums(const Columns& columns, std::int64_t first, int n, int stage, int sum, double* found) const {
+        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
+        const bool again = sum != stage;
+        const int n_columns = static_cast<int>(terms_[stage]), n_prefetched = stage == 0 && !again ? 0 : n_columns;
+        const int next = static_cast<int>(terms_[std::min(stage + 1, columns.n_stages - 1)]);
+        with(columns, [&](const auto* const* at, const auto& kernel) {
+            kernel.scores(at, first, weights_.data() + sum, step, n_prefetched, n_columns, again ? n_columns : next,
+                          bias_[sum], n, found);
+        });
+    }
     template <class Use>
     static void with(const Columns& columns, const Use& use) {
         if (columns.dtype == Dtype::f32)
@@ -177,9 +198,10 @@ public:
             model_->values(*columns.rows, first, n, k, values);
             found.at.push_back(values);
         }
-        kernels<double>().columns_f64.scores(found.at.data(), 0, weights_.data() + stage,
-                                             static_cast<std::int64_t>(bias_.size()), static_cast<int>(end),
-                                             static_cast<int>(end), static_cast<int>(end), bias_[stage], n, scores);
+        column_sums(n, stage, stage, scores);
+    }
+    void column_variances(const Columns&, std::int64_t, int n, int stage, double* found) const {
+        column_sums(n, stage, variance_of(stage), found);
     }
     // After `column_scores` of the same tile.
     void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* active, int n, int stage,
@@ -202,6 +224,13 @@ public:
     }
 
 private:
+    void column_sums(int n, int stage, int sum, double* found) const {
+        const int n_columns = static_cast<int>(terms_[stage]);
+        kernels<double>().columns_f64.scores(this_tile().at.data(), 0, weights_.data() + sum,
+                                             static_cast<std::int64_t>(bias_.size()), n_columns, n_columns, n_columns,
+                                             bias_[sum], n, found);
+    }
+
     // The values of the first terms of a tile's rows.
     struct Found {
         Arena arena;

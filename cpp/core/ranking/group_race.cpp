@@ -43,9 +43,8 @@ public:
                  Mixture(spec.bias[t][0], 0, n_sums_, [&](int sum) { return sums.mixture(stage, 0, sum); }),
                  std::nullopt, static_cast<float>(usual[t])});
             if (!spec.spread_bias.empty())
-                stages_.back().variance.emplace(spec.spread_bias[t], 0, n_sums_, [&](int sum) {
-                    return spec.spread[std::int64_t{stage} * n_sums_ + sum];
-                });
+                stages_.back().variance.emplace(spec.spread_bias[t], 0, n_sums_,
+                                                [&](int sum) { return spec.spread[t][sum]; });
         }
     }
 

@@ -91,10 +91,12 @@ def _described(model: dict[str, Any], plan: dict[str, Any], race: bool = False) 
         cost = f"{number(plan['full_cost'])} {units}{time}.{_unused(plan)}"
         return f"{words}{without}every row is evaluated in full, at {cost}"
     cost = between(plan["expected_cost_low"], plan["expected_cost_high"])
+    leaving = " A row leaves by the size of its own error." if plan["own_errors"] else ""
     return (
-        f"{words}{cost} of {number(plan['full_cost'])} {units} per row expected.\nShares and cost are estimated from "
-        f"{thousands(plan['n_rows'])} validation rows; the intervals hold together with {plan['confidence']:.0%} "
-        "confidence if the stages, which were chosen on the same rows, fit others as well."
+        f"{words}{cost} of {number(plan['full_cost'])} {units} per row expected.{leaving}\n"
+        f"Shares and cost are estimated from {thousands(plan['n_rows'])} validation rows; the intervals hold together "
+        f"with {plan['confidence']:.0%} confidence if the stages, which were chosen on the same rows, fit others as "
+        "well."
     )
 
 

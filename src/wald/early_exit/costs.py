@@ -103,6 +103,8 @@ class Costs:
     def _cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""
         costs, late = self._of_stages(recipe, packed), []
+        if recipe.early.has_spread and recipe.early.sums is None:  # another readout of the same terms
+            costs = replace(costs, readout=2 * costs.readout)
         for branch, time in self._branches:
             needing = np.flatnonzero(np.isin(self._columns_read(recipe.terms), branch.columns))
             late.append((int(needing[0]) + 1 if len(needing) else self._model.terms.n_terms + 1, time))

@@ -93,7 +93,7 @@ def make_plan(
 
         seen = stage_scores(model, packed, recipe.early, validation, full, n_threads)
         walk = _walk(model, recipe, seen, validation_scores, request)
-        if model.decision.by_margin or any(r.spread is not None for r in recipe.early.readouts):
+        if model.decision.by_margin or recipe.early.has_spread:
             estimates, variances = estimates_of(recipe.early, traced)
             errors = (estimates - validation_scores[:, :1]) / np.sqrt(1.0 if variances is None else variances)
             walk = replace(walk, errors=errors)

@@ -60,7 +60,7 @@ def full_answers(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: in
 
 def estimates_of(early: Stages, trace: Trace) -> tuple[FloatArray, Floats | None]:
     """Estimates at every stage, and the variances of their errors, relative to the usual ones; None: these are 1."""
-    if all(r.spread is None for r in early.readouts):
+    if not early.has_spread:
         return trace(early).margins, None
     plain = [replace(r, spread=None) for r in early.readouts]
     variance = [
@@ -68,7 +68,8 @@ def estimates_of(early: Stages, trace: Trace) -> tuple[FloatArray, Floats | None
         for r in early.readouts
     ]
     estimates, variances = (trace(replace(early, readouts=r)).margins for r in (plain, variance))
-    return estimates, np.maximum(variances, variances.dtype.type(LEAST_VARIANCE))
+    least = variances.dtype.type(LEAST_VARIANCE)  # sums of huge values can be NaN, and then say nothing
+    return estimates, np.where(np.isnan(variances), np.inf, np.maximum(variances, least)).astype(variances.dtype)
 
 
 def judged(output: Output, estimates: FloatArray, variances: FloatArray | None) -> StageTable:

@@ -16,7 +16,7 @@ from ..utils.exits import exits
 from ..utils.stage_table import StageTable
 from .interface import AtEnd, Decided, Floats, Working
 from .ledger import Codes, Decisions, Ledger, Status, Statuses
-from .stages import Stages
+from .stages import LEAST_VARIANCE, Stages
 
 #: Number of rows that are evaluated at a time.
 ROWS = 4096
@@ -200,7 +200,7 @@ class PythonCascade:
             evaluated = m
             z = self._estimate(values[active], t)
             finite = np.isfinite(z).all(axis=1)
-            label, leaves = self._leaving(z, t)
+            label, leaves = self._leaving(z, t, self._variance(values[active], t))
             found = np.where(leaves, Status.EARLY, Status.PENDING)
             if at_end == "answer" and t == n_stages - 1:
                 found[~leaves] = Status.OUT_OF_BUDGET
@@ -224,10 +224,21 @@ class PythonCascade:
         with np.errstate(invalid="ignore", over="ignore"):
             return _sums(values[:, : self._stage_terms[stage]], readout.weights, readout.bias)
 
-    def _leaving(self, z: Floats, stage: int) -> tuple[Codes, NDArray[np.bool_]]:
+    def _variance(self, values: Floats, stage: int) -> Floats | None:
+        """Variances of the rows' errors, relative to the usual one; None: these are 1."""
+        spread, bias = self._readouts[stage].spread, self._readouts[stage].spread_bias
+        if spread is None:
+            return None
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = _sums(values[:, : self._stage_terms[stage]], spread[None], np.array([bias]))[:, 0]
+        return np.where(np.isnan(found), np.inf, np.maximum(found, LEAST_VARIANCE))
+
+    def _leaving(self, z: Floats, stage: int, variance: Floats | None) -> tuple[Codes, NDArray[np.bool_]]:
         """Labels of estimates, and whether the rows exit at this stage."""
         low, high = self._low[stage], self._high[stage]
         label, margins = self._model.decision.judged(z)
+        if variance is not None:
+            margins = margins / np.sqrt(variance)
         if self._model.decision.two_sided:
             leaves, above = exits(margins, low, high)
             return above.astype(np.int32), leaves

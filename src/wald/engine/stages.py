@@ -27,10 +27,10 @@ class Readout:
     weights : float64 ndarray of shape (n_outputs, m)
         Weights of the values of the first m terms; where stages share running sums, of these.
     bias : float64 ndarray of shape (n_outputs,)
-    spread : float64 ndarray of shape (n_sums,) or None, default=None
-        Only with running sums and one output: weights of the sums in the variance of the estimate's error, relative to
-        the usual one. The estimate's distance to the decision's threshold, or its margin, is divided by its square
-        root. None: it is 1.
+    spread : float64 ndarray of shape (m,) or (n_sums,) or None, default=None
+        Only with one output, and without running sums only where rows leave by a margin: weights of the terms, or of
+        the sums, in the variance of the estimate's error, relative to the usual one. The estimate's distance to the
+        decision's threshold, or its margin, is divided by its square root. None: it is 1.
     spread_bias : float, default=1.0
     """
 
@@ -102,6 +102,11 @@ class Stages:
 
     def __len__(self) -> int:
         return len(self.terms)
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether some readouts know the spread of each row's error."""
+        return any(r.spread is not None for r in self.readouts)
 
     def subset(self, keep: Sequence[int]) -> Stages:
         """Some of the stages, given by their indices, each of which is a pass."""

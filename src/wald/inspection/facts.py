@@ -84,6 +84,7 @@ def plan_facts(plan: Plan, n_rows: int, reads: Sequence[Sequence[str]] | None = 
         "evaluate_all": plan.evaluate_all,
         "precision": plan.precision,
         "n_surrogates": len(plan.surrogates.vectors),
+        "own_errors": plan.early.has_spread,
         "n_rows": n_rows,
         "confidence": CONFIDENCE,
         "expected_cost": expected_cost(plan, plan.reached),

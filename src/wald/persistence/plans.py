@@ -79,7 +79,8 @@ def decode_plan(section: Section, model: AdditiveModel) -> Plan:
     known = plan.precision in model.terms.planning.precisions
     require(known, f"a {model.terms.description} does not compute in {plan.precision}")
     check_documents(model.terms, early, plan.usual_cost)
-    for needed, what in memory(model.terms, n_surrogates, plan.precision, early.terms.tolist()):
+    readouts = early.terms.tolist() * (2 if early.has_spread and early.sums is None else 1)  # a spread is one, too
+    for needed, what in memory(model.terms, n_surrogates, plan.precision, readouts):
         section.room.reserve(needed, what)
     return plan
 
@@ -114,7 +115,7 @@ def encode_stages(early: Stages, arrays: Arrays, where: str) -> dict[str, Any]:
         "terms": early.terms,
         "weights": np.concatenate([np.empty(0), *(np.ravel(r.weights) for r in readouts)]),
         "bias": np.array([r.bias for r in readouts]).reshape(n_stages, -1 if n_stages else 1),
-        "spread": np.array(spread) if spread else None,
+        "spread": None if not spread else np.array(spread) if early.sums is not None else np.concatenate(spread),
         "spread_bias": np.array([r.spread_bias for r in readouts], dtype=np.float64),
         "passes": early.passes,
         "race": None if early.race is None else np.asarray(early.race, dtype=np.float64),
@@ -154,8 +155,12 @@ def decode_stages(section: Section, model: AdditiveModel, n_ordered: int) -> Sta
     spread_bias = section.floats("spread_bias", n_stages).tolist()
     spread: Any = [None] * n_stages
     if not section.lacks("spread"):
-        require(held is not None and n_outputs == 1, "there is a spread without running sums, or of several outputs")
-        spread = section.floats("spread", n_stages, widths.max())
+        fits = n_stages > 0 and n_outputs == 1 and (held is not None or model.decision.by_margin)
+        require(fits, "there is a spread of several outputs, or of no margin")
+        if held is not None:
+            spread = section.floats("spread", n_stages, widths.max())
+        else:
+            spread = np.split(section.floats("spread", int(widths.sum())), np.cumsum(widths))[:-1]
     each = zip(weights, bias, spread, spread_bias, strict=True)
     readouts = tuple(Readout(w.reshape(n_outputs, -1), *others) for w, *others in each)
     passes = race = None

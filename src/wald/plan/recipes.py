@@ -20,6 +20,8 @@ from .prior import with_pseudo_rows
 from .problem import Problem
 from .qwyc import qwyc_order, unit_sums
 from .readout import partial_readouts, regressed_readouts, running_partial_sums
+from .spread import LEAST_ROWS as SPREAD_ROWS
+from .spread import with_spread
 from .sums import LEAST_ROWS, SummedTerms, corrected_stages, mixed_stages
 
 #: Largest number of candidate terms for early stages: those of the units with the largest contributions.
@@ -69,7 +71,10 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
             if not np.array_equal(orders[0].order, other.order):
                 orders.append(other)
         for recipe in orders:
-            yield from [recipe] if summed is None else _with_sums(problem, recipe, values, weights, pool)
+            if summed is None:
+                yield from _with_spread(problem, recipe, values, drawn, weights, pool)
+            else:
+                yield from _with_sums(problem, recipe, values, weights, pool)
         if problem.rule.needs.lossless and planning.orders_all_units and _is_greedy(problem):
             # what proves a label is how little the rest can change
             yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES)
@@ -78,7 +83,8 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
         first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, planning.surrogate_candidates)
         surrogates, seen = problem.surrogates(near, pool[first])
         (moments,) = _moments(values, seen, problem, [near])
-        yield _recipe(problem, moments, moments, pool, surrogates)
+        recipe = _recipe(problem, moments, moments, pool, surrogates)
+        yield from _with_spread(problem, recipe, np.hstack([values, seen]), moments, near, pool)
 
 
 def _moments(values: Floats, surrogates: Floats, problem: Problem, weightings: list[Floats]) -> list[Moments]:
@@ -204,6 +210,24 @@ def _recipe(
         early=Stages(stage_terms, tuple(readouts)),
         surrogates=surrogates,
     )
+
+
+def _with_spread(
+    problem: Problem, recipe: Recipe, values: Floats, drawn: Moments, row_weights: Floats, pool: Ints
+) -> Iterator[Recipe]:
+    """The recipe and, where rows leave by the margin of one score, the same with the spread of each row's error.
+
+    Labels gain nothing from it. `values` and `drawn` are those of the pool, and then of surrogates.
+    """
+    yield recipe
+    scaled = problem.rule.needs.error_scales and problem.rule.readout == "regressed"
+    if not (problem.by_margin and scaled) or len(recipe.early) == 0 or len(values) < SPREAD_ROWS:
+        return
+    n_terms = problem.terms.n_terms
+    own = recipe.terms < n_terms
+    columns = np.where(own, np.searchsorted(pool, recipe.terms), len(pool) + recipe.terms - n_terms)
+    readouts = with_spread(recipe.early.readouts, values, columns, drawn, problem.scores[:, 0], row_weights)
+    yield replace(recipe, early=replace(recipe.early, readouts=readouts))
 
 
 def _with_sums(problem: Problem, recipe: Recipe, values: Floats, row_weights: Floats, pool: Ints) -> Iterator[Recipe]:
