@@ -137,7 +137,7 @@ def fit(
                     _require_no_rows(bounds)
                 if isinstance(bounds, dict):
                     with as_user_error(str(model), ValueError, TypeError):
-                        planned["risk"] = by_label(bounds, reading(shell(None, **question))(wrapped).classes)
+                        planned["risk"] = by_label(bounds, reading(shell(None, **question))(wrapped).strata)
                 fast = shell(FrozenEstimator(wrapped), n_jobs=threads, **planned, **question)
             else:
                 _require_in_full(read.kind, risk, groups)

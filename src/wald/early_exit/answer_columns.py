@@ -19,9 +19,10 @@ class AnswerColumns:
     Attributes
     ----------
     name : str
-        What one answer is called: ``"label"``, ``"band"`` or ``"value"``.
+        What one answer is called: ``"label"``, ``"band"``, ``"value"`` or ``"probability"``.
     names : tuple of str
-        Names of its columns: the same, or ``value_0``, ``value_1`` and so on where a row has several values.
+        Names of its columns: the same, or ``value_0``, ``value_1`` and so on where a row has several values; of
+        probabilities, ``proba_`` and the label.
     none : ndarray of shape (0,) or (0, n_values)
         The answers to no rows, which have the dtype of those to others.
     classes : ndarray of shape (n_classes,) or None
@@ -59,6 +60,8 @@ class AnswerColumns:
         assert link is not None
         with np.errstate(all="ignore"):
             none = np.asarray(link(np.zeros((1, model.decision.n_outputs))))[:0]
+        if model.answers_probabilities:  # as `--proba` names them
+            return cls(name, tuple(f"proba_{label}" for label in model.classes.tolist()), none, None)
         several = none.ndim > 1
         return cls(name, tuple(f"{name}_{k}" for k in range(none.shape[1])) if several else (name,), none, None)
 

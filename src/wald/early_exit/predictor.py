@@ -138,7 +138,7 @@ class Predictor:
     def _one_row(self) -> _core.OneRow | None:
         """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
         decision = self.model.decision
-        if self._ranges is not None or (decision.valued and not decision.early_values):
+        if self._ranges is not None or (decision.valued and (not decision.early_values or decision.n_outputs > 1)):
             return None
         working = list(self._precision.values())
         if isinstance(self.model.preprocessing, RawColumns) and self.model.preprocessing.is_single:
@@ -258,7 +258,8 @@ class Predictor:
         self._charge_overflows(decided.ledger)
         settled, link = decided.ledger.settled, self.model.links.predict
         assert link is not None
-        values = np.asarray(link(np.where(settled, decided.codes, 0.0).reshape(-1, 1)))
+        scores = decided.codes.reshape(len(settled), -1)
+        values = np.array(link(np.where(settled[:, None], scores, 0.0)))
         left = np.flatnonzero(~settled)
         if len(left):
             full = self._valued(source.take(left), n_threads)

@@ -128,7 +128,12 @@ class Decisions(NamedTuple):
             if start == 0:
                 if n == n_rows:
                     return part
-                found = cls.of(*(np.empty(n_rows, dtype=values.dtype) for values in (part.codes, *part.ledger)))
+                found = cls.of(
+                    *(
+                        np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
+                        for values in (part.codes, *part.ledger)
+                    )
+                )
             found.put(slice(start, start + n), part)
             start += n
         return found

@@ -300,7 +300,7 @@ class Parts:
             require(np.all(rows[:-1] < rows[1:]), "the array 'one_per_group' does not rise")
             self.one_per_group = rows.astype(np.intp)
         owner = self.shell(None, **self.parameters)
-        rule = check_parameters(owner, self.model.classes)
+        rule = check_parameters(owner, self.model.strata)
         lossless = self.by_proof or rule.needs.lossless
         check_promise(self.certificate, self.plan, self.model.decision, self.by_proof, lossless)
         given = promising(owner)
@@ -398,7 +398,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     inner = parts.made or model.estimator if inner is None else inner
     owner: Any = parts.shell(FrozenEstimator(inner), **parts.parameters)
     owner.estimator_ = inner
-    if not model.decision.valued:
+    if len(model.classes):
         owner.classes_ = model.classes
     if parts.n_features is not None:
         owner.n_features_in_ = parts.n_features
