@@ -27,6 +27,10 @@ class AnswerColumns:
         The answers to no rows, which have the dtype of those to others.
     classes : ndarray of shape (n_classes,) or None
         Different answers, which are counted; None where answers are values.
+    plural : str
+        What several answers are called.
+    are_probabilities : bool, default=False
+        Whether answers are those of a classifier with a tolerance, so that its probabilities are there already.
 
     Examples
     --------
@@ -44,6 +48,8 @@ class AnswerColumns:
     names: tuple[str, ...]
     none: NDArray[Any]
     classes: NDArray[Any] | None
+    plural: str
+    are_probabilities: bool = False
 
     @classmethod
     def of(cls, compiled: CompiledPlan) -> AnswerColumns:
@@ -55,15 +61,16 @@ class AnswerColumns:
         """
         model, name = compiled.model, compiled.model.column
         if not model.decision.valued:
-            return cls(name, (name,), model.classes[:0], model.classes)
+            return cls(name, (name,), model.classes[:0], model.classes, f"{name}s")
         link = model.links.predict
         assert link is not None
         with np.errstate(all="ignore"):
             none = np.asarray(link(np.zeros((1, model.decision.n_outputs))))[:0]
         if model.answers_probabilities:  # as `--proba` names them
-            return cls(name, tuple(f"proba_{label}" for label in model.classes.tolist()), none, None)
-        several = none.ndim > 1
-        return cls(name, tuple(f"{name}_{k}" for k in range(none.shape[1])) if several else (name,), none, None)
+            named = tuple(f"proba_{label}" for label in model.classes.tolist())
+            return cls(name, named, none, None, model.words.answers, True)
+        names = tuple(f"{name}_{k}" for k in range(none.shape[1])) if none.ndim > 1 else (name,)
+        return cls(name, names, none, None, f"{name}s")
 
     def of_answers(self, answers: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """The columns of some answers, by their names.

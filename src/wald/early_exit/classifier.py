@@ -234,7 +234,7 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         True
         """
         if self._early_probabilities:
-            return self._compiled().predict_one(x).labels[0]
+            return np.asarray(self._compiled().predict_one(x).labels[0])
         return self._compiled().proba_of_one(x)
 
     @available_if(wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]

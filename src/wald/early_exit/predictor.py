@@ -325,9 +325,12 @@ class Predictor:
         return self._packed.scores(rows, self.model.working_precision, 1)
 
     def by_engine(self, rows: Any) -> tuple[Codes, NDArray[np.bool_]]:
-        """Codes of preprocessed rows by full evaluation in the engine alone, and whether it settles each of them."""
+        """Codes of preprocessed rows by full evaluation in the engine alone, and whether it settles each of them.
+
+        Of several scores that are answers, the first one.
+        """
         codes, ledger = self._cascade.predict(rows, 0, "full", 1)
-        return codes, ledger.settled
+        return codes if codes.ndim == 1 else codes[:, 0], ledger.settled
 
     def in_full(self, rows: Any) -> tuple[Codes, NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
         """What `by_engine` and `full_scores` give, from one evaluation by the engine in Python."""

@@ -76,13 +76,13 @@ class WithinTolerance(PlannedEstimator):
         if self.tolerance is None or self.kind == "classifier":
             return untrained
         relative = getattr(self, "relative", False)
-        by_unit = isinstance(relative, str)
+        by_unit = str(relative) in UNITS
         chosen, rest = _some(untrained, groups, rng) if by_unit else (untrained[:LOOKED_AT], untrained)
         values = np.asarray(inner.predict(source.take(chosen).rows), dtype=np.float64) if len(chosen) else np.empty(0)
         values = values[np.isfinite(values).reshape(len(values), -1).all(axis=1)]
         each: Any = np.asarray(self.tolerance, dtype=np.float64)
         if by_unit:
-            unit = _units(values, relative)
+            unit = _units(values, str(relative))
             if not (len(values) > 1 and (np.asarray(unit) > 0).all()):
                 raise ValueError(
                     f"relative={relative!r} measures how far the model's values lie apart, and on {len(values)} of "
@@ -90,7 +90,7 @@ class WithinTolerance(PlannedEstimator):
                 )
             each = each * unit
         self.tolerance_ = each.tolist()
-        if not relative or by_unit:
+        if by_unit or not relative:
             _warn_of_range(self.tolerance_, values)
         return rest
 

@@ -245,7 +245,7 @@ class PythonCascade:
         return np.where(sure, answers, 0).astype(np.int32), status
 
 
-def _scores_of(scores: Floats, finite: NDArray[np.bool_]) -> Floats:
+def _scores_of(scores: Floats, finite: Any) -> Floats:
     """Scores as answers, (n,) if there is one for each row; NaN where one is not finite."""
     found = np.where(finite[:, None], scores, np.nan)
     return found[:, 0] if found.shape[1] == 1 else found

@@ -129,7 +129,7 @@ class AdditiveModel:
     def event(self) -> str:
         """Noun for an early answer that loses, in certificates; see `Output.event`."""
         if self.answers_probabilities:
-            return f"probability {self.decision.event}"
+            return f"probability off by more than {self.tolerance}" if self.tolerance else PROBABILITIES.answer
         return BANDS.other if self.words is BANDS else self.decision.event
 
     @property

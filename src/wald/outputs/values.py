@@ -119,7 +119,7 @@ class Values(Output):
     @property
     def event(self) -> str:
         """Noun for an early answer that loses; see `Output.event`."""
-        return f"{'a value ' * (self.n_values > 1 and self.margin != 'softmax')}off by more than {self.most}"
+        return f"{'a value ' * (self.n_values > 1)}off by more than {self.most}"
 
     @property
     def words(self) -> Words:

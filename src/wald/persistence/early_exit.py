@@ -29,7 +29,7 @@ from ..models.documents import at_looks, read_in_parts
 from ..models.encoding import needs_estimator
 from ..models.protocols import Documents
 from ..models.reading import Kind
-from ..outputs import Output
+from ..outputs import Output, Values
 from ..sources import Schema
 from ..steps import Codes
 from ..stopping import Certificate, StageScores
@@ -273,9 +273,11 @@ class Parts:
         self.parameters = decode_parameters(header.section("parameters"), self.shell)
         described = None if header.lacks("estimator") else header.section("estimator")
         self.archive, n_columns = self._archive(described)
-        self._read = reading(self.shell(None, **self.parameters))
+        self.asking = self.shell(None, **self.parameters)
+        self._read = reading(self.asking)
         whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
         self.model, n_features = decode_model(header.section("model"), kind, whole or self.own_steps)
+        _resolve(self.asking, self.model)
         own_columns = self.model.schema.n_columns
         self.no_table = own_columns is None and not whole
         self.n_features = n_columns if whole else own_columns if self.own_steps else n_features
@@ -398,6 +400,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     inner = parts.made or model.estimator if inner is None else inner
     owner: Any = parts.shell(FrozenEstimator(inner), **parts.parameters)
     owner.estimator_ = inner
+    _resolve(owner, model)
     if len(model.classes):
         owner.classes_ = model.classes
     if parts.n_features is not None:
@@ -425,9 +428,17 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     return owner  # type: ignore[no-any-return]  # an instance of `parts.shell`
 
 
+def _resolve(owner: Any, model: AdditiveModel) -> None:
+    """Set the tolerance in the unit of the values, as `fit` found it."""
+    output = model.decision
+    if isinstance(output, Values) and output.by_margin and getattr(owner, "tolerance", None) is not None:
+        several = output.tolerances if isinstance(owner.tolerance, list) or len(set(output.tolerances)) > 1 else None
+        owner.tolerance_ = several or output.tolerance
+
+
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
-    model = _reread(estimator, parts.model, reading(parts.shell(None, **parts.parameters)))
+    model = _reread(estimator, parts.model, reading(parts.asking))
     same = (model.preprocessing is not None) == parts.own_steps
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint

@@ -105,7 +105,8 @@ class Rows:
         if not hasattr(self._model, "predict_proba"):
             name = type(self._model.estimator_).__name__
             raise RequestError(400, "query", f"proba: the wrapped {name} has no probabilities. Leave it out.")
-        return (*self._labels(body, budget), self._probabilities(body))
+        answers = self._labels(body, budget)
+        return (*answers, answers[0] if self.columns.are_probabilities else self._probabilities(body))
 
     def _probabilities(self, body: Body) -> NDArray[Any]:
         """Probabilities of rows that have labels."""
