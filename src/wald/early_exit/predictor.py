@@ -258,7 +258,7 @@ class Predictor:
         self._charge_overflows(decided.ledger)
         settled, link = decided.ledger.settled, self.model.links.predict
         assert link is not None
-        scores = decided.codes.reshape(len(settled), -1)
+        scores = decided.codes if decided.codes.ndim > 1 else decided.codes[:, None]
         values = np.array(link(np.where(settled[:, None], scores, 0.0)))
         left = np.flatnonzero(~settled)
         if len(left):
@@ -280,9 +280,16 @@ class Predictor:
     def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Labels of codes; values are answers themselves."""
         if self.model.decision.valued:
-            return codes
+            return codes if len(codes) else self._no_values()
         classes = self.model.classes
         return codes.astype(classes.dtype) if self._codes_are_labels else classes.take(codes)
+
+    def _no_values(self) -> NDArray[Any]:
+        """The values of no rows, which have the shape and the dtype of those of others."""
+        link = self.model.links.predict
+        assert link is not None
+        with np.errstate(all="ignore"):
+            return np.asarray(link(np.zeros((1, self.model.decision.n_outputs))))[:0]
 
     def _reach(self, budget: float | None) -> tuple[int, AtEnd]:
         """Number of stages within the budget, and the treatment of rows that none of them decides."""

@@ -79,6 +79,9 @@ class WithinTolerance(PlannedEstimator):
         by_unit = str(relative) in UNITS
         chosen, rest = _some(untrained, groups, rng) if by_unit else (untrained[:LOOKED_AT], untrained)
         values = np.asarray(inner.predict(source.take(chosen).rows), dtype=np.float64) if len(chosen) else np.empty(0)
+        n_values = 1 if values.ndim == 1 else values.shape[1]
+        if len(values):
+            checked_tolerances(self.tolerance, n_values, f"this {type(inner).__name__} has", "values")
         values = values[np.isfinite(values).reshape(len(values), -1).all(axis=1)]
         each: Any = np.asarray(self.tolerance, dtype=np.float64)
         if by_unit:

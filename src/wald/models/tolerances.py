@@ -214,7 +214,7 @@ def _logistic(found: Method, most: float) -> Values | None:
             second = table[:, 1].astype(np.float64)
             logits = np.log(second) - np.log(table[:, 0].astype(np.float64))
         near = np.flatnonzero(np.abs(logits) < STEEP)
-        if len(near) < 4 or np.ptp(logits[near]) < 1e-3:
+        if len(near) < 4 or np.ptp(logits[near]) < STEEP:  # in a small part, any function is nearly linear
             continue
         slope, offset = np.polyfit(scores[near], logits[near], 1)
         if np.hypot(slope - 1, offset) < 1e-6:
