@@ -100,8 +100,8 @@ class Values(Output):
         )
         if not fits:
             raise ValueError(
-                f"tolerances must hold a positive number for each of several values with a margin, the largest of which "
-                f"is tolerance={self.tolerance!r}, and nothing otherwise. Got {each!r} for {self.n_values}."
+                f"tolerances must hold a positive number for each of several values with a margin, and the largest is "
+                f"tolerance={self.tolerance!r}; of one value they are empty. Got {each!r} for {self.n_values}."
             )
         if not (0 < self.slope < math.inf and math.isfinite(self.offset)):
             raise ValueError(f"slope must be positive, and offset finite. Got {self.slope!r} and {self.offset!r}.")

@@ -430,10 +430,12 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
 
 def _resolve(owner: Any, model: AdditiveModel) -> None:
     """Set the tolerance in the unit of the values, as `fit` found it."""
-    output = model.decision
-    if isinstance(output, Values) and output.by_margin and getattr(owner, "tolerance", None) is not None:
-        several = output.tolerances if isinstance(owner.tolerance, list) or len(set(output.tolerances)) > 1 else None
-        owner.tolerance_ = several or output.tolerance
+    output, given = model.decision, getattr(owner, "tolerance", None)
+    if given is None or not hasattr(owner, "relative"):
+        return
+    owner.tolerance_ = given
+    if isinstance(owner.relative, str) and isinstance(output, Values):
+        owner.tolerance_ = output.tolerances or output.tolerance
 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
