@@ -62,7 +62,7 @@ CLASSIFIERS = {
     "naive": (BernoulliNB(), 2),
     "pipeline": (make_pipeline(StandardScaler(), boosted()), 2),
 }
-FEWER = ("trees", "trees, classes", "forest, classes", "linear")
+FEWER = ("trees", "trees, classes", "forest", "shares")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in FEWER else pytest.mark.slow) for n in CLASSIFIERS])
@@ -139,6 +139,7 @@ def test_dicts_have_probabilities_too():
     assert fast.predict_proba_records([]).shape == (0, 2)
 
 
+@pytest.mark.slow
 def test_libraries():
     lgb, xgb = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
     for model, n_classes in (
@@ -213,7 +214,7 @@ REGRESSORS = {
 }
 
 
-@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in FEWER else pytest.mark.slow) for n in REGRESSORS])
 def test_several_values_within_a_tolerance(name, tmp_path):
     X, _ = rows()
     model, options = REGRESSORS[name]
