@@ -10,7 +10,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -246,7 +245,7 @@ def test_several_values_within_a_tolerance(name, tmp_path):
 def test_a_tolerance_in_the_unit_of_the_values_chooses_none_of_its_certificate_rows():
     X, _ = rows()
     y = targets(X)[:, 0]
-    model = HistGradientBoostingRegressor(max_iter=30, random_state=0).fit(X[:800], y[:800])
+    model = RandomForestRegressor(30, max_depth=5, random_state=0).fit(X[:800], y[:800])
     fast = EarlyExitRegressor(model, tolerance=0.25, relative="std", risk=0.1, planner=UNITS, random_state=0)
     fast.fit(X[800:4000])
     assert fast.tolerance_ == pytest.approx(0.25 * model.predict(X[800:4000]).std(), rel=0.15)
@@ -257,7 +256,7 @@ def test_a_tolerance_in_the_unit_of_the_values_chooses_none_of_its_certificate_r
     groups = np.arange(3200) // 4
     grouped = fast.fit(X[800:4000], groups=groups)
     assert "random group" in str(grouped.certificate_)
-    constant = HistGradientBoostingRegressor(max_iter=2).fit(X[:50], np.ones(50))
+    constant = RandomForestRegressor(2).fit(X[:50], np.ones(50))
     with pytest.raises(ValueError, match=r"relative='std' measures how far.*they do not differ: give an absolute"):
         fast.set_params(estimator=constant).fit(X[800:])
 
@@ -276,6 +275,23 @@ def test_where_it_cannot_pay_everything_is_evaluated_and_told(probable):
         np.testing.assert_array_equal(fast.predict(X), model.predict(X))
         np.testing.assert_array_equal(fast.predict_one(X[0]), model.predict(X[:1])[0])
     assert str(fast.certificate_) == "no early exit: evaluating everything is not slower"
+
+
+def test_rows_of_any_form_are_looked_at():
+    pd = pytest.importorskip("pandas")
+    from scipy import sparse
+    from sklearn.svm import SVR
+
+    X, _ = rows(n=1500)
+    y = targets(X)[:, 0]
+    svr = SVR(C=0.1).fit(X[:200], y[:200])  # on dense rows: it refuses sparse ones itself
+    options = {"tolerance": 0.5, "risk": 0.2, "planner": UNITS, "random_state": 0, "relative": "std"}
+    dense, thin = (EarlyExitRegressor(svr, **options).fit(R) for R in (X[200:], sparse.csr_matrix(X[200:])))
+    assert dense.tolerance_ == pytest.approx(thin.tolerance_)
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    ridge = Ridge().fit(frame[:200], y[:200])
+    found = [EarlyExitRegressor(ridge, **options).fit(R).tolerance_ for R in (frame[200:], X[200:])]
+    assert found[0] == pytest.approx(found[1])
 
 
 def test_bad_tolerances_of_several_values():

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models import AdditiveModel
 from ..models.tolerances import checked_probability, checked_tolerances
 from ..sources import Source
 from ..stopping.core.risks import Risk, largest
 from ..utils.warn import warn_caller
+from .full_model import predict_wrapped
 from .planned import PlannedEstimator
 
 #: How many rows are looked at, and at most which share of them: they neither plan nor certify.
@@ -78,7 +81,12 @@ class WithinTolerance(PlannedEstimator):
         relative = getattr(self, "relative", False)
         by_unit = str(relative) in UNITS
         chosen, rest = _some(untrained, groups, rng) if by_unit else (untrained[:LOOKED_AT], untrained)
-        values = np.asarray(inner.predict(source.take(chosen).rows), dtype=np.float64) if len(chosen) else np.empty(0)
+        try:
+            values = _values_of(PlannedEstimator._read(self, inner), source.take(chosen))
+        except (ValueError, TypeError):
+            if by_unit:
+                raise
+            return rest  # rows that are refused are told of where they are read
         n_values = 1 if values.ndim == 1 else values.shape[1]
         if len(values):
             checked_tolerances(self.tolerance, n_values, f"this {type(inner).__name__} has", "values")
@@ -100,6 +108,15 @@ class WithinTolerance(PlannedEstimator):
     def _resolved(self) -> Any:
         """The tolerance in the unit of the values; before `fit`, as it was given."""
         return getattr(self, "tolerance_", self.tolerance)
+
+
+def _values_of(model: AdditiveModel, source: Source) -> NDArray[np.float64]:
+    """The values of some rows by the model itself."""
+    if source.n_rows == 0:
+        return np.empty(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about names that arrays lack
+        return np.asarray(predict_wrapped(model, model.schema.matched(source)), dtype=np.float64)
 
 
 def _some(rows: NDArray[np.intp], groups: Any, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
