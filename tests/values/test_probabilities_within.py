@@ -319,7 +319,7 @@ def test_certificates_hold(name):
     options = {"risk": 0.05, "planner": UNITS, "random_state": 0}
     if name == "two values":
         model = RandomForestRegressor(10, max_depth=3, random_state=0).fit(X[:1000], np.round(targets(X[:1000])))
-        fast = EarlyExitRegressor(model, tolerance=[0.25, 2.5], **options)
+        fast = EarlyExitRegressor(model, tolerance=[0.5, 5.0], **options)
     else:
         model = boosted()
         if name == "few distinct values":
