@@ -13,12 +13,23 @@ inline Decision make_decision(Fields f) {
     if (d.kind == DecisionKind::values) {
         f.read("n_outputs", d.n_classes);
         require(d.n_classes >= 1 && d.n_classes <= kMaxClasses, "n_outputs must be 1 to 10000");
-        f.read("tolerance", d.tolerance);
-        require(d.tolerance >= 0 && d.tolerance < HUGE_VAL, "tolerance must be finite, and not negative");
-        if (d.tolerance == 0) return d;
-        require(d.n_classes == 1, "a tolerance needs one value");
-        d.margin = f.one_of<MarginKind>("margin", {"bands", "none", "constant", "relative", "exp", "logistic"});
-        require(d.margin > MarginKind::none, "a tolerance needs a margin");
+        d.margin =
+            f.one_of<MarginKind>("margin", {"bands", "none", "constant", "relative", "exp", "logistic", "softmax"});
+        require(d.margin != MarginKind::bands, "values have no thresholds");
+        if (d.margin == MarginKind::none) return d;
+        if (d.n_classes == 1) {
+            f.read("tolerance", d.tolerance), f.read("slope", d.slope), f.read("offset", d.offset);
+            d.tolerances = {d.tolerance};
+            require(d.margin != MarginKind::softmax, "softmax is for several values");
+            require(d.slope > 0 && d.slope < HUGE_VAL && std::isfinite(d.offset),
+                    "slope must be positive, and slope and offset finite");
+        } else {
+            d.tolerances = f.get<std::vector<double>>("tolerances");
+            require(d.tolerances.size() == static_cast<std::size_t>(d.n_classes),
+                    "several values need a tolerance for each");
+        }
+        for (const double tolerance : d.tolerances)
+            require(tolerance > 0 && tolerance < HUGE_VAL, "tolerances must be positive and finite");
         return d;
     }
     if (d.kind == DecisionKind::bands) {
@@ -163,6 +174,7 @@ public:
         rows.data = data;
         rows.column_stride = stride;
         Found found;
+        require(engine_->decision().n_scores() <= 1, "single rows of several values are answered by predict");
         double* const score = engine_->decision().scored() ? &found.score.emplace() : nullptr;
         engine_->predict({{rows, nullptr, 1}, n_stages, end, working},
                          {&found.code, &found.stage, &found.status, &found.paid, engine_->costs().data(), score});
@@ -228,7 +240,8 @@ private:
         const std::size_t n = static_cast<std::size_t>(b.size());
         // All arrays share one allocation: the allocator keeps a single block for the next call, but would give several
         // back to the system.
-        const std::size_t n_scores = engine_->decision().scored() ? n : 0;
+        const int each = engine_->decision().n_scores();
+        const std::size_t n_scores = n * static_cast<std::size_t>(each);
         auto* const memory = static_cast<double*>(::operator new((n + n_scores) * sizeof(double) + 9 * n + 1));
         const nb::capsule owner(memory, [](void* p) noexcept { ::operator delete(p); });
         double* const scores = engine_->decision().scored() ? memory + n : nullptr;
@@ -237,10 +250,11 @@ private:
         run([&] {
             const Rows rows = b.view();
             engine_->predict({b.set(rows, n_threads), n_stages, end, working},
-                             {codes, codes + n, status, memory, engine_->costs().data(), scores});
+                             {codes, codes + n, status, memory, engine_->costs().data(), scores, std::max(1, each)});
         });
-        const nb::object answers =
-            scores != nullptr ? nb::cast(array_in(scores, n, owner)) : nb::cast(array_in(codes, n, owner));
+        nb::object answers =
+            scores != nullptr ? nb::cast(array_in(scores, n_scores, owner)) : nb::cast(array_in(codes, n, owner));
+        if (each > 1) answers = answers.attr("reshape")(n, each);
         return nb::make_tuple(answers, array_in(codes + n, n, owner), array_in(memory, n, owner),
                               array_in(reinterpret_cast<std::uint8_t*>(status), n, owner));
     }
@@ -255,6 +269,11 @@ private:
         if (engine_->shape().n_outputs == 1) {
             auto scores = new_array<T>({n, stages});
             run({scores.data(), nullptr, nullptr});
+            return nb::cast(scores);
+        }
+        if (const int each = engine_->decision().n_scores(); each > 1) {
+            auto scores = new_array<T>({n, stages, static_cast<std::size_t>(each)});
+            run({scores.data(), nullptr, nullptr, each});
             return nb::cast(scores);
         }
         auto codes = new_array<std::int32_t>({n, stages});
@@ -394,7 +413,7 @@ n_threads : int
 
 Returns
 -------
-answers : int32 or float64 ndarray of shape (n_rows,)
+answers : int32 or float64 ndarray of shape (n_rows,), or (n_rows, n_outputs)
     Indices of labels; 0 for rows without one. Where values have a tolerance, scores: estimates of the rows that
     leave early; NaN for rows without one.
 stages : int32 ndarray of shape (n_rows,)
@@ -425,8 +444,8 @@ ValueError
 
 Returns
 -------
-ndarray of shape (n_rows, n_stages), or a tuple of two
-    One output: scores. Several: codes (int32) and confidence. Scores and confidence are float32 if
+ndarray of shape (n_rows, n_stages) or (n_rows, n_stages, n_outputs), or a tuple of two
+    One output, or several with a tolerance: scores. Several others: codes (int32) and confidence. Scores and confidence are float32 if
     `single`, otherwise float64.)doc")
         .def("decide", &BoundEngine::decide<float>, nb::arg("scores").noconvert(), "error"_a,
              nb::sig("def decide(self, scores: numpy.typing.NDArray[numpy.float32], error: float) -> "

@@ -56,11 +56,12 @@ inline Pack<T> value_margins(const wald::MarginView<T>& rule, const Pack<T>& z) 
     }
     // The side towards 0 is the narrower one. With e = exp(-|z|), the margin is
     // log(1 + tolerance (1 + e)^2 / e / (1 - tolerance (1 + e))): anything, if the denominator is not positive.
-    const P e = exponential<T>(P::zero() - z.abs().where_greater(most, P::set(most)));
+    const P moved = z * P::set(rule.slope) + P::set(rule.offset);
+    const P e = exponential<T>(P::zero() - moved.abs().where_greater(most, P::set(most)));
     for (int i = 0; i < P::kRegisters; ++i) {
         const R zero{}, one = T(1) - zero, share = (one + e.r[i]) * tolerance, rest = one - share;
         const R x = share * (one + e.r[i]) / (e.r[i] * rest), largest = std::numeric_limits<T>::max() / 4 - zero;
-        found.r[i] = log_of_one_plus<T>(x < largest ? x : largest);
+        found.r[i] = log_of_one_plus<T>(x < largest ? x : largest) / rule.slope;
         found.r[i] = rest > zero ? found.r[i] : largest;
     }
     return found;

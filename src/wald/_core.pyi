@@ -460,7 +460,7 @@ class Engine:
 
         Returns
         -------
-        answers : int32 or float64 ndarray of shape (n_rows,)
+        answers : int32 or float64 ndarray of shape (n_rows,), or (n_rows, n_outputs)
             Indices of labels; 0 for rows without one. Where values have a tolerance, scores: estimates of the rows that
             leave early; NaN for rows without one.
         stages : int32 ndarray of shape (n_rows,)
@@ -502,8 +502,8 @@ class Engine:
 
         Returns
         -------
-        ndarray of shape (n_rows, n_stages), or a tuple of two
-            One output: scores. Several: codes (int32) and confidence. Scores and confidence are float32 if
+        ndarray of shape (n_rows, n_stages) or (n_rows, n_stages, n_outputs), or a tuple of two
+            One output, or several with a tolerance: scores. Several others: codes (int32) and confidence. Scores and confidence are float32 if
             `single`, otherwise float64.
         """
 

@@ -261,7 +261,7 @@ def certified_scores(n, shares, n_classes=2):
         rows = StageScores(full=full, margins=np.where(full == 1, 2.0, -2.0)[:, None])
     else:
         rows = StageScores(full=full, answers=full[:, None], margins=np.full((n, 1), 2.0))
-    model = SimpleNamespace(classes=np.arange(n_classes), words=LABELS)
+    model = SimpleNamespace(classes=np.arange(n_classes), strata=np.arange(n_classes), words=LABELS)
     return model, Certificate("certified", 0.001, 0.95, q=1.0, strata=(Stratum("rows", n, 0),)), plan, rows
 
 

@@ -20,6 +20,7 @@ OUTPUTS = {
     "within a share": Values(1, 0.3, "relative", relative=True),
     "exponentials": Values(1, 0.4, "exp"),
     "probabilities": Values(1, 0.05, "logistic"),
+    "steep probabilities": Values(1, 0.05, "logistic", slope=2.5, offset=-0.5),
 }
 
 

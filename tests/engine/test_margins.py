@@ -294,16 +294,17 @@ def test_single_rows_answer_with_labels_or_scores(kind: str) -> None:
         assert one.label(np.full(N_FEATURES, np.nan), False) is None
 
 
+NEAR = {"kind": "values", "n_outputs": 1, "tolerance": 0.1, "margin": "logistic", "slope": 1.0, "offset": 0.0}
 BAD = {
     "bands without thresholds": ({"kind": "bands", "thresholds": [], "inclusive": []}, "1 to 9999 thresholds"),
     "words for other thresholds": ({"kind": "bands", "thresholds": [0.0], "inclusive": []}, "each inclusive or not"),
     "falling thresholds": ({"kind": "bands", "thresholds": [1.0, 0.0], "inclusive": [True, True]}, "must not fall"),
     "NaN": ({"kind": "bands", "thresholds": [np.nan], "inclusive": [True]}, "nor be NaN"),
     "NaN between": ({"kind": "bands", "thresholds": [0.0, np.nan, 1.0], "inclusive": [True] * 3}, "nor be NaN"),
-    "a negative tolerance": ({"kind": "values", "n_outputs": 1, "tolerance": -1.0}, "tolerance must be finite"),
-    "no number": ({"kind": "values", "n_outputs": 1, "tolerance": np.nan}, "tolerance must be finite"),
-    "two values": ({"kind": "values", "n_outputs": 2, "tolerance": 1.0}, "needs one value"),
-    "no margin": ({"kind": "values", "n_outputs": 1, "tolerance": 1.0, "margin": "none"}, "needs a margin"),
+    "a negative tolerance": (NEAR | {"tolerance": -1.0}, "tolerances must be positive and finite"),
+    "no number": (NEAR | {"tolerance": np.nan}, "tolerances must be positive and finite"),
+    "two values": (NEAR | {"n_outputs": 2, "tolerances": [1.0]}, "a tolerance for each"),
+    "no slope": (NEAR | {"slope": 0.0}, "slope must be positive"),
     "unknown": ({"kind": "values", "n_outputs": 1, "tolerance": 1.0, "margin": "square"}, "margin must be one of"),
 }
 

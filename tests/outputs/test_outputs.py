@@ -35,6 +35,10 @@ OUTPUTS = {
     "values within a share": Values(1, 0.25, "relative", relative=True),
     "exponentials": Values(1, 0.25, "exp"),
     "probabilities": Values(1, 0.25, "logistic"),
+    "calibrated probabilities": Values(1, 0.25, "logistic", slope=3.0, offset=0.5),
+    "several values": Values(3, 0.5, "constant", tolerances=[0.25, 0.5, 0.5]),
+    "several shares": Values(2, 0.25, "relative", relative=True, tolerances=[0.25, 0.25]),
+    "probabilities of classes": Values(3, 0.1, "softmax", tolerances=[0.1] * 3),
     "band": Band([-0.5, 0.0, 1.0]),
     "band with steps": Band([-0.5, 0.0, 1.0], steps=True),
 }
@@ -53,6 +57,26 @@ def test_a_margin_is_the_room_on_the_side_where_the_value_changes_faster(margin,
     np.testing.assert_allclose(furthest, 0.1, rtol=1e-9)
 
 
+def test_a_margin_of_several_scores_is_the_room_of_the_narrowest_one():
+    z = 2.0 * np.random.default_rng(0).normal(size=(50, 3))
+    two = Values(2, 0.5, "constant", tolerances=[0.1, 0.5])
+    np.testing.assert_array_equal(two.judged(z[:, :2])[1], 1.0)  # in the unit of each tolerance
+    classes = Values(3, 0.1, "softmax", tolerances=[0.1] * 3)
+    room = 0.1 * classes.judged(z)[1]
+
+    def shares(scores):
+        return np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+    furthest = np.zeros(len(z))
+    for signs in np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, -1).T:
+        furthest = np.maximum(furthest, np.abs(shares(z + room[:, None] * signs) - shares(z)).max(axis=1))
+    assert (furthest < 0.1 + 1e-12).all()  # wherever each score lies within the room
+    np.testing.assert_allclose(furthest, 0.1, rtol=1e-6)
+    full, early = np.zeros((3, 2)), np.array([[0.1, 0.5], [0.2, 0.0], [0.0, 0.6]])
+    assert two.lost_values(early, full).tolist() == [0, 1, 1]
+    assert (two.event, two.words.others) == ("a value off by more than 0.1, 0.5", "values off by more than 0.1, 0.5")
+
+
 def test_values_are_lost_beyond_the_tolerance():
     full = np.array([0.0, 1.0, -10.0, np.inf, np.nan])
     near = Values(1, 0.5, "constant")
@@ -64,7 +88,16 @@ def test_values_are_lost_beyond_the_tolerance():
 
 
 @pytest.mark.parametrize(
-    "fields", [(1, -0.5, "constant"), (2, 0.5, "constant"), (1, 0.5), (1, 0.5, "logistic"), (1, 0.5, "square")]
+    "fields",
+    [
+        (1, -0.5, "constant"),
+        (2, 0.5, "constant"),
+        (1, 0.5),
+        (1, 0.5, "logistic"),
+        (1, 0.5, "square"),
+        (1, 0.1, "softmax"),
+        (2, 0.5, "constant", False, 1.0, 0.0, [0.5, 0.6]),
+    ],
 )
 def test_a_tolerance_that_does_not_fit_is_refused(fields):
     with pytest.raises(ValueError, match="margin"):

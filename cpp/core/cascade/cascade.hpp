@@ -94,7 +94,7 @@ protected:
             for (int i = 0; i < n; ++i)
                 ledger.write(begin + i,
                              decision().decide(tile.scores + i * tile.stride, tile.errors[i] + tie_margin(), work),
-                             stage);
+                             stage, tile.scores + i * tile.stride);
         });
     }
     // Runs the n rows at the given positions through all stages. Few rows go through in one batch. Many rows go through
@@ -176,7 +176,8 @@ protected:
             } else {
                 accumulator_->estimates(batch.slots(), batch.size(), t, batch.scores());
                 for (int r = 0; r < batch.size(); ++r)
-                    if (sink.stays(batch.position(r), t, decision().judge(batch.scores()[r], batch.work())))
+                    if (sink.stays(batch.position(r), t, decision().judge(batch.scores()[r], batch.work()),
+                                   batch.scores()[r]))
                         batch.move(r, left++);
             }
             batch.shrink(left);
@@ -217,7 +218,7 @@ protected:
         }
         batch.full(evaluated(call.n_stages), call.working,
                    [&](std::int64_t at, const double* scores, double error, double* work) {
-                       sink.ledger.write(at, decision().decide(scores, error + tie_margin(), work), n_stages());
+                       sink.ledger.write(at, decision().decide(scores, error + tie_margin(), work), n_stages(), scores);
                    });
     }
     void finish(Batch<Source>&, const Call&, const Tracing<T>&) const {}
@@ -236,7 +237,7 @@ protected:
                       [&](std::int64_t i, const double* scores, double error, double* work) {
                           const Answer answer =
                               scores == nullptr ? kNotFinite : decision().decide(scores, error + tie_margin(), work);
-                          sink.ledger.write(again[i], answer, n_stages());
+                          sink.ledger.write(again[i], answer, n_stages(), scores);
                       });
         }
     }

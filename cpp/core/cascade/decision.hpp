@@ -28,8 +28,10 @@ struct Decision {
     bool tie_positive = false;             // sign
     bool break_ties = false;               // votes
     double saturation = HUGE_VAL;          // argmax: larger scores may be equal in the wrapped model
-    MarginKind margin = MarginKind::none;  // values; one value only
-    double tolerance = 0.0;                // values
+    MarginKind margin = MarginKind::none;  // values
+    double tolerance = 0.0;                // one value
+    double slope = 1.0, offset = 0.0;      // one value, logistic
+    std::vector<double> tolerances;        // several values: of each
     // Bands: the thresholds, which do not fall, and whether a score that equals one belongs to the band above it.
     std::vector<double> thresholds;
     std::vector<bool> inclusive;
@@ -43,6 +45,7 @@ struct Decision {
     bool two_sided() const { return kind == DecisionKind::sign; }
     // Whether answers are scores: a row that leaves early is answered with its estimate.
     bool scored() const { return kind == DecisionKind::values && margin != MarginKind::none; }
+    int n_scores() const { return scored() ? n_classes : 0; }
 
     // Several outputs: the label of an estimate z, and its confidence. `work` has room for n_classes values.
     template <class T>
@@ -85,15 +88,42 @@ private:
     // Values are the scores themselves, whose code says nothing; the wrapped model answers for NaN, and for infinity
     // where the values of other rows are estimates.
     Answer decide_values(const double* f) const {
-        const bool known = scored() ? std::isfinite(f[0])
+        const bool known = scored() ? std::all_of(f, f + n_classes, [](double value) { return std::isfinite(value); })
                                     : std::none_of(f, f + n_classes, [](double value) { return std::isnan(value); });
         return known ? Answer{0, Status::full, f[0]} : kHandedOver;
     }
-    // Several values are never clear: every row is evaluated in full.
+    // Several values. Without tolerances they are never clear: every row is evaluated in full. With tolerances, the
+    // confidence is how far every score may move, each in the unit of its tolerance.
     template <class T>
     Judgement<T> judge_values(const T* z) const {
-        const bool finite = std::none_of(z, z + n_classes, [](T value) { return std::isnan(value); });
-        return {0, finite ? T(0) : std::numeric_limits<T>::quiet_NaN()};
+        constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+        if (!scored())
+            return {0, std::any_of(z, z + n_classes, [](T value) { return std::isnan(value); }) ? nan : T(0)};
+        if (!std::all_of(z, z + n_classes, [](T value) { return std::isfinite(value); })) return {0, nan};
+        const int best = static_cast<int>(std::max_element(z, z + n_classes) - z);
+        double others = 0, least = std::numeric_limits<T>::max();  // others: exponentials, relative to the largest
+        for (int k = 0; k < n_classes && margin == MarginKind::softmax; ++k)
+            if (k != best) others += std::exp(double{z[k]} - double{z[best]});
+        for (int k = 0; k < n_classes; ++k) {
+            double at = z[k];
+            if (margin == MarginKind::softmax) {  // the logit of the probability
+                const double below = at - double{z[best]};
+                at = below - std::log(k == best ? others : 1 + others - std::exp(below));
+            }
+            least = std::min(least, room(at, tolerances[static_cast<std::size_t>(k)]));
+        }
+        return {0, static_cast<T>(least)};
+    }
+    // How far one of several scores may move, in the unit of its tolerance.
+    double room(double z, double most) const {
+        if (margin == MarginKind::constant) return 1;
+        if (margin == MarginKind::relative) return std::fabs(z);
+        if (margin == MarginKind::exp) return std::log1p(most * std::exp(-z)) / most;
+        // The side towards 0 is the narrower one. Scores that move apart change a logit by up to twice as much.
+        const double share = 1 / (1 + std::exp(-std::fabs(z))), lower = share - most;
+        if (!(lower > 0)) return HUGE_VAL;
+        const double moved = std::fabs(z) - (std::log(lower) - std::log1p(-lower));
+        return (margin == MarginKind::softmax ? moved / 2 : moved) / most;
     }
 
     Answer decide_band(double f, double error) const {

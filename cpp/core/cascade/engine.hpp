@@ -35,9 +35,10 @@ struct ModelShape {
 // Output arrays of a trace, of shape (rows, stages). Scores and confidence are float if the stages are evaluated in
 // float32, else double.
 struct Trace {
-    void* scores = nullptr;         // one output
+    void* scores = nullptr;         // one output; or of shape (rows, stages, n_scores), where scores are answers
     std::int32_t* codes = nullptr;  // several outputs
     void* confidence = nullptr;
+    int n_scores = 1;
 };
 
 // The stages of a plan as plain arrays. Stage t estimates from the first terms[t] terms; weights[t] has the shape

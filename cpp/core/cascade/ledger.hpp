@@ -35,6 +35,7 @@ struct Ledger {
     double* paid = nullptr;
     const double* costs = nullptr;  // of a row that leaves at each stage, and last of one that does not
     double* scores = nullptr;
+    int n_scores = 1;  // of each row; of several, `write` stores NaN, and `keep` what they are
 
     // Writes the answer of row `at`. `skipped` terms of the stages up to its own were not evaluated for it; each lowers
     // its cost by 1.
@@ -43,7 +44,21 @@ struct Ledger {
         stages[at] = stage;
         status[at] = answer.status;
         if (paid != nullptr) paid[at] = costs[stage] - skipped;
-        if (scores != nullptr) scores[at] = answer.score;
+        if (scores == nullptr) return;
+        if (n_scores == 1) scores[at] = answer.score;
+        for (int k = 0; k < n_scores && n_scores > 1; ++k) scores[at * n_scores + k] = kPending.score;
+    }
+    // The same for a row with these scores in full, or these estimates.
+    template <class T>
+    void write(std::int64_t at, const Answer& answer, int stage, const T* found) const {
+        write(at, answer, stage);
+        keep(at, answer.status, found);
+    }
+    // Stores several scores of a row that is answered.
+    template <class T>
+    void keep(std::int64_t at, Status how, const T* found) const {
+        for (int k = 0; k < n_scores && n_scores > 1 && scores != nullptr && how < Status::handed_over; ++k)
+            scores[at * n_scores + k] = found[k];
     }
     // Writes the costs of rows [begin, end), whose stages are written already and who skipped no term.
     void pay(std::int64_t begin, std::int64_t end) const {

@@ -1,6 +1,7 @@
 // What happens to the estimates of a stage: `Answering` answers the rows that leave, `Tracing` stores all estimates.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -48,8 +49,13 @@ struct Exits {
 private:
     MarginView<T> view() const {
         const bool bands = decision.kind == DecisionKind::bands;
-        return {bands ? MarginKind::bands : decision.margin, static_cast<T>(decision.tolerance), thresholds_.data(),
-                edges_.data(), static_cast<int>(thresholds_.size())};
+        return {bands ? MarginKind::bands : decision.margin,
+                static_cast<T>(decision.tolerance),
+                static_cast<T>(decision.slope),
+                static_cast<T>(decision.offset),
+                thresholds_.data(),
+                edges_.data(),
+                static_cast<int>(thresholds_.size())};
     }
     // The largest number that is not beyond a threshold.
     static T edge(double threshold, bool inclusive) {
@@ -88,6 +94,13 @@ struct Answering {
         ledger.write(at, found, t);
         return false;
     }
+    // The same for several scores.
+    bool stays(std::int64_t at, int t, const Judgement<T>& judged, const T* z) const {
+        const Answer found = answer(judged, t);
+        if (found.status == Status::pending) return true;
+        ledger.write(at, found, t, z);
+        return false;
+    }
     void refuse(std::int64_t at) const { ledger.write(at, kNotFinite, static_cast<int>(exits.high.size())); }
 };
 
@@ -106,14 +119,25 @@ struct Tracing {
         static_cast<T*>(trace.confidence)[at * n_stages + t] = z.confidence;
         return true;
     }
+    bool stays(std::int64_t at, int t, const Judgement<T>& z, const T* scores) const {
+        if (trace.n_scores <= 1) return stays(at, t, z);
+        std::copy_n(scores, trace.n_scores, several(at, t));
+        return true;
+    }
     void refuse(std::int64_t at) const {
         for (int t = 0; t < n_stages; ++t) refuse(at, t);
     }
     // Stores NaN for a row that is not finite at stage t.
     void refuse(std::int64_t at, int t) const {
         constexpr T nan = std::numeric_limits<T>::quiet_NaN();
-        if (trace.scores != nullptr) stays(at, t, nan);
+        if (trace.n_scores > 1) std::fill_n(several(at, t), trace.n_scores, nan);
+        else if (trace.scores != nullptr) stays(at, t, nan);
         else stays(at, t, Judgement<T>{0, nan});
+    }
+
+private:
+    T* several(std::int64_t at, int t) const {
+        return static_cast<T*>(trace.scores) + (at * n_stages + t) * trace.n_scores;
     }
 };
 

@@ -19,16 +19,16 @@ public:
     Run(const TreeCascade& cascade, const Call& call, std::int64_t capacity)
         : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), capacity_(round_up(capacity, kPanelRows)),
           two_sided_(cascade.decision().two_sided()), by_margin_(outputs_ == 1 && !two_sided_),
-          f64_(cascade.trees_->reader().compares_f64(call.rows)), tiles_(pass_tiles(cascade, call)),
-          full_(*cascade.trees_, call.rows), race_(outputs_, capacity_) {
+          several_(outputs_ > 1 && cascade.decision().scored()), f64_(cascade.trees_->reader().compares_f64(call.rows)),
+          tiles_(pass_tiles(cascade, call)), full_(*cascade.trees_, call.rows), race_(outputs_, capacity_) {
         const std::int64_t n_sums = std::int64_t{outputs_} * c_.n_sums_, n_scores = std::int64_t{outputs_} * kTileRows;
         const std::int64_t n_work = std::max(outputs_, c_.decision().n_classes);
         Arena& arena = thread_arena();
         arena.reset(Arena::bytes<std::int64_t>(capacity_ + kTileRows) + Arena::bytes<std::int32_t>(capacity_) +
                     Arena::bytes<float>(n_sums * capacity_) + tiles_.bytes() + full_.bytes() +
                     (c_.racing() ? Race::bytes(outputs_, capacity_) : 0) + Arena::bytes<float>(n_sums * kTileRows) +
-                    Arena::bytes<float>(n_scores) + Arena::bytes<float>(n_sums) + 2 * Arena::bytes<float*>(n_sums) +
-                    2 * Arena::bytes<float>(n_work) + Arena::bytes<double>(n_work));
+                    (several_ ? 2 : 1) * Arena::bytes<float>(n_scores) + Arena::bytes<float>(n_sums) +
+                    2 * Arena::bytes<float*>(n_sums) + 2 * Arena::bytes<float>(n_work) + Arena::bytes<double>(n_work));
         ids_ = arena.take<std::int64_t>(capacity_ + kTileRows);
         positions_ = arena.take<std::int32_t>(capacity_);
         sums_ = arena.take<float>(n_sums * capacity_);
@@ -37,6 +37,7 @@ public:
         if (c_.racing()) race_.take(arena);
         part_ = arena.take<float>(n_sums * kTileRows);
         estimates_ = arena.take<float>(n_scores);
+        if (several_) kept_scores_ = arena.take<float>(n_scores);
         row_sums_ = arena.take<float>(n_sums);
         pointers_ = arena.take<float*>(n_sums);
         parts_ = arena.take<float*>(n_sums);
@@ -88,7 +89,7 @@ public:
                     for (int i = 0; i < n; ++i) {
                         if (status_[i] == Status::not_finite) sink.refuse(position(first + i), t);
                         else if (outputs_ == 1) sink.stays(position(first + i), t, estimates_[i]);
-                        else sink.stays(position(first + i), t, Judgement<float>{best_[i], gaps_[i]});
+                        else sink.stays(position(first + i), t, Judgement<float>{best_[i], gaps_[i]}, scores_of(i));
                         if (c_.drops(t)) drop(t, first, i);
                     }
                 }
@@ -217,16 +218,27 @@ private:
                                                  {codes_, stages_, status_}, kept_, by_margin_ ? estimates_ : nullptr,
                                                  by_margin_ ? last_ : nullptr);
         for (int i = 0; i < n && outputs_ > 1; ++i)
-            if (status_[i] == Status::early && stages_[i] == t) codes_[i] = best_[i];
+            if (status_[i] == Status::early && stages_[i] == t) leave(i);
         if (t + 1 < call_.n_stages || call_.at_end != AtEnd::answer) return kept;
         for (int j = 0; j < kept; ++j) {
             const int i = kept_[j];
-            codes_[i] = two_sided_ ? c_.decision().positive(estimates_[i]) : best_[i];
+            if (two_sided_) codes_[i] = c_.decision().positive(estimates_[i]);
+            else leave(i);
             stages_[i] = t;
             status_[i] = Status::out_of_budget;
             last_[i] = estimates_[i];
         }
         return 0;
+    }
+    // Row i of a tile leaves with its estimates.
+    void leave(int i) {
+        codes_[i] = best_[i];
+        for (int k = 0; k < outputs_ && several_; ++k) kept_scores_[k * kTileRows + i] = estimates_[k * kTileRows + i];
+    }
+    // The estimates of row i of a tile, one after the other; of several scores that are answers.
+    const float* scores_of(int i) {
+        for (int k = 0; k < outputs_ && several_; ++k) z_[k] = estimates_[k * kTileRows + i];
+        return z_;
     }
     // Writes the answers of a tile to the ledger, and moves its undecided rows to the places from `left` on. Returns
     // the place after them.
@@ -237,6 +249,8 @@ private:
             const bool own = by_margin_ && status_[i] < Status::handed_over;
             const Answer answer{codes_[i], status_[i]}, estimated{best_[i], status_[i], last_[i]};
             write(first + i, own ? estimated : answer, stages_[i], ledger);
+            for (int k = 0; k < outputs_ && several_; ++k) z_[k] = kept_scores_[k * kTileRows + i];
+            ledger.keep(position(first + i), status_[i], z_);
         }
         for (int i = 0; i < kept; ++i) {
             ids_[left + i] = ids_[first + kept_[i]];
@@ -281,8 +295,9 @@ private:
         for (; p < c_.passes_.size() && c_.passes_[p].first < call_.n_stages && answer.status == Status::pending; ++p)
             answer = f64_ ? walk_pass(i, c_.passes_[p], full_.x(), sink, t)
                           : walk_pass(i, c_.passes_[p], reinterpret_cast<float*>(full_.x()), sink, t);
-        if (answer.status != Status::pending) write(i, answer, t, ledger);
-        else finish(i, 1, ledger);
+        if (answer.status == Status::pending) return finish(i, 1, ledger);
+        write(i, answer, t, ledger);
+        ledger.keep(position(i), answer.status, z_);
     }
     // The answer of a pass to row i, or kPending. `t` becomes the stage that decides the row.
     template <class X>
@@ -338,9 +353,12 @@ private:
     void finish(int first, int n, const Ledger& ledger) {
         const bool full = call_.at_end == AtEnd::full;
         const double* scores = full ? full_.of({ids_ + first, n, n_ - first, false}) : nullptr;
-        for (int i = 0; i < n; ++i)
-            write(first + i, full ? c_.full_answer(scores + std::int64_t{i} * outputs_, work_) : kPending,
-                  c_.n_stages(), ledger);
+        for (int i = 0; i < n; ++i) {
+            const double* const found = full ? scores + std::int64_t{i} * outputs_ : nullptr;
+            const Answer answer = full ? c_.full_answer(found, work_) : kPending;
+            write(first + i, answer, c_.n_stages(), ledger);
+            ledger.keep(position(first + i), answer.status, found);
+        }
     }
 
     const TreeCascade& c_;
@@ -349,6 +367,7 @@ private:
     std::int64_t capacity_;
     bool two_sided_;  // whether estimates are compared with two thresholds, not their confidence with one
     bool by_margin_;  // whether this confidence is the margin of one score
+    bool several_;    // whether the estimates of several scores are answers
     bool f64_;        // whether single rows are compared in float64
     TileReader tiles_;
     TreeEnsemble::FullScores full_;
@@ -359,6 +378,7 @@ private:
     std::int32_t* positions_;  // counted from begin_
     float *sums_, *part_;      // (outputs, sums, rows): of all rows; of a tile whose rows share a panel with others
     float *estimates_, *row_sums_, *z_, *float_work_;
+    float* kept_scores_ = nullptr;  // as estimates_: with which the rows of a tile leave
     float **pointers_, **parts_;
     double* work_;
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
@@ -389,7 +409,8 @@ inline void TreeCascade::predict(const Call& call, const Ledger& ledger) const {
     trees_->each_full(call, [&](std::int64_t at, int m, const double* scores) {
         std::vector<double> work(static_cast<std::size_t>(decision().n_classes));
         for (int i = 0; i < m; ++i)
-            ledger.write(at + i, full_answer(scores + i * trees_->n_outputs(), work.data()), n_stages());
+            ledger.write(at + i, full_answer(scores + i * trees_->n_outputs(), work.data()), n_stages(),
+                         scores + i * trees_->n_outputs());
     });
 }
 

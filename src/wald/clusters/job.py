@@ -144,9 +144,9 @@ class Job:
         if proba and not hasattr(model, "predict_proba"):
             name = type(model.estimator_).__name__
             raise TypeError(f"proba=True needs a model with probabilities, and this {name} has none. Leave it out.")
-        found = (
-            tuple(f"proba_{label}" for label in model.compiled_plan_.model.classes) if proba else ()
-        )  # as `wald predict` names them
+        also = proba and not own.are_probabilities
+        # as `wald predict` names them
+        found = tuple(f"proba_{label}" for label in model.compiled_plan_.model.classes) if also else ()
         schema = model.schema_
         kept = there if keep is None else _names("keep", keep)
         if columns is not None:

@@ -100,7 +100,8 @@ def bench(
             )
             return
         with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
-            full = rival.predict(rival.rows(rows))
+            probable = fast.compiled_plan_.model.answers_probabilities
+            full = wrapped.predict_proba(rows) if probable else rival.predict(rival.rows(rows))
             found = fast.compiled_plan_.predict(rows, n_threads=threads)
             with share_done(progress_console(), "timing in turns") as report:
                 cases = _timed(rival, fast, rows, repeats, report)

@@ -56,8 +56,8 @@ def fit(
             metavar="RISK|STRATUM=RISK",
             help="Bound on the probability that a row's label differs; 0: none may. [default: 0.001] May be repeated: "
             "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself. For "
-            "regressors, with --tolerance or --bands. For rankers, with --groups: on the share of the first --k "
-            "rows of a group that is missing, on average.",
+            "regressors, with --tolerance or --bands; with --tolerance, one number. For rankers, with --groups: on the "
+            "share of the first --k rows of a group that is missing, on average.",
         ),
     ] = None,
     confidence: Annotated[
@@ -72,8 +72,12 @@ def fit(
         ),
     ] = None,
     tolerance: Annotated[
-        float | None,
-        typer.Option(help="How far a regressor's value may be off, with --risk: rows then leave with an estimate."),
+        str | None,
+        typer.Option(
+            metavar="T|T1,T2,...",
+            help="How far a regressor's value, or a classifier's probabilities, may be off, with --risk: rows then "
+            "leave with an estimate. For several values, one number or one for each.",
+        ),
     ] = None,
     k: Annotated[
         int | None,
@@ -82,6 +86,14 @@ def fit(
         ),
     ] = None,
     relative: Annotated[bool, typer.Option("--relative", help="--tolerance is a share of the full value.")] = False,
+    relative_to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="std|quantile",
+            help="--tolerance is a share of the values' standard deviation, or of the distance between their quantiles "
+            "of 5 and 95 %.",
+        ),
+    ] = None,
     cost: Annotated[str, typer.Option(help="What the plan minimizes: time or units.")] = "time",
     groups: Annotated[
         str | None,
@@ -140,7 +152,10 @@ def fit(
             read = decomposed(model, wrapped)
             shell: Any = ESTIMATORS[read.kind]
             threads = options.threads(jobs)
-            question = _question(shell, read.kind, tolerance=tolerance, relative=relative or None, bands=bands, k=k)
+            if relative and relative_to is not None:
+                raise UserError("--relative and --relative-to say what --tolerance is a share of; give one of them.")
+            share = relative_to or relative or None
+            question = _question(shell, read.kind, tolerance=tolerance, relative=share, bands=bands, k=k)
             fast: EarlyExit
             race = require_race(bounds if risk else None, k, groups, data) if read.kind == "ranker" else {}
             if race:
@@ -151,7 +166,7 @@ def fit(
                     _require_no_rows(bounds)
                 if isinstance(bounds, dict):
                     with as_user_error(str(model), ValueError, TypeError):
-                        planned["risk"] = by_label(bounds, reading(shell(None, **question))(wrapped).classes)
+                        planned["risk"] = by_label(bounds, reading(shell(None, **question))(wrapped).strata)
                 fast = shell(FrozenEstimator(wrapped), n_jobs=threads, **planned, **question)
             else:
                 _require_in_full(read.kind, risk, groups)
@@ -215,11 +230,13 @@ def _question(shell: Any, kind: str, **asked: Any) -> dict[str, Any]:
     for name in given:
         if name not in shell._get_param_names():
             raise UserError(f"--{name} asks for what a {kind} has not.")
-    if "bands" in given:
+    for name in {"bands", "tolerance"} & given.keys():
         try:
-            given["bands"] = [float(threshold) for threshold in given["bands"].split(",")]
+            given[name] = [float(number) for number in given[name].split(",")]
         except ValueError:
-            raise UserError(f"--bands must be numbers with commas, as 0.1,0.3. Got {given['bands']!r}.") from None
+            raise UserError(f"--{name} must be numbers with commas, as 0.1,0.3. Got {given[name]!r}.") from None
+    if len(given.get("tolerance", ())) == 1:
+        given["tolerance"] = given["tolerance"][0]
     return given
 
 

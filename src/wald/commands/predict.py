@@ -156,7 +156,7 @@ def _answers(fast: Any, columns: AnswerColumns, part: Part, asked: Options, done
     n_threads = effective_threads(fast.n_jobs, part.rows)
     found = answered(fast, part.rows, part.groups, budget=asked.budget, n_threads=n_threads)
     own = columns.of_answers(found.labels) | ({"cost": found.costs} if asked.cost else {})
-    if asked.proba:
+    if asked.proba and not columns.are_probabilities:
         proba = fast.predict_proba(part.rows).T
         own |= {f"proba_{label}": column for label, column in zip(fast.classes_, proba, strict=True)}
     counted = columns.counted(found.labels)

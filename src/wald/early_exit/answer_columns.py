@@ -19,13 +19,18 @@ class AnswerColumns:
     Attributes
     ----------
     name : str
-        What one answer is called: ``"label"``, ``"band"`` or ``"value"``.
+        What one answer is called: ``"label"``, ``"band"``, ``"value"`` or ``"probability"``.
     names : tuple of str
-        Names of its columns: the same, or ``value_0``, ``value_1`` and so on where a row has several values.
+        Names of its columns: the same, or ``value_0``, ``value_1`` and so on where a row has several values; of
+        probabilities, ``proba_`` and the label.
     none : ndarray of shape (0,) or (0, n_values)
         The answers to no rows, which have the dtype of those to others.
     classes : ndarray of shape (n_classes,) or None
         Different answers, which are counted; None where answers are values.
+    plural : str
+        What several answers are called.
+    are_probabilities : bool, default=False
+        Whether answers are those of a classifier with a tolerance, so that its probabilities are there already.
 
     Examples
     --------
@@ -43,6 +48,8 @@ class AnswerColumns:
     names: tuple[str, ...]
     none: NDArray[Any]
     classes: NDArray[Any] | None
+    plural: str
+    are_probabilities: bool = False
 
     @classmethod
     def of(cls, compiled: CompiledPlan) -> AnswerColumns:
@@ -54,13 +61,16 @@ class AnswerColumns:
         """
         model, name = compiled.model, compiled.model.column
         if not model.decision.valued:
-            return cls(name, (name,), model.classes[:0], model.classes)
+            return cls(name, (name,), model.classes[:0], model.classes, f"{name}s")
         link = model.links.predict
         assert link is not None
         with np.errstate(all="ignore"):
             none = np.asarray(link(np.zeros((1, model.decision.n_outputs))))[:0]
-        several = none.ndim > 1
-        return cls(name, tuple(f"{name}_{k}" for k in range(none.shape[1])) if several else (name,), none, None)
+        if model.answers_probabilities:  # as `--proba` names them
+            named = tuple(f"proba_{label}" for label in model.classes.tolist())
+            return cls(name, named, none, None, model.words.answers, True)
+        names = tuple(f"{name}_{k}" for k in range(none.shape[1])) if none.ndim > 1 else (name,)
+        return cls(name, names, none, None, f"{name}s")
 
     def of_answers(self, answers: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """The columns of some answers, by their names.

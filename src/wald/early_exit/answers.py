@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -46,9 +47,19 @@ class Answers:
 
     def __init__(self, predictor: Predictor, decided: Decisions) -> None:
         self._predictor, self._codes = predictor, decided.codes
+        self._labels: NDArray[Any] | None = None
         self.stages, self.costs, self.status = decided.ledger
 
     @property
     def labels(self) -> NDArray[Any]:
-        """Labels of the rows, numbers of their bands, or their values."""
-        return self._predictor.labels(self._codes)
+        """Labels of the rows, numbers of their bands, or their values.
+
+        Of a compiled plan of probabilities, these, of shape (n_rows, n_classes), of which a classifier makes labels.
+        """
+        return self._predictor.labels(self._codes) if self._labels is None else self._labels
+
+    def labelled(self, labels: NDArray[Any]) -> Answers:
+        """The same with labels in place of probabilities."""
+        other = copy.copy(self)
+        other._labels = labels
+        return other

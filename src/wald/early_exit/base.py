@@ -89,7 +89,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         answers = compiled.predict(
             X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups, resume=resume
         )
-        return _wanted(answers, return_cost, details)
+        return _wanted(self._told(answers), return_cost, details)
 
     def predict_one(
         self,
@@ -142,12 +142,20 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         if compiled.monitor is None and budget is None and group is None and not details:
             answer = compiled.label_one(x, return_cost)
             if answer is not None:
-                return answer
+                return (self._told_one(answer[0]), answer[1]) if return_cost else self._told_one(answer)
         if details:
-            return compiled.predict_one(x, budget=budget, group=group)
+            return self._told(compiled.predict_one(x, budget=budget, group=group))
         code, _, cost, _ = compiled.decide_one(x, budget, group)
-        label = code if compiled.model.decision.valued else compiled.model.classes[code]
+        label = self._told_one(code) if compiled.model.decision.valued else compiled.model.classes[code]
         return (label, cost) if return_cost else label
+
+    def _told(self, answers: Answers) -> Answers:
+        """What callers are told of the answers of the compiled plan."""
+        return answers
+
+    def _told_one(self, answer: Any) -> Any:
+        """What callers are told of one answer that is a value, or several."""
+        return answer
 
     def predict_records(
         self,
@@ -200,7 +208,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs)
         answers = compiled.predict_records(records, budget=budget, n_threads=n_threads, groups=groups)
-        return _wanted(answers, return_cost, details)
+        return _wanted(self._told(answers), return_cost, details)
 
     # ---- what was fitted -------------------------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ class Promise:
 
     def about(self, model: AdditiveModel) -> Promised:
         """The strata of the promise, by the model's codes."""
-        found = promised(self.risk_in_words(model), model.words.names_of(model.classes), model.words.kind)
+        found = promised(self.risk_in_words(model), model.words.names_of(model.strata), model.words.kind)
         require_sides(self.rule, found.sides)
         return found
 
@@ -211,7 +211,7 @@ def _certificate(
             risk=promise.risk_in_words(model),
             confidence=promise.confidence,
             groups=groups,
-            classes=model.words.names_of(model.classes),
+            classes=model.words.names_of(model.strata),
             random_state=promise.seed,
             event=model.event,
             kind=model.words.kind,
@@ -223,7 +223,7 @@ def _certificate(
         confidence=promise.confidence,
         q_grid=q_grid(validation, plan.boundary),
         groups=groups,
-        classes=model.words.names_of(model.classes),
+        classes=model.words.names_of(model.strata),
         random_state=promise.seed,
         n_splits=promise.n_splits,
         event=model.event,
@@ -248,7 +248,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     rows : StageScores or None
         Stage scores of the certificate rows.
     """
-    overall = certificate.about in ("all", "classes") and len(model.classes) > 0
+    overall = certificate.about in ("all", "classes") and len(model.strata) > 0
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())

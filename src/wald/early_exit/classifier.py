@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from numpy.random import RandomState
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from ..engine.threads import effective_threads
-from ..models import fitted_for_good
+from ..models import AdditiveModel, fitted_for_good
 from ..models.reading import Kind
+from ..models.tolerances import probabilities_within
 from ..stopping.core.risks import Risk
+from .answers import Answers
 from .former import takes_former_names
 from .opaque import is_opaque
-from .planned import PlannedEstimator, wrapped_has
+from .parameters import Parameters
+from .planned import wrapped_has
 from .planner import Planner
+from .within import WithinTolerance
 
 
-class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
+class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
     A linear model or kernel machine is a sum of terms. On rows that need no labels, ``fit`` decides in which order to
@@ -40,6 +44,11 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
         gives the number of the band in which the probability lies, from 0 on, and these numbers are the classes. A
         probability that equals a threshold belongs to the upper band. They are thresholds of the score, moved there
         exactly; what lies within rounding of one is left to the wrapped model.
+    tolerance : float or None, default=None
+        How far the probabilities of a row that leaves early may be off, each of them: 0.05 stands for 5 percentage
+        points. `predict_proba` then gives such probabilities, and `predict` the label of the largest one; `risk` bounds
+        the probability that one is off by more. It needs a `risk` above 0. None: probabilities in full, and `predict`
+        gives early labels.
     risk : float, None or dict from stratum to float, default=0.001
         Bound on the probability that a row's label differs from the wrapped model's. 0: no label may differ, by proof;
         rows without a proof go to the wrapped model itself. None: promise nothing, use the rule as published, and
@@ -124,6 +133,7 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
         estimator: Any,
         *,
         bands: Sequence[float] | None = None,
+        tolerance: float | None = None,
         risk: Risk = 0.001,
         confidence: float = 0.95,
         feature_costs: ArrayLike | Mapping[str, float] | None = None,
@@ -131,9 +141,10 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
         surrogates: Any = None,
         planner: Planner | None = None,
         n_jobs: int | None = None,
-        random_state: int | RandomState | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(
+        Parameters.__init__(
+            self,
             estimator,
             bands=bands,
             risk=risk,
@@ -144,11 +155,27 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
             n_jobs=n_jobs,
             random_state=random_state,
         )
+        self.tolerance = tolerance
         self.surrogates = surrogates
 
     def _is_opaque(self, inner: Any) -> bool:
         """Whether a fitted classifier is asked as it is: surrogates are given, or wald cannot read it."""
         return is_opaque(inner, self)
+
+    def _read(self, inner: Any, **options: Any) -> AdditiveModel:
+        model = super()._read(inner, **options)
+        return model if self.tolerance is None else probabilities_within(model, self.tolerance)
+
+    @property
+    def _early_probabilities(self) -> bool:
+        return self._compiled().model.answers_probabilities
+
+    def _told(self, answers: Answers) -> Answers:
+        return answers.labelled(self._told_one(answers.labels)) if self._early_probabilities else answers
+
+    def _told_one(self, answer: Any) -> Any:
+        """The label of probabilities, (n_classes,), or the labels of several."""
+        return self.classes_.take(np.asarray(answer).argmax(axis=-1)) if self._early_probabilities else answer
 
     # ---- scores of the wrapped estimator ---------------------------------------------------------------------------
 
@@ -160,17 +187,31 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
 
     @available_if(wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The wrapped estimator's own probabilities, in full."""
+        """The wrapped estimator's own probabilities, in full; with `tolerance`, early ones within it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        if self._early_probabilities:
+            return self._compiled().predict(X, n_threads=effective_threads(self.n_jobs, X)).labels
         return self._compiled().in_full("predict_proba", X, effective_threads(self.n_jobs))
 
     @available_if(wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """The wrapped estimator's own log-probabilities, in full."""
+        """The wrapped estimator's own log-probabilities, in full; with `tolerance`, those of `predict_proba`."""
+        if self._early_probabilities:
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(self.predict_proba(X)))
         return self._compiled().in_full("predict_log_proba", X, effective_threads(self.n_jobs))
 
     @available_if(wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Any) -> NDArray[Any]:
-        """Probabilities of one row, in full; of tree ensembles and texts in microseconds.
+        """Probabilities of one row, in full, or within `tolerance`; of tree ensembles and texts in microseconds.
 
         Parameters
         ----------
@@ -204,11 +245,13 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
         >>> bool((fast.predict_proba_one(row) == model.predict_proba(frame[:1])[0]).all())
         True
         """
+        if self._early_probabilities:
+            return np.asarray(self._compiled().predict_one(x).labels[0])
         return self._compiled().proba_of_one(x)
 
     @available_if(wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba_records(self, records: Sequence[Mapping[str, Any]]) -> NDArray[Any]:
-        """Probabilities of rows that are given as dicts, in full.
+        """Probabilities of rows that are given as dicts, in full, or within `tolerance`.
 
         Parameters
         ----------
@@ -239,6 +282,8 @@ class EarlyExitClassifier(ClassifierMixin, PlannedEstimator):
         >>> bool((fast.predict_proba_records(records) == model.predict_proba(frame[:3])).all())
         True
         """
+        if self._early_probabilities:
+            return self._compiled().predict_records(records, n_threads=effective_threads(self.n_jobs)).labels
         return self._compiled().proba_of_records(records, effective_threads(self.n_jobs))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -253,7 +253,7 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
     if model.texts is not None and text is not None:
         intercept = model.texts.terms.intercept
     output = model.decision
-    named = output.races and len(scores) == len(model.classes)
+    named = (output.races or model.answers_probabilities) and len(scores) == len(model.classes)
     names = tuple(str(label) for label in model.classes) if named else _score_names(len(scores), output.valued)
     return Explanation(
         label=trace.label,

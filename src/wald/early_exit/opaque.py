@@ -117,7 +117,7 @@ def is_opaque(model: Any, given: Parameters) -> bool:
     asked = getattr(given, "surrogates", None)
     if asked is None and (not _answers_labels(model) or _is_read(model)):
         return False
-    for name in ("bands", "feature_costs", "feature_groups"):
+    for name in ("bands", "tolerance", "feature_costs", "feature_groups"):
         if getattr(given, name) is not None:
             raise ValueError(f"{name} needs a model that wald reads, and {type(model).__name__} is asked as it is.")
     if largest(given.promised_risk) == 0:

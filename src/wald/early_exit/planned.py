@@ -101,6 +101,7 @@ class PlannedEstimator(EarlyExitEstimator):
             taken apart leave nothing to save; and if ``y`` is given with an estimator that is fitted already, because
             a clone is trained instead.
         """
+        self._check_numbers()
         rule = checked_rule(self)
         planner = planner_of(self)
         require_counted(planner.n_splits, rule, largest(self.promised_risk))
@@ -131,6 +132,7 @@ class PlannedEstimator(EarlyExitEstimator):
             inner, model, untrained = asked.model.estimator, asked.model, np.arange(len(asked.rows))
             source, groups = source.take(asked.rows), None if groups is None else np.asarray(groups)[asked.rows]
         else:
+            untrained = self._look(inner, source, untrained, groups, rng)
             model = self._read(inner)
         if model.texts is not None:
             model.texts.vectorizer.require(source)
@@ -192,6 +194,15 @@ class PlannedEstimator(EarlyExitEstimator):
         asked = Banded(fitted_for_good(inner) or inner, checked_bands(self.bands, self.kind), METHODS[self.kind])
         return decompose(asked, **options)
 
+    def _check_numbers(self) -> None:
+        """Refuse parameters of values and probabilities, where an estimator has such."""
+
+    def _look(
+        self, inner: Any, source: Source, untrained: NDArray[np.intp], groups: Any, rng: np.random.Generator
+    ) -> NDArray[np.intp]:
+        """Look at what the fitted estimator answers, before anything is planned; give the rows that are left."""
+        return untrained
+
     def _set_columns(self, n_columns: int | None, names: NDArray[Any] | None) -> None:
         """Set scikit-learn's attributes of the columns, or delete those without a value."""
         for name, value in (("n_features_in_", n_columns), ("feature_names_in_", names)):
@@ -249,7 +260,7 @@ class PlannedEstimator(EarlyExitEstimator):
         """Compare some answers with the model's own, set the fitted attributes, and warn if no row may leave."""
         compiled.require_own_answers(source)
         self.estimator_ = estimator
-        if not compiled.model.decision.valued:
+        if len(compiled.model.classes):
             self.classes_ = compiled.model.classes
         self.compiled_plan_ = compiled if self._watch is None else compiled.watched(*self._watch)
         certificate = compiled.certificate

@@ -31,7 +31,7 @@ from .lossless import remainders
 from .opaque_plan import opaque_plan
 from .request import Request, without_exits
 from .rows import Rows
-from .stage_tables import estimates_of, full_answers, stage_scores
+from .stage_tables import errors_of, estimates_of, full_answers, stage_scores
 
 #: Largest number of validation rows; more made no measurable difference.
 MOST_VALIDATION_ROWS = 16_000
@@ -95,8 +95,7 @@ def make_plan(
         walk = _walk(model, recipe, seen, validation_scores, request)
         if model.decision.by_margin or recipe.early.has_spread:
             estimates, variances = estimates_of(recipe.early, traced)
-            errors = (estimates - validation_scores[:, :1]) / np.sqrt(1.0 if variances is None else variances)
-            walk = replace(walk, errors=errors)
+            walk = replace(walk, errors=errors_of(model.decision, estimates, variances, validation_scores))
         dtype: Precision = "float32" if seen.dtype == np.float32 else "float64"
         return costs.evaluation(recipe, packed, walk, dtype)
 

@@ -149,7 +149,7 @@ class Predictor:
     def _one_row(self) -> _core.OneRow | None:
         """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
         decision = self.model.decision
-        if self._ranges is not None or (decision.valued and not decision.early_values):
+        if self._ranges is not None or (decision.valued and (not decision.early_values or decision.n_outputs > 1)):
             return None
         working = list(self._precision.values())
         if isinstance(self.model.preprocessing, RawColumns) and self.model.preprocessing.is_single:
@@ -301,7 +301,8 @@ class Predictor:
         self._charge_overflows(decided.ledger)
         settled, link = decided.ledger.settled, self.model.links.predict
         assert link is not None
-        values = np.asarray(link(np.where(settled, decided.codes, 0.0).reshape(-1, 1)))
+        scores = decided.codes if decided.codes.ndim > 1 else decided.codes[:, None]
+        values = np.array(link(np.where(settled[:, None], scores, 0.0)))
         left = np.flatnonzero(~settled)
         if len(left):
             full = self._valued(source.take(left), n_threads)
@@ -323,9 +324,16 @@ class Predictor:
     def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Labels of codes; values are answers themselves."""
         if self.model.decision.valued:
-            return codes
+            return codes if len(codes) else self._no_values()
         classes = self.model.classes
         return codes.astype(classes.dtype) if self._codes_are_labels else classes.take(codes)
+
+    def _no_values(self) -> NDArray[Any]:
+        """The values of no rows, which have the shape and the dtype of those of others."""
+        link = self.model.links.predict
+        assert link is not None
+        with np.errstate(all="ignore"):
+            return np.asarray(link(np.zeros((1, self.model.decision.n_outputs))))[:0]
 
     def _reach(self, budget: float | None) -> tuple[int, AtEnd]:
         """Number of stages within the budget, and the treatment of rows that none of them decides."""
@@ -375,9 +383,12 @@ class Predictor:
         return self._packed.scores(rows, self.model.working_precision, 1)
 
     def by_engine(self, rows: Any) -> tuple[Codes, NDArray[np.bool_]]:
-        """Codes of preprocessed rows by full evaluation in the engine alone, and whether it settles each of them."""
+        """Codes of preprocessed rows by full evaluation in the engine alone, and whether it settles each of them.
+
+        Of several scores that are answers, the first one.
+        """
         codes, ledger = self._cascade.predict(rows, 0, "full", 1)
-        return codes, ledger.settled
+        return codes if codes.ndim == 1 else codes[:, 0], ledger.settled
 
     def in_full(self, rows: Any) -> tuple[Codes, NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
         """What `by_engine` and `full_scores` give, from one evaluation by the engine in Python."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,16 +14,16 @@ from sklearn.utils import get_tags
 from ..models import AdditiveModel, fitted_for_good
 from ..models.banded import checked_bands
 from ..models.reading import Kind
-from ..models.value_forms import checked_tolerance, within_tolerance
-from ..stopping.core.risks import Risk, largest, require_risk
+from ..models.tolerances import values_within
+from ..stopping.core.risks import Risk, require_risk
 from .exact import fit_in_full
 from .no_probabilities import NoProbabilities
 from .parameters import Parameters
-from .planned import PlannedEstimator
 from .planner import Planner
+from .within import UNITS, WithinTolerance
 
 
-class EarlyExitRegressor(NoProbabilities, RegressorMixin, PlannedEstimator):
+class EarlyExitRegressor(NoProbabilities, RegressorMixin, WithinTolerance):
     """Answer like a trained regressor, by wald's engine.
 
     Without `tolerance` and `bands`, every row is evaluated in full, and ``fit`` needs no rows. Values of trees are
@@ -42,12 +42,16 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, PlannedEstimator):
         regressors, ``SVR``, ``NuSVR``, ``KernelRidge`` or ``GaussianProcessRegressor`` (its mean), of one value or
         several; a ``BaggingRegressor`` or ``VotingRegressor`` of these, a Pipeline that ends in one, or a
         ``TransformedTargetRegressor`` around it. A fitted one is taken as it is; of another, ``fit`` trains a clone.
-    tolerance : float or None, default=None
-        How far the value of a row that leaves early may be off, in the unit of what `predict` gives; for models of one
-        value. It needs a `risk` above 0. If it is larger than the values differ, all rows leave at the first stage.
+    tolerance : float, list of float or None, default=None
+        How far the value of a row that leaves early may be off, in the unit of what `predict` gives. For models of
+        several values: of each of them, one number for all or one for each; a row is off if any value is. It needs a
+        `risk` above 0. If it is larger than the values differ, all rows leave at the first stage, and ``fit`` warns.
         None: values in full.
-    relative : bool, default=False
-        Whether the tolerance is a share of the full value: 0.1 stands for a tenth of it.
+    relative : bool, "std" or "quantile", default=False
+        What the tolerance is a share of. True: the full value of the row, so that 0.1 stands for a tenth of it.
+        ``"std"``: the standard deviation of the model's values; ``"quantile"``: the distance between their quantiles of
+        5 % and 95 %. These two are measured on up to 1 000 of the rows given to ``fit`` (and at most a tenth of them),
+        which then neither plan nor certify; `tolerance_` is what they give. False: the tolerance is absolute.
     bands : list of float or None, default=None
         Thresholds of the value, in rising order. `predict` then gives the number of the band, from 0 on; a value that
         equals a threshold belongs to the upper band.
@@ -68,6 +72,8 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, PlannedEstimator):
         Answers rows with their values, stages and status at once.
     plan_, certificate_, monitor_
         As of `EarlyExitClassifier`. Where no plan pays, everything is evaluated, and the certificate says so.
+    tolerance_ : float or list of float
+        With `tolerance`: in the unit of the values, or with ``relative=True``, as it was given.
     estimator_ : estimator
         The fitted regressor.
     classes_ : ndarray of int of shape (n_bands,)
@@ -110,8 +116,8 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, PlannedEstimator):
         self,
         estimator: Any,
         *,
-        tolerance: float | None = None,
-        relative: bool = False,
+        tolerance: float | Sequence[float] | None = None,
+        relative: bool | Literal["std", "quantile"] = False,
         bands: Sequence[float] | None = None,
         risk: Risk = 0,
         confidence: float = 0.95,
@@ -205,22 +211,16 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, PlannedEstimator):
     def _check_question(self) -> None:
         """Refuse parameters that do not go together."""
         require_risk(self.risk)
-        if self.tolerance is not None and self.bands is not None:
-            raise ValueError("Give tolerance, for values, or bands, for numbers of bands, and not both.")
+        if not isinstance(self.relative, bool | np.bool_) and self.relative not in UNITS:
+            raise ValueError(f"relative must be True, False, 'std' or 'quantile'. Got {self.relative!r} instead.")
+        self._check_numbers()
         if self.bands is not None:
             checked_bands(self.bands, self.kind)
         if self.tolerance is None:
             self._check_rest()
-            return
-        checked_tolerance(self.tolerance, self.relative)
-        if largest(self.promised_risk) == 0:
-            raise ValueError(
-                f"tolerance={self.tolerance:g} needs a risk above 0, such as risk=0.01, with which rows may leave "
-                "early: leave tolerance out for values in full."
-            )
 
     def _check_rest(self) -> None:
-        if self.relative:
+        if self.relative is not False:
             raise ValueError(f"relative={self.relative!r} says what tolerance is, and there is none: leave it out.")
         names = ("feature_costs", "feature_groups", "planner")
         given = [name for name in names if getattr(self, name) is not None] if self.bands is None else []
@@ -236,25 +236,22 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, PlannedEstimator):
         model = super()._read(inner, **options)
         if self.tolerance is None:
             return model
-        return within_tolerance(model, checked_tolerance(self.tolerance, self.relative), bool(self.relative))
+        relative = not isinstance(self.relative, str) and bool(self.relative)
+        return values_within(model, self._resolved(), relative)
 
-    @property
-    def promised_risk(self) -> Risk:
-        """The risk; of values there is one number, for all rows."""
-        if self.tolerance is None or not isinstance(self.risk, Mapping):
-            return self.risk
-        if set(self.risk) != {"all"}:
-            raise ValueError(
-                f"risk={self.risk!r} names strata, and values within a tolerance have none: give one number, or "
-                '{"all": ...}.'
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("predict_proba", "predict_log_proba", "decision_function"):
+            raise AttributeError(
+                f"A regressor has no {name}: predict gives its values, early within tolerance= or by bands=. "
+                "EarlyExitClassifier(model, tolerance=) is for the probabilities of a classifier."
             )
-        return self.risk["all"]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(fitted_for_good(self.estimator) or self.estimator)
         tags.regressor_tags = inner.regressor_tags
-        tags.target_tags.multi_output = inner.target_tags.multi_output and self.tolerance is None and self.bands is None
+        tags.target_tags.multi_output = inner.target_tags.multi_output and self.bands is None
         return tags
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

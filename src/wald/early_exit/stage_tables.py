@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages
 from ..models import AdditiveModel
-from ..outputs import Output
+from ..outputs import Output, Values
 from ..plan.moments import Floats
 from ..stopping import StageScores
 from ..utils.stage_table import FloatArray, StageTable
@@ -74,27 +74,45 @@ def estimates_of(early: Stages, trace: Trace) -> tuple[FloatArray, Floats | None
 
 def judged(output: Output, estimates: FloatArray, variances: FloatArray | None) -> StageTable:
     """What is compared with the thresholds: margins, in the size of each row's error relative to the usual one."""
-    found = [output.judged(z) for z in estimates.T]
-    margins, answers = np.empty_like(estimates), np.zeros(estimates.shape, dtype=np.int32)
+    n, n_stages = estimates.shape[:2]
+    found = [output.judged(estimates[:, t]) for t in range(n_stages)]
+    margins, answers = np.empty((n, n_stages), dtype=estimates.dtype), np.zeros((n, n_stages), dtype=np.int32)
     for t, (codes, margin) in enumerate(found):
         margins[:, t], answers[:, t] = margin, np.where(np.isnan(margin), 0, codes)
     return StageTable(margins=margins if variances is None else margins / np.sqrt(variances), answers=answers)
 
 
 def values_of(model: AdditiveModel, scores: FloatArray) -> Floats:
-    """Values of scores, (n,) from (n, 1), as the model gives them; NaN where a score is not finite."""
+    """Values of scores, (n,) from (n, 1), or several, as the model gives them; NaN where a score is not finite."""
     link = model.links.predict
     assert link is not None
     finite = np.isfinite(scores)
     with np.errstate(over="ignore"):
-        values = np.asarray(link(np.where(finite, scores, 0.0).astype(np.float64)), dtype=np.float64)
-    return np.where(finite[:, 0], values, np.nan)
+        values = np.array(link(np.where(finite, scores, 0.0).astype(np.float64)), dtype=np.float64)
+    values[~finite.all(axis=1)] = np.nan
+    return values
 
 
 def _lost(model: AdditiveModel, estimates: FloatArray, full: Floats) -> Floats:
     """Loss of leaving at each stage, (n, T); 0 for estimates that are not finite, with which no row leaves."""
-    lost = np.zeros(estimates.shape)
-    for t, z in enumerate(estimates.T):
-        early = values_of(model, z[:, None])
-        lost[:, t] = np.where(np.isnan(early), 0.0, model.decision.lost_values(early, full))
+    n, n_stages = estimates.shape[:2]
+    lost = np.zeros((n, n_stages))
+    for t in range(n_stages):
+        early = values_of(model, estimates[:, t].reshape(n, -1))
+        left = ~np.isnan(early if early.ndim == 1 else early.sum(axis=1))
+        lost[:, t] = np.where(left, model.decision.lost_values(early, full), 0.0)
     return lost
+
+
+def errors_of(output: Output, estimates: FloatArray, variances: Floats | None, full: Floats) -> Floats:
+    """Errors of estimates at every stage, (n, T), in the size of each row's error relative to the usual one.
+
+    Of several scores: the largest error, in the unit of its tolerance.
+    """
+    if estimates.ndim == 2:
+        return np.asarray((estimates - full[:, :1]) / np.sqrt(1.0 if variances is None else variances))
+    assert isinstance(output, Values)
+    off = estimates.astype(np.float64) - full[:, None]
+    if output.margin == "softmax":  # it does not change where all scores move alike
+        off -= off.mean(axis=2, keepdims=True)
+    return np.asarray(np.abs(off / np.array(output.tolerances)).max(axis=2))

@@ -121,7 +121,7 @@ class CompiledCascade:
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""
         parts = [self._engine.trace(block.rows, n_threads) for block in source_of(X).blocks(self._conversion)]
-        if self._model.decision.n_outputs == 1:
+        if self._model.decision.n_outputs == 1 or self._model.decision.by_margin:
             return StageTable(margins=np.concatenate(parts))
         answers, margins = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         return StageTable(margins=margins, answers=answers)

@@ -59,7 +59,8 @@ class Cascade(Protocol):
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits.
 
-        Where rows leave `by_margin`, the margins of the table are the estimates, for NumPy to judge.
+        Where rows leave `by_margin`, the margins of the table are the estimates, for NumPy to judge; of several values
+        they have the shape (n_rows, n_stages, n_values).
         """
 
     def columns_read(self, n_stages: int | None) -> Sequence[int] | None:

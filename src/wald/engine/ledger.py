@@ -128,7 +128,8 @@ class Decisions(NamedTuple):
             if start == 0:
                 if n == n_rows:
                     return part
-                found = cls.of(*(np.empty(n_rows, dtype=values.dtype) for values in (part.codes, *part.ledger)))
+                shaped = (np.empty((n_rows, *a.shape[1:]), dtype=a.dtype) for a in (part.codes, *part.ledger))
+                found = cls.of(*shaped)
             found.put(slice(start, start + n), part)
             start += n
         return found

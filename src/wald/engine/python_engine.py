@@ -138,7 +138,10 @@ class PythonCascade:
         """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
         X = source_of(X).array(self._packed.conversion)
         n = X.shape[0]
-        codes = np.full(n, np.nan) if self._model.decision.early_values else np.zeros(n, dtype=np.int32)
+        output = self._model.decision
+        codes: NDArray[Any] = np.zeros(n, dtype=np.int32)
+        if output.early_values:
+            codes = np.full(n if output.n_outputs == 1 else (n, output.n_outputs), np.nan)
         stages = np.full(n, len(self._stage_terms), dtype=np.int32)
         status = np.full(n, Status.PENDING, dtype=np.uint8)
         for start in range(0, n, ROWS):
@@ -168,7 +171,9 @@ class PythonCascade:
         estimates = [self._estimate(values, t) for t in range(len(self._stage_terms))]
         n, output = X.shape[0], self._model.decision
         if output.by_margin:
-            margins = np.column_stack([np.empty((n, 0)), *estimates])
+            empty = np.empty((n, 0)) if output.n_outputs == 1 else np.empty((n, 0, output.n_outputs))
+            each = [z if output.n_outputs == 1 else z[:, None] for z in estimates]
+            margins = np.concatenate([empty, *each], axis=1)
             margins[~finite] = np.nan
             return StageTable(margins=margins)
         judged = [output.judged(z) for z in estimates]
@@ -206,7 +211,7 @@ class PythonCascade:
                 found[~leaves] = Status.OUT_OF_BUDGET
                 label = output.answers(z) if output.two_sided else label
             found[~finite] = Status.NOT_FINITE
-            answers = np.where(finite, z[:, 0], np.nan) if output.early_values else np.where(finite, label, 0)
+            answers = _scores_of(z, finite) if output.early_values else np.where(finite, label, 0)
             decided = found != Status.PENDING
             rows = active[decided]
             codes[rows], stages[rows], status[rows] = answers[decided], t, found[decided]
@@ -216,7 +221,7 @@ class PythonCascade:
             scores, errors = self._packed.totals(complete, self._model.working_precision(X.dtype))
             finite = np.isfinite(scores).all(axis=1)
             answers, found = self._settled(scores, errors)
-            codes[active] = np.where(finite, scores[:, 0], np.nan) if output.early_values else answers
+            codes[active] = _scores_of(scores, finite) if output.early_values else answers
             status[active] = np.where(finite, found, Status.NOT_FINITE)
 
     def _estimate(self, values: Floats, stage: int) -> Floats:
@@ -249,6 +254,12 @@ class PythonCascade:
         answers, sure = self._model.decision.settled(scores, errors + self._model.tie_margin)
         status = np.where(sure, Status.FULL, Status.HANDED_OVER).astype(np.uint8)
         return np.where(sure, answers, 0).astype(np.int32), status
+
+
+def _scores_of(scores: Floats, finite: Any) -> Floats:
+    """Scores as answers, (n,) if there is one for each row; NaN where one is not finite."""
+    found = np.where(finite[:, None], scores, np.nan)
+    return found[:, 0] if found.shape[1] == 1 else found
 
 
 def _sums(values: Floats, weights: Floats, bias: Floats) -> Floats:

@@ -159,7 +159,7 @@ def model_facts(fast: Any) -> dict[str, Any]:
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "kind": model.kind,
         "classes": model.classes,
-        "n_values": model.decision.n_outputs if valued else None,
+        "n_values": model.decision.n_outputs if valued and model.kind != "classifier" else None,
         "answers": _answers(model),
         "seconds_of_one": time_of_one(compiled) if valued else None,
         "binary": model.decision.two_sided,
@@ -173,6 +173,8 @@ def _answers(model: Any) -> str:
     """What the model answers, in a few words: "10 classes", "outliers and inliers", "4 bands", "one value a row"."""
     words, output = model.words, model.decision
     if output.valued:
+        if model.answers_probabilities:
+            return f"probabilities of {len(model.classes)} classes"
         n = output.n_outputs
         return f"one {words.answer} a row" if n == 1 else f"{n} {words.answers} a row"
     if words.names:

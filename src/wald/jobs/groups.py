@@ -64,9 +64,10 @@ class RowGroups:
     """
 
     def __init__(self, fast: EarlyExit, wanted: Wanted, budget: float | None, proba: bool = False) -> None:
-        self._fast, self._wanted, self._budget, self._proba = fast, wanted, budget, proba
+        self._fast, self._wanted, self._budget = fast, wanted, budget
         self._compiled = fast.compiled_plan_
         self.columns = AnswerColumns.of(self._compiled)
+        self._proba = proba and not self.columns.are_probabilities
         self._compiled.require_unchanged()
         self._threads = effective_threads(fast.n_jobs)
         plan = self._compiled.plan

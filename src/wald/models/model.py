@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..outputs import Output
-from ..outputs.words import BANDS, LABELS, OUTLIERS, SCORES, Words
+from ..outputs import Output, Values
+from ..outputs.words import BANDS, LABELS, OUTLIERS, PROBABILITIES, SCORES, Words, words_within
 from ..sources import Schema
 from ..steps import Chain, Codes, Folded, RawColumns
 from .banded import Banded
@@ -105,17 +105,38 @@ class AdditiveModel:
             return BANDS
         if self.kind == "ranker":
             return SCORES
+        if self.answers_probabilities:
+            return PROBABILITIES if self.tolerance is None else words_within(self.tolerance, PROBABILITIES)
         words = self.decision.words
         return OUTLIERS if self.kind == "outlier detector" and words is LABELS else words
 
     @property
+    def answers_probabilities(self) -> bool:
+        """Whether answers are the probabilities of a classifier."""
+        return self.kind == "classifier" and self.decision.valued
+
+    @property
+    def tolerance(self) -> str | None:
+        """In words, how far values or probabilities may be off; None if rows do not leave with such."""
+        return self.decision.most if isinstance(self.decision, Values) and self.decision.by_margin else None
+
+    @property
+    def strata(self) -> NDArray[Any]:
+        """The classes that a promise may name: none where answers are values or probabilities."""
+        return self.classes[:0] if self.decision.valued else self.classes
+
+    @property
     def event(self) -> str:
         """Noun for an early answer that loses, in certificates; see `Output.event`."""
+        if self.answers_probabilities:
+            return f"probability off by more than {self.tolerance}" if self.tolerance else PROBABILITIES.answer
         return BANDS.other if self.words is BANDS else self.decision.event
 
     @property
     def column(self) -> str:
         """What columns of answers are called; see `Output.column`."""
+        if self.answers_probabilities:
+            return PROBABILITIES.answer
         return BANDS.answer if self.words is BANDS else self.decision.column
 
     def working_precision(self, dtype: DTypeLike) -> float:

@@ -110,7 +110,7 @@ def checked_tolerance(tolerance: Any, relative: Any) -> float:
             f"one between {LEAST:g} and {MOST:g}."
         )
     if not isinstance(relative, bool | np.bool_):
-        raise ValueError(f"relative must be True or False. Got {relative!r} instead.")
+        raise ValueError(f"relative must be True, False, 'std' or 'quantile'. Got {relative!r} instead.")
     return float(tolerance)
 
 
@@ -120,7 +120,7 @@ def within_tolerance(model: AdditiveModel, tolerance: float, relative: bool) -> 
     Parameters
     ----------
     model : AdditiveModel
-        Of a regressor.
+        Of a regressor of one value; see `values_within` in ``tolerances.py``.
     tolerance : float
     relative : bool
         Whether the tolerance is a share of the size of the full value.
@@ -128,20 +128,15 @@ def within_tolerance(model: AdditiveModel, tolerance: float, relative: bool) -> 
     Raises
     ------
     ValueError
-        If the model has several values, or it is not known how far a score may be off.
+        If it is not known how far a score may be off.
     """
     name = type(model.leaf).__name__
-    if model.terms.n_outputs != 1:
-        raise ValueError(
-            f"tolerance is for one value, and this {name} has {model.terms.n_outputs}: leave tolerance out, so that "
-            "every row is evaluated in full, or wrap a model of one of them."
-        )
     values = model.links.predict
     assert values is not None
     form = form_of(values)
-    margin = _margin(form, relative)
+    margin = margin_of(form, relative)
     if margin is None:
-        instead = "give an absolute one" if relative and _margin(form, False) is not None else "leave tolerance out"
+        instead = "give an absolute one" if relative and margin_of(form, False) is not None else "leave tolerance out"
         raise ValueError(
             f"A {'relative ' * relative}tolerance of this {name} is not supported: {called(model)} is none of those "
             f"for which wald knows how far a score may be off. Here, {instead}."
@@ -156,8 +151,15 @@ def within_tolerance(model: AdditiveModel, tolerance: float, relative: bool) -> 
     return replace(model, terms=terms_for(output, terms), decision=output)
 
 
-def _margin(form: Form, relative: bool) -> Margin | None:
-    """How far a score may be off; None if it is not known."""
+def margin_of(form: Form, relative: bool) -> Margin | None:
+    """How far a score may be off; None if it is not known.
+
+    Parameters
+    ----------
+    form : Form
+    relative : bool
+        Whether the tolerance is a share of the value.
+    """
     if form.kind == "other":
         return None
     if not relative:

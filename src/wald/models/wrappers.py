@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..steps.affine import READ_BY_TRANSFORM, ColumnMap, read_step
 from .banded import Banded
+from .probable import Probable
 
 # Base class of all searches, including those of other libraries; it has no public name in scikit-learn.
 SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "BaseSearchCV")
@@ -55,7 +56,7 @@ def peel(estimator: Any) -> Peeled:
     peeled = Peeled(estimator)
     while True:
         model = peeled.model
-        if isinstance(model, FrozenEstimator):
+        if isinstance(model, FrozenEstimator | Probable):
             names, inner = ["estimator"], model.estimator
         elif isinstance(model, Pipeline):
             names, inner = ["steps"], model.steps[-1][1]

@@ -135,9 +135,9 @@ def _losses(output: Output, scores: Floats) -> Iterator[str]:
 def _lost_values(output: Output, scores: Floats) -> Iterator[str]:
     if not output.by_margin:
         return
-    values, rng = scores[:, 0], np.random.default_rng(1)
+    values, rng = scores[:, 0] if output.n_outputs == 1 else scores, np.random.default_rng(1)
     losses = output.lost_values(values, rng.permutation(values))
-    if losses.shape != values.shape or not ((losses >= 0) & (losses <= 1)).all():
+    if losses.shape != values.shape[:1] or not ((losses >= 0) & (losses <= 1)).all():
         yield "of values must be one number from 0 to 1 for each row"
     if output.lost_values(values, values).any():
         yield "the same value must lose nothing"

@@ -171,7 +171,7 @@ class Output(ABC):
 
         Parameters
         ----------
-        early, full : float64 ndarray of shape (n_rows,)
+        early, full : float64 ndarray of shape (n_rows,) or (n_rows, n_values)
             As the model gives them, with its link.
 
         Returns
@@ -194,7 +194,7 @@ class Output(ABC):
 
     @property
     def by_margin(self) -> bool:
-        """Whether rows leave by the margin of one score, so that the estimate itself is traced."""
+        """Whether rows leave by the margin of one score, or of several values, so that estimates are traced."""
         return not self.two_sided and self.n_outputs == 1
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["BANDS", "LABELS", "OUTLIERS", "SCORES", "VALUES", "Words", "words_within"]
+__all__ = ["BANDS", "LABELS", "OUTLIERS", "PROBABILITIES", "SCORES", "VALUES", "Words", "words_within"]
 
 _NO_NAMES: Mapping[Any, str] = MappingProxyType({})
 
@@ -120,15 +120,23 @@ SCORES = VALUES._replace(
 )
 
 
-def words_within(tolerance: str) -> Words:
+PROBABILITIES = VALUES._replace(
+    answer="probability",
+    answers="probabilities",
+    other="another probability",
+    others="other probabilities",
+)
+
+
+def words_within(tolerance: str, words: Words = VALUES) -> Words:
     """What values are called that may be off by a tolerance, such as "0.1" or "5 % of the value"."""
     beyond = f"off by more than {tolerance}"
-    return VALUES._replace(
+    return words._replace(
         nothing="",
-        other=f"a value {beyond}",
-        others=f"values {beyond}",
+        other=f"a {words.answer} {beyond}",
+        others=f"{words.answers} {beyond}",
         differ=f"are {beyond}",
-        event=f"values {beyond}",
+        event=f"{words.answers} {beyond}",
         than="",
         clear="its estimate is close enough",
         confidence="how far the estimate may be off, by the size of its usual error",

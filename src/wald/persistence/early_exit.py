@@ -27,7 +27,7 @@ from ..models import AdditiveModel, decompose
 from ..models.encoding import needs_estimator, needs_members
 from ..models.opaque import OpaqueTerms
 from ..models.reading import Kind
-from ..outputs import Output
+from ..outputs import Output, Values
 from ..sources import Schema
 from ..steps import Codes
 from ..stopping import Certificate, StageScores
@@ -261,9 +261,11 @@ class Parts:
         self.parameters = decode_parameters(header.section("parameters"), self.shell)
         described = None if header.lacks("estimator") else header.section("estimator")
         self.archive, n_columns = self._archive(described)
-        self._read = reading(self.shell(None, **self.parameters))
+        self.asking = self.shell(None, **self.parameters)
+        self._read = reading(self.asking)
         whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
         self.model, n_features = decode_model(header.section("model"), kind, whole or self.own_steps)
+        _resolve(self.asking, self.model)
         own_columns = self.model.schema.n_columns
         self.no_table = own_columns is None and not whole
         self.n_features = n_columns if whole else own_columns if self.own_steps else n_features
@@ -290,7 +292,7 @@ class Parts:
             require(np.all(rows[:-1] < rows[1:]), "the array 'one_per_group' does not rise")
             self.one_per_group = rows.astype(np.intp)
         owner = self.shell(None, **self.parameters)
-        rule = check_parameters(owner, self.model.classes)
+        rule = check_parameters(owner, self.model.strata)
         lossless = self.by_proof or rule.needs.lossless
         check_promise(self.certificate, self.plan, self.model.decision, self.by_proof, lossless)
         given = promising(owner)
@@ -392,7 +394,8 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     inner = parts.made or model.estimator if inner is None else inner
     owner: Any = parts.shell(FrozenEstimator(inner), **parts.parameters)
     owner.estimator_ = inner
-    if not model.decision.valued:
+    _resolve(owner, model)
+    if len(model.classes):
         owner.classes_ = model.classes
     if parts.n_features is not None:
         owner.n_features_in_ = parts.n_features
@@ -420,10 +423,20 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     return owner  # type: ignore[no-any-return]  # an instance of `parts.shell`
 
 
+def _resolve(owner: Any, model: AdditiveModel) -> None:
+    """Set the tolerance in the unit of the values, as `fit` found it."""
+    output, given = model.decision, getattr(owner, "tolerance", None)
+    if given is None or not hasattr(owner, "relative"):
+        return
+    owner.tolerance_ = given
+    if isinstance(owner.relative, str) and isinstance(output, Values):
+        owner.tolerance_ = output.tolerances or output.tolerance
+
+
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
     held = parts.model if parts.estimator is None else parts.estimator  # which has the members of a mean
-    model = reread(estimator, held, reading(parts.shell(None, **parts.parameters)))
+    model = reread(estimator, held, reading(parts.asking))
     same = (model.preprocessing is not None) == parts.own_steps
     if parts.own_steps:  # the codes are not in the file
         same = same and model.fingerprint() == parts.fingerprint

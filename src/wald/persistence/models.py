@@ -53,7 +53,7 @@ def decode_question(section: Section, model: AdditiveModel) -> AdditiveModel:
     output = _decode_output(section.section("output"))
     require(output.n_outputs == model.decision.n_outputs, f"{section.where}.output does not fit the terms")
     require(not output.valued or model.kind in VALUED, f"{section.where}.output is none of a {model.kind}")
-    classes = decode_labels(section, 0 if output.valued else output.n_answers, ascending=False)
+    classes = decode_labels(section, _n_classes(output, model.kind), ascending=False)
     tie_margin = section.number("tie_margin", 0.0, finite=False)
     section.done()
     return replace(model, decision=output, classes=classes, tie_margin=tie_margin)
@@ -67,7 +67,8 @@ def decode_model(section: Section, kind: Kind, preprocessing: bool = False) -> t
     known = families()
     family = known[section.choice("family", tuple(known))]
     output = _decode_output(section.section("output"))
-    require(not output.valued or kind in VALUED, f"{section.where}.output is none of a {kind}")
+    fits = not output.valued or kind in VALUED or (kind == "classifier" and output.by_margin)
+    require(fits, f"{section.where}.output is none of a {kind}")
     terms = decode_terms(family, section.section("terms"), output.n_outputs)
     n_columns, n_features = section.get("n_columns", int | None), terms.n_features
     fits = n_columns is None or (n_columns > 0 and preprocessing)
@@ -77,7 +78,7 @@ def decode_model(section: Section, kind: Kind, preprocessing: bool = False) -> t
         terms=terms_for(output, terms),
         decision=output,
         preprocessing=None,
-        classes=decode_labels(section, 0 if output.valued else output.n_answers, ascending=False),
+        classes=decode_labels(section, _n_classes(output, kind), ascending=False),
         schema=Schema(n_columns),
         allow_nan=section.get("allow_nan", bool),
         tie_margin=section.number("tie_margin", 0.0, finite=False),
@@ -87,6 +88,13 @@ def decode_model(section: Section, kind: Kind, preprocessing: bool = False) -> t
     )
     section.done()
     return model, n_features
+
+
+def _n_classes(output: Output, kind: Kind) -> int:
+    """How many labels a model has."""
+    if not output.valued:
+        return output.n_answers
+    return 0 if kind != "classifier" else max(2, output.n_outputs)  # whose probabilities are the answers
 
 
 def _encode_output(output: Output, arrays: Arrays, where: str) -> dict[str, Any]:

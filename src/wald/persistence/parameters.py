@@ -33,8 +33,8 @@ RULES = tuple(
 #: Types of the parameters of early-exit estimators, except the wrapped estimator and the planner.
 PARAMETERS: dict[str, Any] = {
     "k": int,
-    "tolerance": float | None,
-    "relative": bool,
+    "tolerance": float | list[float] | None,
+    "relative": bool | str,
     "bands": list[float] | None,
     "risk": float | None | Mapping[bool | int | float | str, float | None],
     "confidence": float,
@@ -44,7 +44,11 @@ PARAMETERS: dict[str, Any] = {
     "random_state": int | None,
 }
 #: Parameters that are in files where they are given, as there were none in those of before.
-LATER = ("bands",)
+LATER = {
+    "EarlyExitClassifier": ("bands", "tolerance"),
+    "EarlyExitRegressor": ("bands",),
+    "EarlyExitOutlierDetector": ("bands",),
+}
 #: Types of those of its planner.
 PLANNER: dict[str, Any] = {
     "rule": Union[str, *RULES],  # of a tuple
@@ -61,11 +65,14 @@ def encode_parameters(owner: EarlyExit, arrays: Arrays) -> dict[str, Any]:
     values = {name: getattr(owner, name) for name in _names_of(type(owner))}
     if isinstance(values.get("risk"), Mapping):
         values["risk"] = {_plain(stratum): None if r is None else float(r) for stratum, r in values["risk"].items()}
-    for name in LATER:
-        if values.get(name) is None:
-            values.pop(name, None)
-        else:
-            values[name] = [float(threshold) for threshold in values[name]]
+    for name in LATER.get(type(owner).__name__, ()):
+        if values[name] is None:
+            del values[name]
+    for name in ("bands", "tolerance"):
+        if values.get(name) is not None:
+            values[name] = np.asarray(values[name], dtype=np.float64).tolist()
+    if isinstance(values.get("relative"), np.bool_):
+        values["relative"] = bool(values["relative"])
     costs, groups = values.get("feature_costs"), values.get("feature_groups")
     if costs is not None and not isinstance(costs, Mapping):
         values["feature_costs"] = np.asarray(costs, dtype=np.float64)
@@ -97,8 +104,8 @@ def _plain(label: Any) -> Any:
 
 def decode_parameters(section: Section, kind: type[EarlyExit]) -> dict[str, Any]:
     """Read the parameters of an estimator as keyword arguments, and check their types."""
-    names = _names_of(kind)
-    there = [name for name in names if name != "planner" and (name in section or name not in LATER)]
+    names, later = _names_of(kind), LATER.get(kind.__name__, ())
+    there = [name for name in names if name != "planner" and (name in section or name not in later)]
     given = {name: section.get(name, PARAMETERS[name]) for name in there}
     if "planner" in names:
         planner = section.section("planner")

@@ -14,7 +14,7 @@ from ..early_exit.parts import OWN_VECTORS
 from ..sources import source_of
 from ..sources.texts import texts_of
 from ..utils.figures import first_of, thousands
-from .values import short
+from .values import named, short
 
 #: Most parts of a row with a line of their own, and most names of those that were not read.
 MOST_PARTS, MOST_UNREAD = 12, 6
@@ -92,7 +92,7 @@ def examples_of(
         if all(part.name in (explained.unit, OWN_VECTORS) for part in explained.parts) and not explained.passages:
             continue
         kind = "text" if explained.passages else "row"
-        same, own = bool(answers.labels[row] == full[row]), short(explained.words.name(full[row]))
+        same, own = bool(np.all(answers.labels[row] == full[row])), named(explained.words, full[row])
         found.append(_example(explained, f"A {kind} {which}", row, own, same))
     return found
 

@@ -24,7 +24,7 @@ from ..stopping.core.binomial import interval
 from .examples import examples_of
 from .facts import ClassCost, Difference, Facts, Stage, Walk
 from .timing import Rival, times
-from .values import RowValues, short
+from .values import RowValues, named
 
 #: Most rows with another answer, and most classes, that a report lists.
 MOST_ROWS, MOST_CLASSES = 20, 40
@@ -125,7 +125,7 @@ def _compared(
 
 def _named(fast: EarlyExitEstimator, answer: Any) -> str:
     """An answer as text: what people call it."""
-    return short(model_of(fast).words.name(answer))
+    return named(model_of(fast).words, answer)
 
 
 def _classes(fast: EarlyExitEstimator, answers: Answers, differs: NDArray[np.bool_]) -> list[ClassCost]:
@@ -195,9 +195,11 @@ def _chosen(answers: Answers) -> dict[str, int]:
 def _of_each_answer(fast: EarlyExitEstimator, answers: Answers) -> dict[str, int]:
     """The first row of each of the most frequent answers; of values, the rows of the least, middle and largest."""
     if model_of(fast).decision.valued:
-        rows = np.argsort(answers.labels, kind="stable")
+        values = answers.labels if answers.labels.ndim == 1 else answers.labels[:, -1]
+        rows = np.argsort(values, kind="stable")
         places = {"smallest": rows[0], "middle": rows[len(rows) // 2], "largest": rows[-1]}
-        return {f"with the {place} value": int(row) for place, row in places.items()}
+        word = model_of(fast).words.answer + " of the last column" * (answers.labels.ndim > 1)
+        return {f"with the {place} {word}": int(row) for place, row in places.items()}
     labels, first, counts = np.unique(answers.labels, return_index=True, return_counts=True)
     some = np.sort(np.argsort(-counts, kind="stable")[:MOST_EXAMPLES])
     return {f"with the answer {_named(fast, labels[i])}": int(first[i]) for i in some}
@@ -241,7 +243,7 @@ def _differences(
     output = model_of(fast).decision
     sure = np.abs(scores - (output.centre or 0.0))
     if output.valued:
-        sure = np.abs(answers.labels[rows].astype(np.float64) - full[rows])
+        sure = np.abs(answers.labels[rows].astype(np.float64) - full[rows]).reshape(len(rows), -1).max(axis=1)
     values = RowValues(X, list(fast.schema_.names or ()) or None)
     found = []
     for i in np.argsort(-sure, kind="stable")[:MOST_ROWS].tolist():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..outputs import Words
 from ..sources import ArraySource, source_of
 from ..utils.figures import significant
 
@@ -31,6 +32,11 @@ def short(value: object) -> str:
         return significant(real, 6) if 1e-6 < abs(real) < 1e15 else f"{real:.6g}"
     words = str(value)
     return words if len(words) <= LONGEST else words[: LONGEST - 2].rstrip() + "…"
+
+
+def named(words: Words, answer: Any) -> str:
+    """An answer as text: what people call it, or its numbers."""
+    return short(words.name(answer)) if np.ndim(answer) == 0 else ", ".join(map(short, np.asarray(answer).tolist()))
 
 
 class RowValues:

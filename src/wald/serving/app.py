@@ -287,7 +287,7 @@ class Service:
             named = {} if found is None else dict(zip(rows.probability_names, found.T, strict=True))
             return write_arrow(rows.columns.of_answers(answers), costs if cost else None, named)
         one, name = given.kind in ("row", "record"), rows.columns.name
-        content: dict[str, Any] = {name: _plain(answers[0])} if one else {f"{name}s": answers.tolist()}
+        content: dict[str, Any] = {name: _plain(answers[0])} if one else {rows.columns.plural: answers.tolist()}
         if cost:
             content |= {"cost": float(costs[0])} if one else {"costs": costs.tolist()}
         if found is not None:

@@ -106,7 +106,8 @@ class Rows:
         if not hasattr(self._model, "predict_proba"):
             name = type(self._model.estimator_).__name__
             raise RequestError(400, "query", f"proba: the wrapped {name} has no probabilities. Leave it out.")
-        return (*self._labels(body, budget), self._probabilities(body))
+        answers = self._labels(body, budget)
+        return (*answers, answers[0] if self.columns.are_probabilities else self._probabilities(body))
 
     def ranked(self, body: Body, budget: float | None) -> tuple[Any, ...]:
         """Values, costs and stages of rows that race in groups, and the place of each in its group, from 1 on."""
