@@ -317,3 +317,18 @@ def test_probabilities_of_an_xgboost_classifier_outlive_a_file(objective: str, t
         assert each.dtype == own.dtype
         np.testing.assert_array_equal(each, own)
     np.testing.assert_array_equal(again.predict(others), model.predict(others))
+
+
+def test_raw_scores_of_a_random_forest_are_sums():
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    bagged = {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1, "n_estimators": 7}
+    model = lightgbm.LGBMClassifier(**bagged, verbose=-1, n_jobs=1).fit(X, X[:, 0] > 0)
+    own = model.predict(X, raw_score=True)
+    read = wald.read_model(model.booster_.model_to_string())
+    np.testing.assert_array_equal(read.decision_function(X), own)
+    for wrapped in (model, read):
+        again = wald.persistence.from_bytes(wald.persistence.to_bytes(wald.EarlyExitClassifier(wrapped, risk=0).fit()))
+        np.testing.assert_array_equal(again.estimator_.decision_function(X), own)
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
