@@ -27,6 +27,7 @@ SETTINGS = (
     "texts",
     "values",
     "ranking",
+    "any-model",
 )
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"
