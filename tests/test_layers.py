@@ -29,7 +29,7 @@ KNOWS = {
     "plan": {"engine", "models", "stopping", "utils"},
     "monitoring": {"utils"},
     "surrogates": {"models", "sources"},
-    "answering": {"models", "sources", "surrogates", "utils"},
+    "answering": {"calls", "engine", "models", "sources", "surrogates", "utils"},
     "ranking": {"engine", "models", "plan", "sources", "stopping", "utils"},
     "early_exit": {
         "calls",

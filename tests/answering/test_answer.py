@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 from sklearn.datasets import make_classification
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from wald import Surrogate, answer
-from wald.answering.cuts import expected_calls, most_seen
-from wald.answering.whole import _walk
+from wald import CallError, Calls, EarlyExitClassifier, Surrogate, answer
+from wald.answering.cuts import cut, expected_calls, most_seen
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +85,83 @@ def test_labels_that_come_late_are_labels():
 def test_no_more_calls_than_allowed(data):
     X, model = data
     asked = Counting(X, model)
-    with pytest.raises(ValueError, match=r"max_calls=500 are too few: the promise takes about .* of 8 000 rows"):
+    with pytest.raises(
+        CallError, match=r"max_calls=500 are too few: the promise takes about .* of 8 000 rows"
+    ) as error:
         answer(X, asked, risk=0.002, max_calls=500, random_state=0)
-    assert asked.calls.sum() <= 500
+    assert asked.calls.sum() == error.value.partial.decided.sum() == 400
+    found = answer(X, asked, risk=0.002, resume=error.value.partial, random_state=0)
+    assert asked.calls.max() == 1
+    assert found.n_calls == asked.calls.sum()
+    with pytest.raises(ValueError, match="max_calls=50 are too few"):
+        answer(X, model, max_calls=50)
     found = answer(X, model, risk=0.05, max_calls=6000, random_state=0)
     assert found.n_calls <= 6000
+
+
+def test_a_call_that_fails_loses_nothing(data):
+    X, model = data
+    asked, down = Counting(X, model), [True]
+
+    def served(rows):
+        if down[0] and asked.calls.sum() > 700:
+            raise ConnectionError("the server is down")
+        return asked(rows)
+
+    calls = Calls(served, batch_size=50)
+    with pytest.raises(CallError, match=r"'served' failed for row .*the server is down") as error:
+        answer(X, calls, risk=0.02, random_state=0)
+    partial, down[0] = error.value.partial, False
+    assert partial.decided.sum() == asked.calls.sum() > 700
+    assert (partial.labels[partial.decided] == model.predict(X[partial.decided])).all()
+    found = answer(X, calls, risk=0.02, resume=partial, random_state=0)
+    assert asked.calls.max() == 1
+    assert (found.labels == answer(X, model, risk=0.02, random_state=0).labels).all()
+    with pytest.raises(ValueError, match="about the same 10 rows"):
+        answer(X[:10], calls, resume=partial)
+
+
+def test_rare_labels_and_one_label():
+    X = np.random.default_rng(0).normal(size=(6000, 3))
+
+    def rare(rows):
+        return np.where(rows[:, 0] > 3.2, "rare", np.where(rows[:, 0] > 0, "yes", "no"))
+
+    for model in (rare, lambda rows: np.where(rows[:, 0] > 3.3, 1, 0)):
+        found = answer(X, model, risk=0.02, random_state=0)
+        assert found.n_calls < 3000
+        assert np.mean(found.labels != model(X)) <= 0.02
+
+
+def test_rows_of_which_nothing_can_be_learnt():
+    rows = [{"a": i} for i in range(1500)]
+    odd = Surrogate(lambda some: np.array([row["a"] % 2 for row in some]), cost=0.01, name="odd")
+    found = answer(rows, lambda some: [row["a"] % 2 for row in some], surrogates=[odd], risk=0.05, random_state=0)
+    assert found.n_calls < 1500
+    assert found.surrogates == ("odd",)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"surrogates": "auto"}, TypeError, "surrogates must be a list"),
+        ({"surrogates": LogisticRegression()}, TypeError, "surrogates must be a list"),
+        ({"resume": 3}, (ValueError, AttributeError), "resume must be|state"),
+        ({"n_jobs": 0}, ValueError, "n_jobs"),
+    ],
+)
+def test_other_bad_parameters(data, given, error, message):
+    X, model = data
+    with pytest.raises(error, match=message):
+        answer(X[:700], model, **given)
+
+
+@pytest.mark.parametrize("model", [LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]), object()])
+def test_models_without_labels(data, model):
+    with pytest.raises(TypeError, match="must be a fitted classifier, with predict and classes_, or a function"):
+        answer(data[0][:700], model)
+    with pytest.raises(TypeError, match=r"must be a fitted classifier|not supported"):
+        EarlyExitClassifier(model, surrogates=[len]).fit(data[0][:700])
 
 
 @pytest.mark.parametrize(
@@ -131,27 +202,13 @@ def test_expected_calls_choose_a_size_that_leaves_rows():
     assert expected_calls(np.ones(100, dtype=bool), 10_000, 100, 0.95, (300,)) == (0, 10_000.0)
 
 
-class Known:
-    """A caller that knows all answers."""
-
-    def __init__(self, codes):
-        self.codes, self.asked = codes, np.zeros(len(codes), dtype=bool)
-
-    def ask(self, rows):
-        """Count rows."""
-        self.asked[rows] = True
-
-
-def test_the_walk_breaks_its_promise_seldom():
+def test_the_cut_breaks_its_promise_seldom():
     """Two thousand draws of a data set at whose worst cut the promise is just about broken."""
     rng, broken, n, size, allowed = np.random.default_rng(0), 0, 1000, 150, 30
     most = most_seen(n, size, allowed, 0.95)
     for _ in range(2000):
-        codes = (rng.random(n) < np.linspace(0.0, 0.1, n)).astype(np.int32)
-        sampled = np.zeros(n, dtype=bool)
-        sampled[rng.choice(n, size, replace=False)] = True
-        caller = Known(codes)
-        left = _walk(caller, np.arange(n), np.zeros(n, dtype=np.int32), np.arange(n), sampled, most)
-        broken += codes[:left].sum() > allowed
-        assert caller.asked[left:].sum() <= most + 2
+        wrong = rng.random(n) < np.linspace(0.0, 0.1, n)
+        places = np.sort(rng.choice(n, size, replace=False))
+        left = cut(places, wrong[places], most, n)
+        broken += wrong[:left].sum() > allowed
     assert 0 < broken <= 0.05 * 2000 + 3 * np.sqrt(0.05 * 0.95 * 2000)

@@ -221,7 +221,7 @@ def asked(surrogates, model=None, **given):
     [
         ("cheap", TypeError, r"surrogates must be a list .* Got 'cheap'"),
         (LogisticRegression(), TypeError, "surrogates must be a list"),
-        ([3.0], TypeError, "a fitted classifier, or a function from rows to numbers. Got float"),
+        ([3.0], TypeError, "a fitted classifier, or a function from rows to numbers.* Got float"),
         ([LogisticRegression()], ValueError, "not fitted"),
         ([lambda rows: np.zeros(3)], ValueError, r"must give a number or a list of numbers for each of .* rows"),
         ([lambda rows: np.full(len(rows), np.nan)], ValueError, "gave nan for row 0"),
@@ -250,6 +250,32 @@ def test_bad_costs(cost):
 def test_what_needs_the_parts_of_a_model_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
         asked([lambda rows: rows[:, 0]], **given)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(lambda labels: labels[:-1], "must give one label"), (lambda labels: np.full(len(labels), "dog"), "none of its")],
+)
+def test_a_model_that_changes_its_kind_of_answers_later_is_refused(change, message):
+    X, y = made(2, 1500)
+
+    class Model(Answering):
+        pass
+
+    random = Surrogate(lambda rows: np.cos(1e6 * rows[:, 0]), cost=5.0)
+    model = Model().fit(X[:300], y[:300])
+    fast = EarlyExitClassifier(model, surrogates=[random], risk=0.05, random_state=0).fit(X[300:])
+    assert fast.plan_.evaluate_all
+    Model.change = staticmethod(change)
+    with pytest.raises(ValueError, match=message):
+        fast.predict(X)
+
+
+def test_rows_of_dicts_have_no_surrogates_to_learn():
+    rows = [{"a": i} for i in range(1000)]
+    fast = EarlyExitClassifier(lambda some: [row["a"] % 2 for row in some], risk=0.05, random_state=0).fit(rows)
+    assert fast.plan_.evaluate_all
+    assert fast.predict(rows[:4]).tolist() == [0, 1, 0, 1]
 
 
 class Answering(GaussianNB):

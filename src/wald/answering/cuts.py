@@ -16,7 +16,7 @@ from scipy.stats import hypergeom
 
 Floats = NDArray[np.float64]
 
-__all__ = ["expected_calls", "most_seen"]
+__all__ = ["cut", "expected_calls", "most_seen"]
 
 
 def most_seen(n_rows: int, n_sampled: int, allowed: int, confidence: float) -> int:
@@ -46,6 +46,27 @@ def most_seen(n_rows: int, n_sampled: int, allowed: int, confidence: float) -> i
     seen = np.arange(min(n_sampled, allowed + 1) + 1)
     refuted = hypergeom.cdf(seen, n_rows, allowed + 1, n_sampled) <= 1.0 - confidence
     return int(np.count_nonzero(refuted)) - 1
+
+
+def cut(places: NDArray[np.intp], wrong: NDArray[np.bool_], most: int, n_rows: int) -> int:
+    """How many rows are left to the surrogates: all before the sample shows one wrong row more than it may.
+
+    Parameters
+    ----------
+    places : int ndarray of shape (n_sampled,)
+        Of the rows of the sample among all, the surest first.
+    wrong : bool ndarray of shape (n_sampled,)
+    most : int
+        From `most_seen`.
+    n_rows : int
+
+    Examples
+    --------
+    >>> cut(np.array([2, 5, 7]), np.array([False, True, True]), 1, 9)
+    7
+    """
+    beyond = np.flatnonzero(np.cumsum(wrong) > most)
+    return int(places[beyond[0]]) if len(beyond) else n_rows
 
 
 def expected_calls(

@@ -5,21 +5,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_random_state
 
-from ..models import fitted_for_good
-from ..models.asked import AskedFunction
-from ..models.opaque import answered_codes, answered_labels
+from ..calls import Asked, CallError, PartialAnswer
+from ..engine.threads import effective_threads
+from ..models.opaque import asked_model, calls_of, title_of
 from ..sources import Source, source_of
-from ..surrogates import Surrogate, learn, surrogate_of
+from ..surrogates import Surrogate, learn, surrogates_of
 from ..utils.figures import percent, thousands
-from .cuts import expected_calls, most_seen
+from ..utils.labels import codes_of_labels
+from .cuts import cut, expected_calls, most_seen
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -82,7 +84,8 @@ def answer(
     confidence: float = 0.95,
     surrogates: Sequence[Any] | None = None,
     max_calls: int | None = None,
-    n_jobs: int = 1,
+    resume: PartialAnswer | None = None,
+    n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> WholeAnswer:
     """Answer all rows of a data set as a costly model does, and ask it about few of them.
@@ -94,18 +97,20 @@ def answer(
     Parameters
     ----------
     rows : {array-like, sparse matrix, data frame, list of str} of shape (n_rows, ...)
-    model : fitted classifier, or function from rows to labels
+    model : fitted classifier, function from rows to labels, or Calls
     risk : float, default=0.01
         Largest share of the data set that may differ from the model's answers.
     confidence : float, default=0.95
         Probability over the draws of rows with which that holds.
     surrogates : sequence, default=None
-        Fitted classifiers, functions from rows to numbers, or `Surrogate`; besides those that are learnt. They must not
-        have seen the model's answers to these rows.
+        Fitted classifiers, functions from rows to numbers, or `Surrogate`; besides those that are learnt.
     max_calls : int, default=None
         Rows about which the model may be asked.
-    n_jobs : int, default=1
-        Threads of wald's engine.
+    resume : PartialAnswer, default=None
+        The ``partial`` of a `CallError` of this function, to go on with: rows that were answered are not asked again.
+        With the same ``random_state``, the same rows are drawn.
+    n_jobs : int or None, default=None
+        Threads of wald's engine, as in joblib.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -115,9 +120,11 @@ def answer(
 
     Raises
     ------
-    ValueError
-        If `max_calls` are too few: the message says how many are expected, before more than those to learn from are
-        made. Also for parameters out of range, and for answers that do not fit the rows.
+    ValueError, TypeError
+        For parameters out of range, and a model that gives no labels.
+    CallError
+        If a call fails for good, an answer does not fit, or `max_calls` are too few: then the message says how many are
+        expected. Its ``partial`` holds the answers so far.
 
     References
     ----------
@@ -136,115 +143,114 @@ def answer(
     (True, True)
     """
     _check(risk, confidence, max_calls)
-    source, model = source_of(rows), fitted_for_good(model) or model
+    source, n_threads = source_of(rows), effective_threads(n_jobs)
     n, rng = source.n_rows, np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    caller = _Caller(model, source, max_calls)
-    given = [surrogate_of(each) for each in surrogates or ()]
-    n_learn = min(MOST, max(FEWEST, round(LEARN_SHARE * n)))
-    if n <= 2 * FEWEST or most_seen(n - n_learn, (n - n_learn) // 2, int(risk * n), confidence) < 0:
-        caller.require(n, n)
+    given = surrogates_of(surrogates or ())
+    caller = _Caller(asked_model(model), source, max_calls, resume)
+    allowed, n_learn = int(risk * n), min(MOST, max(FEWEST, round(LEARN_SHARE * n)))
+    if n <= 2 * FEWEST or most_seen(n - n_learn, (n - n_learn) // 2, allowed, confidence) < 0:
+        caller.require(n)
         caller.ask(np.arange(n))
-        return caller.answered(risk, confidence, np.empty(0, dtype=np.intp), ())
+        return caller.answered(risk, confidence)
     shuffled = rng.permutation(n)
     chosen, rest = shuffled[:n_learn], np.sort(shuffled[n_learn:])
-    caller.require(n_learn, n_learn)
-    caller.ask(chosen)
-    look = _Look.learnt(source.take(chosen), caller.codes[chosen], given, rng, n_jobs)
-    size, calls = 0, float(len(rest))
-    allowed = int(risk * n)
+    caller.require(n_learn)
+    look = _Look.learnt(source.take(chosen), caller.ask(chosen), given, rng, n_threads)
+    size, calls = (0, float(len(rest)))
     if look is not None:
         size, calls = expected_calls(look.wrong, len(rest), allowed, confidence, SIZES)
-    caller.require(n_learn + round(calls), n_learn)
+    caller.require(n_learn + round(calls))
     if look is None or size == 0:
         caller.ask(rest)
-        return caller.answered(risk, confidence, np.empty(0, dtype=np.intp), ())
-    codes, margins, sure = look.at(source.take(rest), n_jobs)
+        return caller.answered(risk, confidence)
+    codes, margins, sure = look.at(source.take(rest), n_threads)
+    surest = np.argsort(-margins, kind="stable")
     sampled = np.zeros(len(rest), dtype=bool)
     sampled[rng.choice(len(rest), size, replace=False)] = True
-    surest = np.argsort(-margins, kind="stable")
-    n_left = _walk(caller, rest, codes, surest, sampled, most_seen(len(rest), size, allowed, confidence))
-    behind = rest[surest[n_left:]]
-    missing = behind[~caller.asked[behind]]
-    caller.require(caller.n_calls + len(missing), caller.n_calls)
-    caller.ask(missing)
-    caller.put(rest, codes)
-    asked = caller.asked[rest]
-    suspects = np.flatnonzero(asked & (caller.codes[rest] != codes) & (sure >= SURE))
-    suspects = suspects[np.argsort(-sure[suspects], kind="stable")]
-    return caller.answered(risk, confidence, rest[suspects], look.titles)
-
-
-def _walk(
-    caller: _Caller, rest: Indices, codes: NDArray[np.int32], surest: Indices, sampled: NDArray[np.bool_], most: int
-) -> int:
-    """Number of rows, the surest first, before the sample shows one wrong row more than it may.
-
-    Rows of the sample are asked in pieces: at most so many at a time as may be wrong still, and one more.
-    """
     places = np.flatnonzero(sampled[surest])
-    wrong, done = 0, 0
-    while done < len(places):
-        piece = places[done : done + most - wrong + 1]
-        asked = rest[surest[piece]]
-        caller.ask(asked)
-        differ = np.flatnonzero(caller.codes[asked] != codes[surest[piece]])
-        if wrong + len(differ) > most:
-            return int(piece[differ[most - wrong]])
-        wrong, done = wrong + len(differ), done + len(piece)
-    return len(surest)
+    wrong = caller.ask(rest[surest[places]]) != codes[surest[places]]
+    n_left = cut(places, wrong, most_seen(len(rest), size, allowed, confidence), len(rest))
+    caller.require(int(np.count_nonzero(caller.known) + np.count_nonzero(~caller.known[rest[surest[n_left:]]])))
+    caller.ask(rest[surest[n_left:]])
+    own = caller.codes[rest]
+    suspects = np.flatnonzero(caller.known[rest] & (own != codes) & (sure >= SURE))
+    suspects = rest[suspects[np.argsort(-sure[suspects], kind="stable")]]
+    caller.put(rest, codes)
+    return caller.answered(risk, confidence, suspects, look.titles)
 
 
 def _check(risk: Any, confidence: Any, max_calls: Any) -> None:
     for name, value in (("risk", risk), ("confidence", confidence)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
             raise ValueError(f"{name} must be a number above 0 and below 1. Got {value!r} instead.")
-    if max_calls is not None and (isinstance(max_calls, bool) or not isinstance(max_calls, int) or max_calls < 1):
+    if max_calls is not None and (isinstance(max_calls, bool) or not isinstance(max_calls, Integral) or max_calls < 1):
         raise ValueError(f"max_calls must be a whole number of at least 1, or None. Got {max_calls!r} instead.")
 
 
 class _Caller:
-    """Asks the model about each row at most once, and counts."""
+    """Asks the model about each row at most once, and counts.
 
-    def __init__(self, model: Any, source: Source, max_calls: int | None) -> None:
-        self._model, self._source, self._most = model, source, max_calls
-        self.asked = np.zeros(source.n_rows, dtype=bool)
-        self.codes = np.zeros(source.n_rows, dtype=np.int32)
-        self._classes = np.asarray(getattr(model, "classes_", []))
+    Attributes
+    ----------
+    codes : int32 ndarray of shape (n_rows,)
+        Places of labels among those that were met.
+    known : bool ndarray of shape (n_rows,)
+        Whether the model has answered a row.
+    """
 
-    @property
-    def n_calls(self) -> int:
-        return int(np.count_nonzero(self.asked))
+    def __init__(self, model: Any, source: Source, max_calls: int | None, resume: PartialAnswer | None) -> None:
+        self._source, self._most, n = source, max_calls, source.n_rows
+        self._asked = Asked(calls_of(model), n, name=title_of(model), max_rows=max_calls)
+        self.codes, self.known = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=bool)
+        self._classes: NDArray[Any] = np.asarray(getattr(model, "classes_", []))
+        if resume is not None:
+            if not isinstance(resume.state, Asked) or resume.state.n_rows != n:
+                raise ValueError(
+                    f"resume must be the partial of a CallError of answer, about the same {thousands(n)} rows. Got "
+                    f"{resume!r}."
+                )
+            self._asked = resume.state
+            self._asked.max_rows = max_calls
+            self.ask(np.flatnonzero(self._asked.answered))
 
-    def require(self, expected: int, so_far: int) -> None:
-        """Raise ValueError if more rows are expected than may be asked."""
-        if self._most is not None and expected > self._most:
-            raise ValueError(
-                f"max_calls={self._most} are too few: the promise takes about {thousands(expected)} of "
-                f"{thousands(self._source.n_rows)} rows, and {thousands(min(so_far, self.n_calls))} were asked so far. "
-                "Allow more calls, or a larger risk."
-            )
-
-    def ask(self, rows: Indices) -> None:
-        """Ask about rows that were not asked yet."""
-        if len(rows) == 0:
+    def require(self, expected: int) -> None:
+        """Raise if more rows are expected than may be asked: ValueError before the first call, and CallError later."""
+        if self._most is None or expected <= self._most:
             return
-        labels = answered_labels(self._model, self._source.take(rows))
-        if not len(self._classes):
-            self._classes = np.unique(labels)
-        if isinstance(self._model, AskedFunction):
-            new = np.setdiff1d(labels, self._classes)
-            self._classes = np.concatenate([self._classes, new])  # codes of before stay
-            self._model = AskedFunction(self._model.function, self._classes)
-        self.codes[rows], self.asked[rows] = answered_codes(self._model, labels), True
+        asked = int(np.count_nonzero(self.known))
+        text = (
+            f"max_calls={self._most} are too few: the promise takes about {thousands(expected)} of "
+            f"{thousands(self._source.n_rows)} rows, and {thousands(asked)} were asked so far. Allow more calls, or a "
+            "larger risk."
+        )
+        if asked == 0:
+            raise ValueError(text)
+        raise CallError(text, self._asked.name, (), self._asked.partial())
+
+    def ask(self, rows: Indices) -> NDArray[np.int32]:
+        """Codes of the model's answers for rows; it is asked about those that it has not answered yet."""
+        source = self._source
+        labels = self._asked.ask(rows, lambda some: source.take(some).rows).values
+        new = np.setdiff1d(labels, self._classes)
+        self._classes = np.concatenate([self._classes, new]) if len(self._classes) else new  # codes of before stay
+        self.codes[rows], self.known[rows] = codes_of_labels(self._classes, labels), True
+        return self.codes[rows]
 
     def put(self, rows: Indices, codes: NDArray[np.int32]) -> None:
-        """Answer those of the rows that were not asked."""
-        left = ~self.asked[rows]
+        """Answer those of the rows that the model has not answered."""
+        left = ~self.known[rows]
         self.codes[rows[left]] = codes[left]
 
-    def answered(self, risk: float, confidence: float, suspects: Indices, surrogates: tuple[str, ...]) -> WholeAnswer:
+    def answered(
+        self, risk: float, confidence: float, suspects: Indices | None = None, surrogates: tuple[str, ...] = ()
+    ) -> WholeAnswer:
+        """What is known of all rows."""
         labels = self._classes.take(self.codes) if len(self._classes) else np.empty(0)
-        return WholeAnswer(labels, self.asked, self.n_calls, risk, confidence, suspects, surrogates)
+        none = np.empty(0, dtype=np.intp)
+        n_calls = int(np.count_nonzero(self.known))
+        return WholeAnswer(
+            labels, self.known, n_calls, risk, confidence, none if suspects is None else suspects, surrogates
+        )
 
 
 class _Look:
@@ -253,7 +259,7 @@ class _Look:
     Attributes
     ----------
     wrong : bool ndarray
-        Whether answers to rows from which nothing was learnt were wrong, the surest first.
+        Whether answers to rows from which no surrogate was learnt were wrong, the surest first.
     titles : tuple of str
     """
 
@@ -261,8 +267,9 @@ class _Look:
         self._surrogates, self.titles = surrogates, tuple(each.title for each in surrogates)
         self._centre, spread = said.mean(axis=0), said.std(axis=0)
         self._scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
+        self._only = int(codes[0]) if len(np.unique(codes)) == 1 else None
         readout = LogisticRegression(C=STRENGTH, max_iter=500)
-        self._readout = readout.fit((said - self._centre) * self._scale, codes)
+        self._readout = readout if self._only is not None else readout.fit((said - self._centre) * self._scale, codes)
         found, margins, _ = self._of(said)
         self.wrong = (found != codes)[np.argsort(-margins, kind="stable")]
 
@@ -270,34 +277,43 @@ class _Look:
     def learnt(
         cls, source: Source, codes: NDArray[np.int32], given: list[Surrogate], rng: np.random.Generator, n_threads: int
     ) -> _Look | None:
-        """Learn from answers; None if they are all alike, or nothing can be learnt."""
-        if len(np.unique(codes)) < 2:
+        """Learn from answers; None if nothing can be learnt of such rows, and nothing is given.
+
+        Answers that are rarer than `FOLDS` cannot be learnt; of one answer alone there is nothing to learn.
+        """
+        counts = np.bincount(codes)
+        kept = np.flatnonzero(counts[codes] >= FOLDS)
+        if len(kept) == 0:
             return None
+        few, own = source.take(kept), codes[kept]
+        if len(np.unique(own)) == 1:
+            return cls([], np.empty((len(own), 0)), own)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of learners that stop early
             seed = int(rng.integers(2**31 - 1))
-            learnt = learn(source, codes, np.random.default_rng(seed), n_threads)
-            parts: list[tuple[Indices, Floats]] = []
-            for before, held in KFold(FOLDS, shuffle=True, random_state=seed).split(codes) if learnt else ():
-                same = len(np.unique(codes[before])) == len(np.unique(codes))
-                some = learn(source.take(before), codes[before], np.random.default_rng(seed), n_threads) if same else []
-                if len(some) != len(learnt):
-                    return None
-                parts.append((held, _said(some, source.take(held), n_threads)))
+
+            def learn_from(some: Source, answers: NDArray[np.int32]) -> list[Surrogate]:
+                return learn(some, answers, np.random.default_rng(seed), n_threads)
+
+            learnt, said = learn_from(few, own), _said(given, few, n_threads)
+            if learnt:
+                folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(own, own)
+                held_out: dict[int, Floats] = {}
+                for before, held in folds:
+                    some = learn_from(few.take(before), own[before])
+                    numbers = _said(some, few.take(held), n_threads)
+                    held_out |= dict(zip(held.tolist(), numbers, strict=True))
+                said = np.hstack([np.array([held_out[i] for i in range(len(own))]), said])
             every = [*learnt, *given]
-            if not every:
-                return None
-            said = _said(given, source, n_threads)
-            if parts:
-                order = np.argsort(np.concatenate([held for held, _ in parts]))
-                said = np.hstack([np.concatenate([numbers for _, numbers in parts])[order], said])
-            return cls(every, said, codes)
+            return cls(every, said, own) if every else None
 
     def at(self, source: Source, n_threads: int) -> tuple[NDArray[np.int32], Floats, Floats]:
         """Codes of rows, margins, and probabilities."""
         return self._of(_said(self._surrogates, source, n_threads))
 
     def _of(self, said: Floats) -> tuple[NDArray[np.int32], Floats, Floats]:
+        if self._only is not None:
+            return np.full(len(said), self._only, dtype=np.int32), np.zeros(len(said)), np.zeros(len(said))
         probability = self._readout.predict_proba((said - self._centre) * self._scale)
         codes = self._readout.classes_[probability.argmax(axis=1)].astype(np.int32)
         two = np.sort(probability, axis=1)[:, -2:]

@@ -212,7 +212,7 @@ class Asked:
             self._keep(rows, self._checked(as_answers(found, len(rows))))
         except ValueError as error:
             text = f"What the cache of {self.name!r} holds for {_named(rows)} cannot be used: {error}."
-            raise CallError(text, self.name, rows, self._partial()) from error
+            raise CallError(text, self.name, rows, self.partial()) from error
         for counts in self._all_counts:
             counts.cached += len(rows)
 
@@ -261,7 +261,7 @@ class Asked:
                 f"would be for {thousands(new)} more.",
                 self.name,
                 rows,
-                self._partial(),
+                self.partial(),
             )
 
     def _error(self, failure: Failure) -> CallError:
@@ -273,9 +273,9 @@ class Asked:
         else:
             why = f"{type(error).__name__}: {error}".rstrip(": .")
         text = f"{self.name!r} failed for {_named(rows)}{attempts}: {why}."
-        return CallError(text, self.name, rows, self._partial())
+        return CallError(text, self.name, rows, self.partial())
 
-    def _partial(self) -> PartialAnswer:
+    def partial(self) -> PartialAnswer:
         """What was answered so far; a row that was asked has cost 1."""
         return PartialAnswer(self.values.copy(), self.answered.copy(), self.paid.astype(np.float64), self)
 

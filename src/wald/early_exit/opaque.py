@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -13,11 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..models import AdditiveModel, decompose
 from ..models.asked import AskedFunction
-from ..models.opaque import OpaqueTerms, answered_codes, answered_labels, opaque_model, title_of
-from ..models.tree_classifier import FittedForGood
+from ..models.opaque import (
+    OpaqueTerms,
+    answered_codes,
+    answered_labels,
+    answers_labels,
+    asked_model,
+    opaque_model,
+    seconds_of_calls,
+    title_of,
+)
 from ..sources import Source
 from ..stopping.core.risks import largest
-from ..surrogates import Surrogate, learn, surrogate_of
+from ..surrogates import Surrogate, learn, surrogates_of
 from .data_split import by_group
 from .parameters import Parameters
 
@@ -78,13 +85,14 @@ def behind_surrogates(
     """
     start = perf_counter()
     labels = answered_labels(model, source.take(rows))
-    per_row = (perf_counter() - start) / max(1, len(rows))
+    per_row = seconds_of_calls(model) or (perf_counter() - start) / max(1, len(rows))
     if not hasattr(model, "classes_"):
         model = AskedFunction(model.function, np.unique(labels))
     codes = answered_codes(model, labels)
     if len(model.classes_) < 2:
         raise ValueError(f"{title_of(model)} gave one label, {model.classes_.tolist()[0]!r}, for all {len(rows)} rows.")
-    _require_same_again(model, source.take(rows[:ASKED_AGAIN]), codes)
+    again = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), ASKED_AGAIN)).astype(np.intp))
+    _require_same_again(model, source.take(rows[again]), codes[again])
     learnt = given is None or (isinstance(given, str) and given == "auto")
     if learnt:
         chosen, rest = _split(np.arange(len(rows)), None if groups is None else np.asarray(groups)[rows], rng)
@@ -92,7 +100,7 @@ def behind_surrogates(
             warnings.simplefilter("ignore")  # of learners that stop early
             surrogates = learn(source.take(rows[chosen]), codes[chosen], rng, n_threads)
     else:
-        surrogates, rest = [surrogate_of(each) for each in _listed(given)], np.arange(len(rows))
+        surrogates, rest = surrogates_of(given), np.arange(len(rows))
     few = source.take(rows[rest])
     said = [each.numbers(few, n_threads) for each in surrogates]
     timed = few.take(slice(TIMED_ROWS))
@@ -114,8 +122,9 @@ def is_opaque(model: Any, given: Parameters) -> bool:
     ValueError
         If surrogates are given for what needs the parts of a model: bands, prices of features, or a proof.
     """
-    asked = getattr(given, "surrogates", None)
-    if asked is None and (not _answers_labels(model) or _is_read(model)):
+    if getattr(given, "surrogates", None) is not None:
+        asked_model(model)  # raises for what gives no labels
+    elif not answers_labels(model) or _is_read(model):
         return False
     for name in ("bands", "tolerance", "feature_costs", "feature_groups"):
         if getattr(given, name) is not None:
@@ -128,14 +137,6 @@ def is_opaque(model: Any, given: Parameters) -> bool:
     return True
 
 
-def _answers_labels(model: Any) -> bool:
-    """Whether a fitted object gives one label a row, of classes that it knows, or that it will show."""
-    if isinstance(model, FittedForGood):  # of these, wald itself made the others
-        return isinstance(model, AskedFunction)
-    classes = getattr(model, "classes_", None)
-    return hasattr(model, "predict") and classes is not None and np.asarray(classes).ndim == 1 and len(classes) > 1
-
-
 def _is_read(model: Any) -> bool:
     """Whether wald reads a model as a sum of terms."""
     try:
@@ -145,16 +146,6 @@ def _is_read(model: Any) -> bool:
     except ValueError:  # it reads such models, and this one contradicts itself
         return True
     return True
-
-
-def _listed(given: Any) -> Sequence[Any]:
-    """The surrogates that a user gave."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise TypeError(
-            "surrogates must be a list of fitted classifiers, functions or Surrogate objects, the cheapest first, or "
-            f"'auto'. Got {given!r}."
-        )
-    return given
 
 
 def _split(rows: Indices, groups: ArrayLike | None, rng: np.random.Generator) -> tuple[Indices, Indices]:
@@ -181,7 +172,7 @@ def _costing(surrogate: Surrogate, rows: Source, per_row: float, n_threads: int)
 
 def _require_same_again(model: Any, rows: Source, codes: NDArray[np.int32]) -> None:
     """Raise ValueError if the model answers some rows otherwise when it is asked again."""
-    other = np.flatnonzero(answered_codes(model, answered_labels(model, rows)) != codes[: rows.n_rows])
+    other = np.flatnonzero(answered_codes(model, answered_labels(model, rows)) != codes)
     if len(other):
         raise ValueError(
             f"{title_of(model)} answered {len(other)} of {rows.n_rows} rows otherwise when it was asked again "

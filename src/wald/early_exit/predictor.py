@@ -259,7 +259,9 @@ class Predictor:
     def _everything(self, source: Source, n_threads: int) -> Decisions | None:
         """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
         if self._rest is Rest.ONE_CALL:
-            return self._in_full(self._full.predict(source), Status.FULL)
+            step = self.model.preprocessing
+            assert isinstance(step, Looks)
+            return self._in_full(step.codes(source), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:
             return self._in_full(self._full.predict(source), Status.FULL)  # sums of ones, which SciPy adds faster
         if source.is_sparse and self.model.centres and self.model.preprocessing is None:

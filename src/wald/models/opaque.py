@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..calls import Calls
 from ..engine import AtEnd, Decisions, Ledger, PythonTerms, Stages, Status
 from ..engine.interface import Decided
 from ..engine.python_engine import PythonCascade
@@ -21,12 +22,14 @@ from ..sources import Source
 from ..steps import Chain
 from ..utils.labels import codes_of_labels
 from .asked import AskedFunction
+from .boosters import fitted_for_good
 from .model import AdditiveModel
 from .packing import NO_SURROGATES, Packable, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Priced, refuse_prices
 from .reading import Kind, of_classes
 from .schema_of import schema_of
+from .tree_classifier import FittedForGood
 from .units import Floats, Ints, Units
 from .watch import Watch
 
@@ -304,6 +307,47 @@ def answered_codes(model: Any, labels: NDArray[Any]) -> NDArray[np.int32]:
             f"which is none of its classes_: {known}."
         )
     return codes.astype(np.int32)
+
+
+def answers_labels(model: Any) -> bool:
+    """Whether a fitted object gives one label a row, of classes that it knows, or that it will show."""
+    if isinstance(model, FittedForGood):  # of these, wald itself made the others
+        return isinstance(model, AskedFunction)
+    classes = getattr(model, "classes_", None)
+    return hasattr(model, "predict") and classes is not None and np.asarray(classes).ndim == 1 and len(classes) > 1
+
+
+def asked_model(model: Any) -> Any:
+    """What is asked for labels: a fitted classifier, or a function as one.
+
+    Raises
+    ------
+    TypeError
+        If it gives no labels.
+    """
+    model = fitted_for_good(model) or model
+    if not isinstance(model, FittedForGood) and not answers_labels(model):
+        raise TypeError(
+            f"The model must be a fitted classifier, with predict and classes_, or a function from rows to labels. Got "
+            f"{type(model).__name__}."
+        )
+    return model
+
+
+def calls_of(model: Any) -> Calls:
+    """How a model is called for labels."""
+    function = model.function if isinstance(model, AskedFunction) else model
+    if isinstance(function, Calls):
+        return function
+    return Calls(function.predict if hasattr(function, "predict") else function)
+
+
+def seconds_of_calls(model: Any) -> float | None:
+    """Seconds that a row has taken, of a model of which some are answered by a cache; None of others."""
+    calls = model.function if isinstance(model, AskedFunction) else None
+    if not isinstance(calls, Calls) or calls.cache is None or calls.total.rows == 0:
+        return None
+    return calls.total.seconds / calls.total.rows
 
 
 def title_of(model: Any) -> str:

@@ -15,7 +15,7 @@ SUPPORTED = (
     "Supported are scikit-learn's linear models, kernel machines, naive Bayes, trees, forests, boosting and votes, "
     "the learners of wald.online, and LightGBM, XGBoost and CatBoost; docs/promises.md lists them"
 )
-INSTEAD = "Serve it as it is, or train a linear classifier or an SVC on its answers and wrap that"
+INSTEAD = "Serve it as it is, or with a risk above 0, with which it is asked behind surrogates"
 
 
 class Reason(NamedTuple):

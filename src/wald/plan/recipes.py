@@ -221,7 +221,8 @@ def _with_spread(
     """
     yield recipe
     scaled = problem.rule.needs.error_scales and problem.rule.readout == "regressed"
-    if not (problem.by_margin and scaled) or len(recipe.early) == 0 or len(values) < SPREAD_ROWS:
+    several = problem.terms.n_outputs > 1
+    if not (problem.by_margin and scaled) or several or len(recipe.early) == 0 or len(values) < SPREAD_ROWS:
         return
     n_terms = problem.terms.n_terms
     own = recipe.terms < n_terms

@@ -1,12 +1,12 @@
 """Cheap looks at a row that tell much of what a costly model would answer.
 
-A `Surrogate` gives numbers for rows, at a cost. It is made of what the user has (`surrogate_of`), or learnt from the
+A `Surrogate` gives numbers for rows, at a cost. It is made of what the user has (`surrogates_of`), or learnt from the
 model's own answers (`learn`). Nothing is known here of plans, stages or certificates.
 """
 
 from __future__ import annotations
 
 from .learnt import learn
-from .surrogate import Surrogate, surrogate_of
+from .surrogate import Surrogate, surrogate_of, surrogates_of
 
-__all__ = ["Surrogate", "learn", "surrogate_of"]
+__all__ = ["Surrogate", "learn", "surrogate_of", "surrogates_of"]

@@ -48,7 +48,10 @@ def learn(source: Source, codes: NDArray[np.int32], rng: np.random.Generator, n_
     """
     if len(np.unique(codes)) < 2:
         return []
-    if texts_of(source) is not None:
+    texts = texts_of(source)
+    if texts is not None:
+        if not all(isinstance(text, str) for text in texts):  # dicts, or whatever else the model takes
+            return []
         linear = make_pipeline(HashingVectorizer(n_features=HASHED), LogisticRegression(C=10.0, max_iter=200))
         return [Surrogate(linear.fit(source.rows, codes), name="hashed words")]
     if source.is_sparse:

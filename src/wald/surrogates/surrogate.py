@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from inspect import iscoroutinefunction
 from numbers import Real
 from typing import Any
 
@@ -57,9 +58,13 @@ class Surrogate:
         known = self.cost is None or (isinstance(self.cost, Real) and not isinstance(self.cost, bool))
         if not known or (self.cost is not None and not (np.isfinite(self.cost) and self.cost > 0)):
             raise ValueError(f"Surrogate.cost must be a positive number, or None to measure it. Got {self.cost!r}.")
-        if self.ask is None and self._method is None and not callable(self.model):
-            given = type(self.model).__name__
-            raise TypeError(f"A surrogate is a fitted classifier, or a function from rows to numbers. Got {given}.")
+        waits = iscoroutinefunction(self.model)
+        if self.ask is None and self._method is None and (waits or not callable(self.model)):
+            given = "an async function" if waits else type(self.model).__name__
+            raise TypeError(
+                f"A surrogate is a fitted classifier, or a function from rows to numbers, which is not called over a "
+                f"network. Got {given}."
+            )
 
     @property
     def _method(self) -> str | None:
@@ -98,7 +103,7 @@ class Surrogate:
         if method is None:
             found = np.asarray(self.model(rows))
         elif method == "predict":
-            labels, classes = np.asarray(self.model.predict(rows)), self._classes
+            labels, classes = np.asarray(self.model.predict(rows)).ravel(), self._classes
             found = (labels[:, None] == classes).astype(np.float64)
         else:
             found = np.asarray(getattr(self.model, method)(rows))
@@ -125,6 +130,16 @@ class Surrogate:
                 "that gives numbers."
             )
         return np.asarray(classes)
+
+
+def surrogates_of(given: Any) -> list[Surrogate]:
+    """Take a list of surrogates; see `surrogate_of`."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise TypeError(
+            "surrogates must be a list of fitted classifiers, functions or Surrogate objects, the cheapest first. Got "
+            f"{given!r}."
+        )
+    return [surrogate_of(each) for each in given]
 
 
 def surrogate_of(given: Any) -> Surrogate:
