@@ -117,3 +117,11 @@ def test_certified_risks_are_kept():
         q = boldest(sequence, losses, risk, 0.95)
         wrong += q is not None and means[q] > risk
     assert wrong <= 30  # 20 expected at most; 30 is 2.3 standard deviations above
+
+
+def test_keys_of_groups_may_be_tuples():
+    keys = [(1, 2), (1, 2), (2, 1), (1,), (1, 2)]
+    groups = RowGroups.of(keys, 5)
+    assert groups.ends.tolist() == [1, 4, 5]
+    assert groups.rows is not None
+    assert groups.rows.tolist() == [3, 0, 1, 4, 2]

@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from wald import EarlyExitClassifier, EarlyExitRanker, EarlyExitRegressor
@@ -302,3 +303,12 @@ def test_a_model_that_was_fitted_again_is_refused():
     for call in (lambda: early.predict(X, groups=groups), lambda: early.rank(X[:40])):
         with pytest.raises(ValueError, match="The wrapped model is not the one that was planned"):
             call()
+
+
+def test_sparse_rows_plan_the_same():
+    X, _, groups = lists(60, seed=1)
+    X = np.where(X > 1, X, 0.0)
+    dense, thin = (EarlyExitRanker(ranker(), k=K, risk=0.3, random_state=0, n_jobs=1) for _ in range(2))
+    scores = dense.fit(X, groups=groups).predict(X, groups=groups)
+    rows = sparse.csr_array(X)
+    assert (thin.fit(rows, groups=groups).predict(rows, groups=groups) == scores).all()

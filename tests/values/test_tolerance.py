@@ -226,3 +226,21 @@ def test_certificates_hold(name):
         model, tolerance=tolerance, relative=relative, risk=0.05, planner=UNITS, random_state=0
     ).fit(X[1000:5000])
     require_kept(fast, X[5000:], 0.05, 1500)
+
+
+def test_several_values_of_many_rows_have_no_spread_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(7000, 6))
+    model = Ridge().fit(X[:500], X[:500, :2] + 0.1 * X[:500, 2:4])
+    fast = EarlyExitRegressor(model, tolerance=0.5, risk=0.05, planner=Planner(cost="units"), random_state=0)
+    values = fast.fit(X[500:5500]).predict(X[5500:])
+    assert np.mean((np.abs(values - model.predict(X[5500:])) > 0.5).any(axis=1)) < 0.07
+
+
+@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize("relative", [False, "std"])
+def test_too_few_rows_are_told(n, relative):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    fast = EarlyExitRegressor(Ridge().fit(X, X[:, 0]), tolerance=0.1, relative=relative, risk=0.1)
+    with pytest.raises(ValueError, match=r"fit has n_samples|they do not differ"):
+        fast.fit(X[:n])

@@ -90,7 +90,7 @@ class WithinTolerance(PlannedEstimator):
         n_values = 1 if values.ndim == 1 else values.shape[1]
         if len(values):
             checked_tolerances(self.tolerance, n_values, f"this {type(inner).__name__} has", "values")
-        values = values[np.isfinite(values).reshape(len(values), -1).all(axis=1)]
+            values = values[np.isfinite(values).reshape(len(values), -1).all(axis=1)]
         each: Any = np.asarray(self.tolerance, dtype=np.float64)
         if by_unit:
             unit = _units(values, str(relative))

@@ -90,7 +90,9 @@ def fitted_order(terms: Terms, X: Any, scores: Floats, weights: Floats, rng: np.
         some = np.sort(rng.choice(len(scores), most, replace=False))
         X, scores, weights = X[some], scores[some], weights[some]
     values, outputs = terms.values(X, np.arange(n)), scores[:, None]
-    chunks = ((values[rows].copy(), outputs[rows].copy(), weights[None, rows]) for rows in row_chunks(len(X), 8 * n))
+    chunks = (
+        (values[rows].copy(), outputs[rows].copy(), weights[None, rows]) for rows in row_chunks(len(values), 8 * n)
+    )
     (moments,) = gather_moments(chunks, n, 1, 1)
     drawn = with_pseudo_rows(moments, terms.coef, values, weights)
     order = greedy_order(drawn, list(np.arange(n)[:, None]), np.ones(n), n)

@@ -46,8 +46,9 @@ class RowGroups:
         if n_rows == 0:
             group_numbers(groups, n_rows)  # raises for keys without rows
             return cls(np.zeros(0, dtype=np.int64))
-        keys = np.asarray(groups)
-        if keys.ndim != 1 or len(keys) != n_rows or keys.dtype.kind not in "biuSU" or isinstance(groups, list | tuple):
+        listed = isinstance(groups, list | tuple)
+        keys = group_numbers(groups, n_rows) if listed else np.asarray(groups)
+        if keys.ndim != 1 or len(keys) != n_rows or keys.dtype.kind not in "biuSU":
             keys = group_numbers(groups, n_rows)  # raises for missing keys, and tells 1 from "1"
         begins = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1]).astype(np.int64)
         ends = np.append(begins[1:], n_rows).astype(np.int64)

@@ -60,7 +60,13 @@ def group_numbers(groups: npt.ArrayLike, n_rows: int | None = None) -> npt.NDArr
 
 
 def _array(given: Any) -> npt.NDArray[Any]:
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except ValueError:  # tuples of several lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1:  # tuples are names, and no rows of a table
+        array = np.empty(len(given), dtype=object)
+        array[:] = [tuple(name) if isinstance(name, list | np.ndarray) else name for name in given]
     if isinstance(given, list) and array.dtype.kind in "US" and len({*map(type, given)}) > 1:
         array = np.empty(len(given), dtype=object)  # NumPy would make one text of 1 and "1"
         array[:] = given
