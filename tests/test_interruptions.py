@@ -202,7 +202,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="needs a safe fork")
 def test_a_handler_may_fork():
     assert run_program(FORKING) == (0, "7\n", "")

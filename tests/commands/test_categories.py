@@ -185,7 +185,7 @@ main()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_frames_are_of_pandas_or_of_polars(folder, model, frame, tmp_path, suffix):
     """The command line needs no pandas, nor the library of the model; without polars, too, it says so."""

@@ -112,7 +112,7 @@ def test_ctrl_c_is_quiet_and_leaves_nothing(files: Path, tmp_path: Path) -> None
     assert list(out.iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_extra_is_enough_for_csv_and_parquet(files: Path, tmp_path: Path) -> None:
     """All kinds of tables are read and written with the packages of the extra, without pandas and pyarrow."""
     import tomllib

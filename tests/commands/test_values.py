@@ -119,7 +119,7 @@ def test_what_values_have_none_of(tmp_path: Path) -> None:
     assert "8 trees" in done("explain", path, "[1, 2, 3, 4, 5]").stdout
     assert "is no classifier, and has no probabilities" in refusal("predict", path, data, "-o", "-", "--proba")
     ranker = saved("lightgbm ranker", tmp_path)[0]
-    assert "wald explain is for labels and values" in refusal("explain", ranker, "[1, 2, 3, 4, 5]")
+    assert "holds a ranker, whos" in refusal("explain", ranker, "[1, 2, 3, 4, 5]")
     assert "--budget: budget must be at least" in refusal("predict", path, data, "-o", "-", "--budget", 1)
 
 

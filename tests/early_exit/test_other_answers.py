@@ -50,7 +50,9 @@ def test_one_threshold_is_called_a_band_as_several_are(tmp_path):
 def test_tolerances_beyond_float32(tolerance):
     with pytest.raises(ValueError, match=r"out of the range of the float32 numbers .* between 1e-30 and 1e\+30"):
         EarlyExitRegressor(MODEL, tolerance=tolerance, risk=0.1).fit(X[500:])
-    fast = EarlyExitRegressor(MODEL, tolerance=1e20, risk=0.1, planner=UNITS, random_state=0).fit(X[500:])
+    fast = EarlyExitRegressor(MODEL, tolerance=1e20, risk=0.1, planner=UNITS, random_state=0)
+    with pytest.warns(UserWarning, match="larger than the range of the model's values"):
+        fast.fit(X[500:])
     assert (fast.predict(X[:9], details=True).stages == 0).all()
 
 

@@ -91,7 +91,7 @@ def test_too_few_rows_to_plan_on_are_said(name, cost):
             wrap(model, X[:n], cost=cost)
 
 
-@pytest.mark.filterwarnings("ignore:no early exit")
+@pytest.mark.filterwarnings("ignore:no early exit", "ignore:The certificate's risk")
 @pytest.mark.parametrize("cost", ["time", "units"])
 @pytest.mark.parametrize("name", ["rbf", "logistic", "logistic multiclass"])
 def test_rows_that_teach_nothing_still_give_the_models_labels(name, cost):

@@ -220,7 +220,7 @@ def test_a_selector_that_drops_a_column_still_refuses_its_nan() -> None:
         fast.predict(F)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_fifty_thousand_categories() -> None:
     rng, names = np.random.default_rng(0), np.array([f"item {i}" for i in range(50_000)], dtype=object)
     F = pd.DataFrame({"item": rng.permutation(names), "price": rng.normal(size=len(names))})

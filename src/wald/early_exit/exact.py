@@ -15,7 +15,7 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
-from ..sources import RawSource, Schema
+from ..sources import source_of, Schema
 from .certification import Promise
 from .compiled_plan import CompiledPlan
 from .data_split import is_fitted, is_frozen
@@ -164,7 +164,7 @@ def fit_in_full(
                 else f"This {type(shell).__name__} estimator requires y to be passed, but the target y is None: "
                 f"{type(inner).__name__} is not fitted yet."
             )
-        require_targets(y, RawSource(X).n_rows, inner)
+        require_targets(y, source_of(X).n_rows, inner)
         inner = clone(inner).fit(X, y, **params)
     elif given := ["y"] * (y is not None and not is_frozen(shell.estimator)) + sorted(params):
         raise ValueError(

@@ -22,7 +22,7 @@ def require_targets(y: Any, n_rows: int, estimator: Any) -> None:
     estimator : estimator
         What is trained on them.
     """
-    n_targets = RawSource(y).n_rows if hasattr(y, "shape") else len(y)
+    n_targets = RawSource(y if hasattr(y, "shape") or hasattr(y, "__len__") else np.asarray(y)).n_rows
     if n_targets != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows}, y has {n_targets}."
