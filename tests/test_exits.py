@@ -54,7 +54,17 @@ def test_daemon_threads_at_work_again_and_again(call):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "ending", ["sys.exit", "os._exit", "exception", "atexit", "pool", "SIGTERM", "SIGTERM handled", pytest.param("parent busy", marks=pytest.mark.long)]
+    "ending",
+    [
+        "sys.exit",
+        "os._exit",
+        "exception",
+        "atexit",
+        "pool",
+        "SIGTERM",
+        "SIGTERM handled",
+        pytest.param("parent busy", marks=pytest.mark.long),
+    ],
 )
 def test_every_ending(ending):
     assert _endings("kernel", ending, 2) == [EXPECTED.get(ending, 0)] * 2 + [0]

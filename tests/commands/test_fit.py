@@ -69,7 +69,7 @@ def test_options_reach_the_classifier(files: Path, tmp_path: Path) -> None:
         "feature_costs": None,
         "feature_groups": None,
         "surrogates": None,
-            "tolerance": None,
+        "tolerance": None,
         "planner__rule": "ladder",
         "planner__order": "greedy",
         "planner__certificate_fraction": "auto",

@@ -15,7 +15,7 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
-from ..sources import source_of, Schema
+from ..sources import Schema, source_of
 from .certification import Promise
 from .compiled_plan import CompiledPlan
 from .data_split import is_fitted, is_frozen
