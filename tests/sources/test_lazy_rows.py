@@ -152,12 +152,12 @@ def test_a_cache_knows_rows_by_what_they_are_called():
         def fetch(rows, order=order):
             return blood(order[rows])
 
-        calls = Calls(fetch, cache=cache, key=lambda row, order=order: patients[order[row]])
+        calls = Calls(fetch, name="blood", cache=cache, key=lambda row, order=order: patients[order[row]])
         rows = LazyRows(9, {"blood": calls}, columns={"blood": [0, 1]})
         assert np.array_equal(rows.array(), X[order][:, [1, 2]], equal_nan=True)
     assert blood.rows == list(range(9))
     with pytest.raises(ValueError, match=r"Group 'blood' has a cache.*give key="):
-        LazyRows(9, {"blood": Calls(blood, cache={})})
+        LazyRows(9, {"blood": Calls(blood, name="blood", cache={})})
 
 
 def test_what_was_fetched_stays_when_a_call_fails():
