@@ -317,6 +317,46 @@ def test_audited_rows_are_fetched_in_full():
     assert watched.monitor_.n_rows == 1000
 
 
+def test_rows_that_an_earlier_call_has_decided_are_watched():
+    fast, _ = fitted("linear")
+    watched, providers = fast.watched(1.0), Providers(X[3000:])
+    providers.fails = {"scan": 100}
+    lazy = providers.lazy(batch_size=50)
+    with pytest.raises(CallError) as found:
+        watched.predict(lazy)
+    assert found.value.partial.decided.sum() > 100
+    assert watched.monitor_.n_rows == 0
+    providers.fails = {}
+    watched.predict(lazy, resume=found.value.partial)
+    assert watched.monitor_.n_rows == watched.monitor_.n_audits == 1000
+    whole = fast.watched(1.0)
+    whole.predict(X[3000:])
+    assert watched.monitor_.n_disagreements == whole.monitor_.n_disagreements > 0
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_an_audit_that_fails_loses_no_answer(grouped):
+    fast, _ = fitted("linear")
+    groups = None
+    if grouped:
+        fast = EarlyExitClassifier(FrozenEstimator(MODELS["linear"][0]), risk=0.05, random_state=0)
+        fast.fit(Providers(X[1000:3000]).lazy(), groups=np.arange(2000) // 2)
+        groups = np.arange(1000) // 2
+    answers = fast.predict(X[3000:], details=True)
+    watched, providers = fast.watched(1.0), Providers(X[3000:])
+    providers.fails = {"scan": reached(fast, answers)["scan"]}  # enough for all answers
+    lazy = providers.lazy()
+    with pytest.raises(CallError, match=r"1000 of 1000 rows are decided, in .partial") as found:
+        watched.predict(lazy, groups=groups)
+    partial = found.value.partial
+    assert np.array_equal(partial.labels, answers.labels)
+    assert np.array_equal(partial.costs, answers.costs)
+    assert watched.monitor_.n_rows == 0
+    providers.fails = {}
+    assert np.array_equal(watched.predict(lazy, groups=groups, resume=partial), answers.labels)
+    assert watched.monitor_.n_rows == watched.monitor_.n_audits == (500 if grouped else 1000)
+
+
 Xr = np.random.default_rng(0).normal(size=(4000, 10))
 SUM = Xr @ np.array([3.0, 3.0, 2.0, 2.0, 0.7, 0.7, 0.7, 0.3, 0.3, 0.3])
 VALUES = {

@@ -242,9 +242,9 @@ class Predictor:
             return source.whole()
         return source
 
-    def carried(self, decided: Decisions) -> PartialAnswer:
-        """What an error about a call carries: the answers of rows that are settled."""
-        settled = decided.ledger.settled
+    def carried(self, decided: Decisions, settled: NDArray[np.bool_] | None = None) -> PartialAnswer:
+        """What an error about a call carries: the answers of rows that are settled, None: by the engine."""
+        settled = decided.ledger.settled if settled is None else settled
         labels = self.labels(np.where(settled, decided.codes, 0))
         return PartialAnswer(labels, settled, np.where(settled, decided.ledger.paid, 0.0), decided)
 
