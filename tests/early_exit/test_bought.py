@@ -19,6 +19,7 @@ from sklearn.svm import SVC
 
 from wald import CallError, Calls, EarlyExitClassifier, EarlyExitRegressor, LazyRows
 from wald.early_exit import Status
+from wald.steps import RawColumns
 
 GROUPS = {"blood": [4, 5, 6], "free": [0, 1, 2, 3], "scan": [7, 8, 9]}
 COSTS = {"blood": 20.0, "scan": 150.0}
@@ -384,3 +385,63 @@ def test_values_within_a_tolerance(kind):
     assert np.array_equal(partial.labels[partial.decided], values[partial.decided])
     providers.fails = {}
     assert np.array_equal(fast.predict(lazy, resume=partial), values)
+
+
+SEVERAL = {
+    "probabilities of two": (LogisticRegression(), SUM > 0, 0.1),
+    "probabilities of three": (LogisticRegression(), np.digitize(SUM, [-3.0, 3.0]), 0.1),
+    "several values": (LinearRegression(), SUM[:, None] * [1.0, -2.0, 0.5], 1.0),
+}
+
+
+@pytest.mark.parametrize("when", ["blood", "scan"])
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_several_numbers_within_a_tolerance_where_a_call_fails(kind, when):
+    model, target, tolerance = SEVERAL[kind]
+    model.fit(Xr[:1000], target[:1000])
+    made = EarlyExitRegressor if kind == "several values" else EarlyExitClassifier
+    fast = made(FrozenEstimator(model), tolerance=tolerance, risk=0.1, random_state=0)
+    fast.fit(Providers(Xr[1000:3000]).lazy())
+    rows, providers = Xr[3000:], Providers(Xr[3000:])
+    answers = fast.predict(rows)
+    lazy, providers.fails = providers.lazy(batch_size=10), {when: 0}
+    with pytest.raises(CallError) as found:
+        fast.predict(lazy)
+    partial = found.value.partial
+    assert partial.labels.shape == answers.shape
+    assert partial.labels.dtype == answers.dtype
+    assert np.array_equal(partial.labels[partial.decided], answers[partial.decided])
+    providers.fails = {when: 10}
+    with pytest.raises(CallError) as again:
+        fast.predict(lazy, resume=partial)
+    providers.fails = {}
+    assert np.array_equal(fast.predict(lazy, resume=again.value.partial), answers)
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_several_numbers_of_which_hardly_any_leaves_early(kind):
+    model, target, _ = SEVERAL[kind]
+    model.fit(Xr[:1000], target[:1000])
+    made = EarlyExitRegressor if kind == "several values" else EarlyExitClassifier
+    fast = made(FrozenEstimator(model), tolerance=1e-9, risk=0.1, random_state=0)
+    fast.fit(Providers(Xr[1000:3000]).lazy())
+    providers = Providers(Xr[3000:])
+    lazy, providers.fails = providers.lazy(), {"scan": 0}
+    with pytest.raises(CallError) as found:
+        fast.predict(lazy)
+    assert found.value.partial.decided.mean() < 0.2
+    assert found.value.partial.labels.shape == fast.predict(Xr[3000:]).shape
+    providers.fails = {}
+    assert np.array_equal(fast.predict(lazy, resume=found.value.partial), fast.predict(Xr[3000:]))
+
+
+def test_decisions_about_more_rows_than_steps_take_at_once(monkeypatch):
+    fast, _ = fitted("a scaler before")
+    answers, providers = fast.predict(X[3000:]), Providers(X[3000:])
+    monkeypatch.setattr(RawColumns, "rows_at_once", 100)
+    lazy, providers.fails = providers.lazy(), {"scan": 20}
+    with pytest.raises(CallError) as found:
+        fast.predict(lazy)
+    assert len(found.value.partial.labels) == 1000
+    providers.fails = {}
+    assert np.array_equal(fast.predict(lazy, resume=found.value.partial), answers)
