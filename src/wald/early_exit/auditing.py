@@ -118,6 +118,8 @@ def audited(
         try:
             own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
         except CallError as error:
+            if not source.is_lazy:
+                error.renumber(chosen)
             error.partial = predictor.carried(decided, np.ones(source.n_rows, dtype=bool))
             if groups is not None:
                 watched.put_back(np.asarray(groups)[counted])

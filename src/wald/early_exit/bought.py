@@ -223,6 +223,8 @@ def resumed(
     try:
         found = answered(source.take(left))
     except CallError as error:
+        if not source.is_lazy:
+            error.renumber(left)
         if error.partial is not None and isinstance(error.partial.state, Decisions):
             decided = before.decided.copy()
             decided[left] = error.partial.decided

@@ -192,9 +192,9 @@ class Predictor:
     def predict(self, source: Source, n_threads: int, budget: float | None, *, full: bool = False) -> Decisions:
         """Decide rows; the wrapped model labels those that the engine leaves undecided.
 
-        `full`: without early exits. An error about a call that fetches columns carries the decisions so far.
+        `full`: without early exits. An error about a call carries the decisions so far.
         """
-        if not source.is_lazy:
+        if not (source.is_lazy or isinstance(self._late, LateModel)):
             return self._predict(source, n_threads, budget, full)
         with carrying(self._undecided(source.n_rows), self.carried):
             return self._predict(source, n_threads, budget, full)
@@ -223,8 +223,8 @@ class Predictor:
             if everything is not None:
                 return everything
         step = self.model.preprocessing
-        # rows that are fetched stay anyway, and an error carries decisions about all of them
-        whole = step is None or (source.is_lazy and isinstance(step, RawColumns))
+        # what is fetched stays anyway, a model is asked about many rows, and an error carries decisions about all
+        whole = step is None or isinstance(step, Looks) or (source.is_lazy and isinstance(step, RawColumns))
         parts = [source] if whole or step is None else source.parts(step.rows_at_once)
         decided = Decisions.gathered(
             source.n_rows, (self._decided(part, n_stages, at_end, n_threads) for part in parts)
@@ -271,6 +271,8 @@ class Predictor:
 
     def _everything(self, source: Source, n_threads: int) -> Decisions | None:
         """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
+        if isinstance(self._late, LateModel):
+            return self._late.in_full(source, n_threads)
         if self._rest is Rest.ONE_CALL:
             return self._in_full(self._full.predict(source), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:

@@ -162,6 +162,11 @@ class LazyRows(Source):
         """
         return sum(n * self._table.costs[group] for group, n in self.missing(rows).items())
 
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """Numbers of the rows here among all rows of these groups, as errors about calls name them."""
+        return self._numbers()
+
     def _asked(self) -> Iterator[tuple[str, Asked]]:
         """Groups that are fetched, of which a column is shown."""
         for group in self.groups:
