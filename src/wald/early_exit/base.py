@@ -83,7 +83,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
             is watched.
         CallError
-            If `LazyRows` are given and a call that fetches columns of them fails for good.
+            If a call that fetches columns of `LazyRows`, or that asks the model behind surrogates, fails for good.
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs, X)
         try:
