@@ -14,7 +14,9 @@ from wald.models.opaque import Looks
 
 X, y = make_classification(3500, 6, n_informative=5, n_redundant=0, class_sep=2.0, random_state=0)
 MODEL = GaussianNB().fit(X[:300], y[:300])
-SURE = Surrogate(lambda rows: MODEL.predict_joint_log_proba(rows) @ [-1.0, 1.0] + 3 * rows[:, 0], cost=0.01, name="odds")
+SURE = Surrogate(
+    lambda rows: MODEL.predict_joint_log_proba(rows) @ [-1.0, 1.0] + 3 * rows[:, 0], cost=0.01, name="odds"
+)
 VAGUE = Surrogate(lambda rows: np.random.default_rng(0).normal(size=len(rows)), cost=5.0, name="noise")
 NEW = X[2000:]
 
