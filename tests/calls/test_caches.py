@@ -32,11 +32,11 @@ def taken(rows):
 
 def test_equal_rows_are_asked_once():
     cache, function = {}, Counted()
-    asked = Asked(Calls(function, batch_size=2, cache=cache), 6)
+    asked = Asked(Calls(function, name="length", batch_size=2, cache=cache), 6)
     assert asked.ask(range(6), taken).values.tolist() == [3, 3, 3, 5, 3, 4]
     assert function.asked == ["one", "two", "three", "four"]
     assert (asked.counts.rows, asked.counts.cached, asked.counts.calls) == (4, 2, 2)
-    again = Asked(Calls(function, cache=cache), 6)
+    again = Asked(Calls(function, name="length", cache=cache), 6)
     assert again.ask(range(6), taken).values.tolist() == [3, 3, 3, 5, 3, 4]
     assert len(function.asked) == 4
     assert (again.counts.rows, again.counts.cached, again.counts.calls) == (0, 6, 0)
@@ -45,8 +45,8 @@ def test_equal_rows_are_asked_once():
 
 def test_rows_of_the_cache_are_no_calls():
     cache = {}
-    Asked(Calls(Counted(), cache=cache), 6).ask([0, 1], taken)
-    asked = Asked(Calls(Counted(), cache=cache), 6, max_rows=2)
+    Asked(Calls(Counted(), name="length", cache=cache), 6).ask([0, 1], taken)
+    asked = Asked(Calls(Counted(), name="length", cache=cache), 6, max_rows=2)
     assert asked.ask(range(6), taken).done.all()
 
 
@@ -58,7 +58,7 @@ def test_batches_are_full_though_some_rows_are_known():
         sizes.append(len(rows))
         return rows
 
-    Asked(Calls(same, cache=cache, batch_size=5), 20).ask(range(20), lambda rows: rows)
+    Asked(Calls(same, name="same", cache=cache, batch_size=5), 20).ask(range(20), lambda rows: rows)
     assert sizes == [5, 5]
 
 
@@ -66,7 +66,7 @@ def test_a_file_as_a_cache(tmp_path):
     function = Counted()
     for _ in range(2):
         with shelve.open(str(tmp_path / "answers")) as cache:
-            calls = Calls(function, cache=cache)
+            calls = Calls(function, name="length", cache=cache)
             assert Asked(calls, 6).ask(range(6), taken).values.tolist() == [3, 3, 3, 5, 3, 4]
     assert len(function.asked) == 4
 
@@ -77,6 +77,13 @@ def test_two_functions_share_a_cache():
         for key in (None, int):
             calls = Calls(lambda rows, factor=factor: factor * rows, name=name, cache=cache, key=key)
             assert Asked(calls, 3).ask(range(3), lambda rows: rows).values.tolist() == [0, factor, 2 * factor]
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_functions_without_a_name_share_no_cache(name):
+    """Two of them, such as lambdas, would take each other's answers."""
+    with pytest.raises(ValueError, match=r"A cache needs name=, .* take each other's answers"):
+        Calls(lambda rows: rows, name=name, cache={})
 
 
 def test_what_was_answered_before_a_failure_is_in_the_cache():
@@ -119,10 +126,10 @@ def test_rows_without_a_key():
     class Thing:
         pass
 
-    with pytest.raises(TypeError, match=r"'Counted' cannot be kept in a cache: a row holds a Thing, .* give key="):
-        Asked(Calls(Counted(), cache={}), 2).ask([0, 1], lambda rows: [Thing() for _ in rows])
+    with pytest.raises(TypeError, match=r"'length' cannot be kept in a cache: a row holds a Thing, .* give key="):
+        Asked(Calls(Counted(), name="length", cache={}), 2).ask([0, 1], lambda rows: [Thing() for _ in rows])
     with pytest.raises(TypeError, match="unhashable"):
-        Asked(Calls(Counted(), cache={}, key=list), 2).ask([0, 1], lambda rows: [[1] for _ in rows])
+        Asked(Calls(Counted(), name="length", cache={}, key=list), 2).ask([0, 1], lambda rows: [[1] for _ in rows])
 
 
 DIFFERENT = [

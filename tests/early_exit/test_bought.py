@@ -19,6 +19,7 @@ from sklearn.svm import SVC
 
 from wald import CallError, Calls, EarlyExitClassifier, EarlyExitRegressor, LazyRows
 from wald.early_exit import Status
+from wald.steps import RawColumns
 
 GROUPS = {"blood": [4, 5, 6], "free": [0, 1, 2, 3], "scan": [7, 8, 9]}
 COSTS = {"blood": 20.0, "scan": 150.0}
@@ -317,6 +318,46 @@ def test_audited_rows_are_fetched_in_full():
     assert watched.monitor_.n_rows == 1000
 
 
+def test_rows_that_an_earlier_call_has_decided_are_watched():
+    fast, _ = fitted("linear")
+    watched, providers = fast.watched(1.0), Providers(X[3000:])
+    providers.fails = {"scan": 100}
+    lazy = providers.lazy(batch_size=50)
+    with pytest.raises(CallError) as found:
+        watched.predict(lazy)
+    assert found.value.partial.decided.sum() > 100
+    assert watched.monitor_.n_rows == 0
+    providers.fails = {}
+    watched.predict(lazy, resume=found.value.partial)
+    assert watched.monitor_.n_rows == watched.monitor_.n_audits == 1000
+    whole = fast.watched(1.0)
+    whole.predict(X[3000:])
+    assert watched.monitor_.n_disagreements == whole.monitor_.n_disagreements > 0
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_an_audit_that_fails_loses_no_answer(grouped):
+    fast, _ = fitted("linear")
+    groups = None
+    if grouped:
+        fast = EarlyExitClassifier(FrozenEstimator(MODELS["linear"][0]), risk=0.05, random_state=0)
+        fast.fit(Providers(X[1000:3000]).lazy(), groups=np.arange(2000) // 2)
+        groups = np.arange(1000) // 2
+    answers = fast.predict(X[3000:], details=True)
+    watched, providers = fast.watched(1.0), Providers(X[3000:])
+    providers.fails = {"scan": reached(fast, answers)["scan"]}  # enough for all answers
+    lazy = providers.lazy()
+    with pytest.raises(CallError, match=r"1000 of 1000 rows are decided, in .partial") as found:
+        watched.predict(lazy, groups=groups)
+    partial = found.value.partial
+    assert np.array_equal(partial.labels, answers.labels)
+    assert np.array_equal(partial.costs, answers.costs)
+    assert watched.monitor_.n_rows == 0
+    providers.fails = {}
+    assert np.array_equal(watched.predict(lazy, groups=groups, resume=partial), answers.labels)
+    assert watched.monitor_.n_rows == watched.monitor_.n_audits == (500 if grouped else 1000)
+
+
 Xr = np.random.default_rng(0).normal(size=(4000, 10))
 SUM = Xr @ np.array([3.0, 3.0, 2.0, 2.0, 0.7, 0.7, 0.7, 0.3, 0.3, 0.3])
 VALUES = {
@@ -344,3 +385,63 @@ def test_values_within_a_tolerance(kind):
     assert np.array_equal(partial.labels[partial.decided], values[partial.decided])
     providers.fails = {}
     assert np.array_equal(fast.predict(lazy, resume=partial), values)
+
+
+SEVERAL = {
+    "probabilities of two": (LogisticRegression(), SUM > 0, 0.1),
+    "probabilities of three": (LogisticRegression(), np.digitize(SUM, [-3.0, 3.0]), 0.1),
+    "several values": (LinearRegression(), SUM[:, None] * [1.0, -2.0, 0.5], 1.0),
+}
+
+
+@pytest.mark.parametrize("when", ["blood", "scan"])
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_several_numbers_within_a_tolerance_where_a_call_fails(kind, when):
+    model, target, tolerance = SEVERAL[kind]
+    model.fit(Xr[:1000], target[:1000])
+    made = EarlyExitRegressor if kind == "several values" else EarlyExitClassifier
+    fast = made(FrozenEstimator(model), tolerance=tolerance, risk=0.1, random_state=0)
+    fast.fit(Providers(Xr[1000:3000]).lazy())
+    rows, providers = Xr[3000:], Providers(Xr[3000:])
+    answers = fast.predict(rows)
+    lazy, providers.fails = providers.lazy(batch_size=10), {when: 0}
+    with pytest.raises(CallError) as found:
+        fast.predict(lazy)
+    partial = found.value.partial
+    assert partial.labels.shape == answers.shape
+    assert partial.labels.dtype == answers.dtype
+    assert np.array_equal(partial.labels[partial.decided], answers[partial.decided])
+    providers.fails = {when: 10}
+    with pytest.raises(CallError) as again:
+        fast.predict(lazy, resume=partial)
+    providers.fails = {}
+    assert np.array_equal(fast.predict(lazy, resume=again.value.partial), answers)
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_several_numbers_of_which_hardly_any_leaves_early(kind):
+    model, target, _ = SEVERAL[kind]
+    model.fit(Xr[:1000], target[:1000])
+    made = EarlyExitRegressor if kind == "several values" else EarlyExitClassifier
+    fast = made(FrozenEstimator(model), tolerance=1e-9, risk=0.1, random_state=0)
+    fast.fit(Providers(Xr[1000:3000]).lazy())
+    providers = Providers(Xr[3000:])
+    lazy, providers.fails = providers.lazy(), {"scan": 0}
+    with pytest.raises(CallError) as found:
+        fast.predict(lazy)
+    assert found.value.partial.decided.mean() < 0.2
+    assert found.value.partial.labels.shape == fast.predict(Xr[3000:]).shape
+    providers.fails = {}
+    assert np.array_equal(fast.predict(lazy, resume=found.value.partial), fast.predict(Xr[3000:]))
+
+
+def test_decisions_about_more_rows_than_steps_take_at_once(monkeypatch):
+    fast, _ = fitted("a scaler before")
+    answers, providers = fast.predict(X[3000:]), Providers(X[3000:])
+    monkeypatch.setattr(RawColumns, "rows_at_once", 100)
+    lazy, providers.fails = providers.lazy(), {"scan": 20}
+    with pytest.raises(CallError) as found:
+        fast.predict(lazy)
+    assert len(found.value.partial.labels) == 1000
+    providers.fails = {}
+    assert np.array_equal(fast.predict(lazy, resume=found.value.partial), answers)

@@ -166,6 +166,8 @@ def test_a_row_of_every_new_group_is_picked() -> None:
     picked = watch.pick(groups, 100)
     assert groups[picked].tolist() == ["a", "b", "c"]
     assert watch.pick(groups, 100).tolist() == []
+    watch.put_back([groups[0]])
+    assert len(watch.pick(groups, 100)) == 1
     again = pickle.loads(pickle.dumps(watch))
     assert again.pick(["c", "d", "d"], 3).size == 1
     first = [monitor([("rows", None, 0.02)], k, grouped=True).pick([7] * 4, 4)[0] for k in range(200)]

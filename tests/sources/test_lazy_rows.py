@@ -67,6 +67,18 @@ def test_nothing_is_fetched_before_it_is_read():
     assert blood.batches == scan.batches == []
 
 
+def test_rows_are_named_by_a_mask():
+    rows, mask = lazy(costs={"blood": 2.0, "scan": 10.0})[0].take(np.arange(6, 0, -1)), np.arange(6) < 4
+    rows.take(np.array([0])).array()
+    for named in (mask, mask.tolist()):
+        assert rows.missing(named) == rows.missing(range(4)) == {"blood": 3, "scan": 3}
+        assert rows.n_calls(named) == {"blood": 1, "scan": 1}
+        assert rows.cost_to_fetch(named) == 36.0
+    assert rows.missing(mask & False) == rows.missing([]) == {"blood": 0, "scan": 0}
+    with pytest.raises(ValueError, match=r"A mask must have the shape \(6,\), one entry a row. Got \(9,\)"):
+        rows.missing(np.ones(9, dtype=bool))
+
+
 def test_each_group_is_fetched_once_a_row():
     rows, blood, scan = lazy()
     some = rows.take(np.array([7, 2, 7]))
@@ -152,12 +164,12 @@ def test_a_cache_knows_rows_by_what_they_are_called():
         def fetch(rows, order=order):
             return blood(order[rows])
 
-        calls = Calls(fetch, cache=cache, key=lambda row, order=order: patients[order[row]])
+        calls = Calls(fetch, name="blood", cache=cache, key=lambda row, order=order: patients[order[row]])
         rows = LazyRows(9, {"blood": calls}, columns={"blood": [0, 1]})
         assert np.array_equal(rows.array(), X[order][:, [1, 2]], equal_nan=True)
     assert blood.rows == list(range(9))
     with pytest.raises(ValueError, match=r"Group 'blood' has a cache.*give key="):
-        LazyRows(9, {"blood": Calls(blood, cache={})})
+        LazyRows(9, {"blood": Calls(blood, name="blood", cache={})})
 
 
 def test_what_was_fetched_stays_when_a_call_fails():

@@ -11,17 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..utils.figures import first_of, thousands
+from ..utils.figures import thousands
 from .calls import Calls, Failure, Rows, Work
 from .counts import Counts
-from .errors import BadAnswerError, CallError, PartialAnswer
+from .errors import BadAnswerError, CallError, PartialAnswer, named
 from .keys import key_of, rows_of
 from .reading import NUMBERS, as_answers
 
 #: Number of rows whose keys are computed at a time.
 KEYED_ROWS = 4096
-#: Most rows that a message names.
-MOST_NAMED = 5
 _NOTHING = object()
 
 
@@ -211,7 +209,7 @@ class Asked:
         try:
             self._keep(rows, self._checked(as_answers(found, len(rows))))
         except ValueError as error:
-            text = f"What the cache of {self.name!r} holds for {_named(rows)} cannot be used: {error}."
+            text = f"What the cache of {self.name!r} holds for {named(rows)} cannot be used: {error}."
             raise CallError(text, self.name, rows, self.partial()) from error
         for counts in self._all_counts:
             counts.cached += len(rows)
@@ -272,7 +270,7 @@ class Asked:
             why = str(error)
         else:
             why = f"{type(error).__name__}: {error}".rstrip(": .")
-        text = f"{self.name!r} failed for {_named(rows)}{attempts}: {why}."
+        text = f"{self.name!r} failed for {named(rows)}{attempts}: {why}."
         return CallError(text, self.name, rows, self.partial())
 
     def partial(self) -> PartialAnswer:
@@ -285,7 +283,3 @@ class _Key(NamedTuple):
 
     key: Any
     others: list[int]
-
-
-def _named(rows: Rows) -> str:
-    return f"row {first_of([str(row) for row in rows.tolist()], MOST_NAMED)}"

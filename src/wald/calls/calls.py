@@ -35,7 +35,7 @@ class Calls:
         return an awaitable. A plain function runs in the caller's thread, one call after another, unless
         ``max_concurrency`` or ``timeout`` are given: then each call has a thread of its own.
     name : str or None, default=None
-        What messages call it. None: who uses it has a name for it.
+        What messages call it. None: who uses it has a name for it. A cache needs one.
     batch_size : int or None, default=None
         Most rows of a call. None: all rows that are asked together in one call, or in as many as may run at once.
     max_concurrency : int, default=1
@@ -50,8 +50,9 @@ class Calls:
         Seconds before the second attempt; twice as many before each further one, at most a minute, less a random part
         of up to a half.
     cache : mutable mapping or None, default=None
-        Keeps answers across uses, by the name and a key of each row: a dict, or a file that behaves as one, such as
-        ``shelve``. It is written after each call.
+        Keeps answers across uses, by ``name``, which is required, and a key of each row: a dict, or a file that behaves
+        as one, such as ``shelve``. It is written after each call. Another function, or another version of it, needs
+        another name.
     key : callable or None, default=None
         Function from one row, as ``function`` gets it, to its key in the cache: a text, for files, or anything else
         that can be hashed. None: a text that depends on what the row holds, for rows of numbers, texts, and lists or
@@ -100,6 +101,11 @@ class Calls:
                 raise TypeError(f"{what} must be a function. Got {given!r}, a {type(given).__name__}.")
         if cache is not None and not all(hasattr(cache, method) for method in ("get", "__setitem__")):
             raise TypeError(f"cache must be a mapping that can be written, such as a dict. Got {type(cache).__name__}.")
+        if cache is not None and not name:
+            raise ValueError(
+                "A cache needs name=, a text: it keeps answers by this name and the row, and functions that share it "
+                "would else take each other's answers."
+            )
         self.function, self.name, self.cache, self.key = function, name, cache, key
         self.batch_size = None if batch_size is None else _whole("batch_size", batch_size, 1)
         self.max_concurrency = _whole("max_concurrency", max_concurrency, 1)

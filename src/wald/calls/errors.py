@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils.figures import first_of
+
+#: Most rows that a message names.
+MOST_NAMED = 5
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialAnswer:
@@ -70,6 +75,12 @@ class CallError(RuntimeError):
         super().__init__(message)
         self.unit, self.rows, self.partial = unit, np.asarray(rows, dtype=np.int64), partial
 
+    def renumber(self, numbers: NDArray[np.intp]) -> None:
+        """Name rows as the caller knows them, who has asked for rows with these numbers."""
+        if len(self.rows) and self.rows.max() < len(numbers):
+            before, self.rows = named(self.rows), np.asarray(numbers, dtype=np.int64)[self.rows]
+            self.args = (str(self.args[0]).replace(f"for {before}", f"for {named(self.rows)}", 1),)
+
     def __str__(self) -> str:
         return super().__str__() if self.partial is None else f"{super().__str__()} {self.partial}, in .partial."
 
@@ -87,3 +98,8 @@ class BadAnswerError(ValueError):
     def __init__(self, message: str, places: Sequence[int] | NDArray[np.intp] = ()) -> None:
         super().__init__(message)
         self.places = [int(place) for place in places]
+
+
+def named(rows: NDArray[np.intp]) -> str:
+    """The first of some rows, as messages name them."""
+    return f"row {first_of([str(row) for row in rows.tolist()], MOST_NAMED)}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..calls import CallError, PartialAnswer
 from ..engine import Decisions
 from ..models import AdditiveModel
 from ..monitoring import Monitor
@@ -15,6 +16,7 @@ from ..plan import Plan, shares_reached
 from ..sources import Source
 from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import Line
+from .bought import resumed
 from .certification import Promise
 from .predictor import Predictor
 
@@ -85,32 +87,48 @@ def audited(
     n_threads: int,
     budget: float | None,
     groups: ArrayLike | None,
+    resume: PartialAnswer | None = None,
 ) -> Decisions:
-    """Decide rows. Rows without a budget are counted, and some are audited."""
+    """Decide rows, or those that `resume` has left. All of them are counted, and some are audited, if without a budget.
+
+    An error about a call of an audit carries the decisions about all rows; none of them is counted then.
+    """
     if groups is not None:
         _require_groups(monitor)
     # the certificate speaks neither of rows with a budget, nor of rows outside of a ranking
-    if monitor is None or budget is not None or monitor.trials == "groups":
-        return predictor.predict(source, n_threads, budget)
-    if monitor.answers_in_full:
-        return predictor.predict(source, n_threads, None, full=True)
-    decided = predictor.predict(source, n_threads, None)
-    codes, stages, n_stages = decided.codes, decided.ledger.stages, predictor.plan.n_stages + 1
-    one_per_group = monitor.grouped and groups is not None
-    if monitor.grouped and groups is None:
-        monitor.record(np.bincount(stages, minlength=n_stages))
+    watched = monitor if budget is None and monitor is not None and monitor.trials != "groups" else None
+    full = watched is not None and watched.answers_in_full
+
+    def answered(rows: Source) -> Decisions:
+        return predictor.predict(rows, n_threads, budget, full=full)
+
+    decided = answered(source) if resume is None else resumed(source, resume, answered, predictor.carried)
+    if watched is None or full:
         return decided
-    counted = monitor.pick(groups, len(codes)) if groups is not None else np.arange(len(codes))
-    chosen = counted[monitor.draw(len(counted))]
+    stages, n_stages = decided.ledger.stages, predictor.plan.n_stages + 1
+    if watched.grouped and groups is None:
+        watched.record(np.bincount(stages, minlength=n_stages))
+        return decided
+    counted = np.arange(source.n_rows) if groups is None else watched.pick(groups, source.n_rows)
+    chosen = counted[watched.draw(len(counted))]
     n_answers = predictor.model.decision.n_answers
     audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
     lost: NDArray[Any] = np.zeros(n_answers)
     if len(chosen):
-        own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
-        losses, own = _lost(predictor.model, codes[chosen], own)
+        try:
+            own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
+        except CallError as error:
+            if not source.is_lazy:
+                error.renumber(chosen)
+            error.partial = predictor.carried(decided, np.ones(source.n_rows, dtype=bool))
+            if groups is not None:
+                watched.put_back(np.asarray(groups)[counted])
+            raise
+        losses, own = _lost(predictor.model, decided.codes[chosen], own)
         audits = np.bincount(own, minlength=n_answers)
         lost = np.bincount(own, weights=losses, minlength=n_answers)
-    monitor.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
+    one_per_group = watched.grouped and groups is not None
+    watched.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
     return decided
 
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from ..calls import PartialAnswer
+from ..calls import CallError, PartialAnswer
 from ..engine.threads import effective_threads
 from ..models import fitted_for_good
 from ..monitoring import Monitor
@@ -83,12 +83,17 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
             is watched.
         CallError
-            If `LazyRows` are given and a call that fetches columns of them fails for good.
+            If a call that fetches columns of `LazyRows`, or that asks the model behind surrogates, fails for good.
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs, X)
-        answers = compiled.predict(
-            X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups, resume=resume
-        )
+        try:
+            answers = compiled.predict(
+                X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups, resume=resume
+            )
+        except CallError as error:
+            if error.partial is not None:
+                error.partial = replace(error.partial, labels=self._told_one(error.partial.labels))
+            raise
         return _wanted(self._told(answers), return_cost, details)
 
     def predict_one(

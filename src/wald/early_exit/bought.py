@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..calls import CallError, PartialAnswer
 from ..engine import AtEnd, Cascade, Decisions, Status
@@ -191,9 +191,8 @@ def priced_by(request: Request, lazy: Source, model: AdditiveModel) -> Request:
 def resumed(
     source: Source,
     before: PartialAnswer,
-    groups: ArrayLike | None,
-    answered: Callable[[Source, ArrayLike | None], Decisions],
-    carried: Callable[[Decisions], PartialAnswer],
+    answered: Callable[[Source], Decisions],
+    carried: Callable[[Decisions, NDArray[np.bool_]], PartialAnswer],
 ) -> Decisions:
     """Decide the rows that an earlier call has left undecided, and put them beside those that it has decided.
 
@@ -203,11 +202,10 @@ def resumed(
         All rows of the earlier call.
     before : PartialAnswer
         What it had decided.
-    groups : array-like of shape (n_rows,) or None
     answered : callable
-        Decides some rows with their groups.
+        Decides some rows.
     carried : callable
-        Makes what an error carries of decisions.
+        Makes what an error carries of decisions, and of whether they are decided.
 
     Raises
     ------
@@ -223,10 +221,14 @@ def resumed(
     if len(left) == 0:
         return state
     try:
-        found = answered(source.take(left), None if groups is None else np.asarray(groups)[left])
+        found = answered(source.take(left))
     except CallError as error:
+        if not source.is_lazy:
+            error.renumber(left)
         if error.partial is not None and isinstance(error.partial.state, Decisions):
-            error.partial = carried(_together(state, left, error.partial.state))
+            decided = before.decided.copy()
+            decided[left] = error.partial.decided
+            error.partial = carried(_together(state, left, error.partial.state), decided)
         raise
     return _together(state, left, found)
 

@@ -25,7 +25,6 @@ from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
 from .answers import Answers
 from .auditing import audited, audited_one, counted_one, monitor_of
-from .bought import resumed
 from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
 from .documents import costs_at_stages
 from .explaining import Explanation, explained
@@ -230,14 +229,9 @@ class CompiledPlan:
         """
         self.require_unchanged()
         source = self._source(X) if check_input else source_of(X)
-
-        def answered(rows: Source, groups: ArrayLike | None) -> Decisions:
-            return audited(self._predictor, self.monitor, rows, n_threads, budget, groups)
-
         with located(source, self.model):
-            if resume is None:
-                return Answers(self._predictor, answered(source, groups))
-            return Answers(self._predictor, resumed(source, resume, groups, answered, self._predictor.carried))
+            decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, resume)
+            return Answers(self._predictor, decided)
 
     def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> Answers:
         """Answer one row in any form.

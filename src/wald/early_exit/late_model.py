@@ -43,3 +43,7 @@ class LateModel:
     ) -> Decisions:
         """Decide raw rows by the first stages, and by the model."""
         return self._cascade.predict(LazyAnswers(self._looks, source, n_threads), n_stages, at_end, n_threads)
+
+    def in_full(self, source: Source, n_threads: int) -> Decisions:
+        """Ask the model about all rows."""
+        return self._cascade.predict(LazyAnswers(self._looks, source, n_threads), 0, "full", n_threads)

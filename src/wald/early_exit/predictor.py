@@ -192,11 +192,11 @@ class Predictor:
     def predict(self, source: Source, n_threads: int, budget: float | None, *, full: bool = False) -> Decisions:
         """Decide rows; the wrapped model labels those that the engine leaves undecided.
 
-        `full`: without early exits. An error about a call that fetches columns carries the decisions so far.
+        `full`: without early exits. An error about a call carries the decisions so far.
         """
-        if not source.is_lazy:
+        if not (source.is_lazy or isinstance(self._late, LateModel)):
             return self._predict(source, n_threads, budget, full)
-        with carrying(undecided(source.n_rows), self.carried):
+        with carrying(self._undecided(source.n_rows), self.carried):
             return self._predict(source, n_threads, budget, full)
 
     def _predict(self, source: Source, n_threads: int, budget: float | None, full: bool) -> Decisions:
@@ -223,12 +223,15 @@ class Predictor:
             if everything is not None:
                 return everything
         step = self.model.preprocessing
-        parts = [source] if step is None else source.parts(step.rows_at_once)
+        # what is fetched stays anyway, a model is asked about many rows, and an error carries decisions about all
+        whole = step is None or isinstance(step, Looks) or (source.is_lazy and isinstance(step, RawColumns))
+        parts = [source] if whole or step is None else source.parts(step.rows_at_once)
         decided = Decisions.gathered(
             source.n_rows, (self._decided(part, n_stages, at_end, n_threads) for part in parts)
         )
         if self.model.decision.valued:
-            return self._with_values(source, decided, n_threads)
+            with carrying(decided, self._carried_early):
+                return self._with_values(source, decided, n_threads)
         if n_stages > 0 and at_end != "answer":
             self._undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.complete:
@@ -242,22 +245,34 @@ class Predictor:
             return source.whole()
         return source
 
-    def carried(self, decided: Decisions) -> PartialAnswer:
-        """What an error about a call carries: the answers of rows that are settled."""
-        settled = decided.ledger.settled
-        labels = self.labels(np.where(settled, decided.codes, 0))
-        return PartialAnswer(labels, settled, np.where(settled, decided.ledger.paid, 0.0), decided)
+    def carried(self, decided: Decisions, settled: NDArray[np.bool_] | None = None) -> PartialAnswer:
+        """What an error about a call carries: the answers of rows that are settled, None: by the engine."""
+        settled = decided.ledger.settled if settled is None else settled
+        codes = decided.codes.copy()
+        codes[~settled] = 0
+        return PartialAnswer(self.labels(codes), settled, np.where(settled, decided.ledger.paid, 0.0), decided)
 
     def _carried_early(self, decided: Decisions) -> PartialAnswer:
         """The same for decisions of the engine, whose values are scores."""
         link = self.model.links.predict
         if self.model.decision.valued and link is not None:
-            scores = np.where(decided.ledger.settled, decided.codes, 0.0)
-            decided = Decisions(np.asarray(link(scores.reshape(-1, 1))), decided.ledger)
+            scores, settled = np.zeros((len(decided.codes), self.model.decision.n_outputs)), decided.ledger.settled
+            scores[settled] = decided.codes[settled].reshape(-1, scores.shape[1])
+            decided = Decisions(np.asarray(link(scores)), decided.ledger)
         return self.carried(decided)
+
+    def _undecided(self, n_rows: int) -> Decisions:
+        """Decisions about rows of which none is decided, whose values have the shape of others."""
+        pending = undecided(n_rows)
+        if not self.model.decision.valued:
+            return pending
+        values = self._no_values()
+        return Decisions(np.zeros((n_rows, *values.shape[1:]), values.dtype), pending.ledger)
 
     def _everything(self, source: Source, n_threads: int) -> Decisions | None:
         """Decide rows in full by the wrapped model; None if the engine should evaluate them."""
+        if isinstance(self._late, LateModel):
+            return self._late.in_full(source, n_threads)
         if self._rest is Rest.ONE_CALL:
             step = self.model.preprocessing
             assert isinstance(step, Looks)

@@ -23,7 +23,8 @@ class AskedFunction(ClassifierMixin, FittedForGood):
     ----------
     function : callable, Calls, or object with `predict`
         Takes rows as they come, and gives a label for each of them. It may be ``async def``; `Calls` says how it is
-        called.
+        called. A bare function is held as `Calls`, once: they keep the event loop, to which clients with connections
+        belong, also where others are made of ``function``.
     classes : array-like of labels, default=None
         None: those of the object, or else those that it gives for the rows of `fit`.
 
@@ -36,28 +37,33 @@ class AskedFunction(ClassifierMixin, FittedForGood):
     refusal = "A function cannot be fitted: train what it asks, and call fit without y."
 
     def __init__(self, function: Any, classes: Any = None) -> None:
-        self.function, self.classes = function, classes
-        known = getattr(function, "classes_", None) if classes is None else classes
+        made = isinstance(function, Calls) or hasattr(function, "predict")
+        self.function, self.classes = function if made else Calls(function), classes
+        known = getattr(self.asked, "classes_", None) if classes is None else classes
         if known is not None:
             self.classes_ = np.asarray(known)
         for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(function, name):
-                setattr(self, name, getattr(function, name))
+            if hasattr(self.asked, name):
+                setattr(self, name, getattr(self.asked, name))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels of rows."""
         if hasattr(self.function, "predict"):
             return np.asarray(self.function.predict(X))
         source = source_of(X)
-        calls = self.function if isinstance(self.function, Calls) else Calls(self.function)
-        return Asked(calls, source.n_rows, name=self.name).ask(np.arange(source.n_rows), _taking(source)).values
+        return Asked(self.function, source.n_rows, name=self.name).ask(np.arange(source.n_rows), _taking(source)).values
+
+    @property
+    def asked(self) -> Any:
+        """The function, or object, itself."""
+        return self.function.function if isinstance(self.function, Calls) else self.function
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        if isinstance(self.function, Calls):
-            return self.function.name or AskedFunction(self.function.function).name
-        return str(getattr(self.function, "__name__", type(self.function).__name__))
+        if isinstance(self.function, Calls) and self.function.name:
+            return self.function.name
+        return str(getattr(self.asked, "__name__", type(self.asked).__name__))
 
 
 def _taking(source: Source) -> Callable[[NDArray[np.intp]], Any]:

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..calls import Calls
+from ..calls import Asked, CallError, Calls, PartialAnswer
 from ..engine import AtEnd, Decisions, Ledger, PythonTerms, Stages, Status
 from ..engine.interface import Decided
 from ..engine.python_engine import PythonCascade
-from ..sources import Source
+from ..sources import LazyRows, Source
 from ..steps import Chain
 from ..utils.labels import codes_of_labels
 from .asked import AskedFunction
@@ -175,7 +175,13 @@ class _OpaqueCascade(PythonCascade):
         n = X.shape[0]
         codes, stages = np.zeros(n, dtype=np.int32), np.full(n, len(self._stage_terms), dtype=np.int32)
         status = np.full(n, Status.PENDING, dtype=np.uint8)
-        self._answer(X, n_stages, at_end, codes, stages, status)
+        try:
+            self._answer(X, n_stages, at_end, codes, stages, status)
+        except CallError as error:
+            X.put_answers(codes, status)
+            decided = Decisions(codes, Ledger(stages, self._costs.take(stages), status))
+            error.partial = X.carried(decided)
+            raise
         return Decisions(codes, Ledger(stages, self._costs.take(stages), status))
 
 
@@ -192,18 +198,47 @@ class LazyAnswers:
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, looks: Looks, source: Source, n_threads: int) -> None:
+    def __init__(
+        self,
+        looks: Looks,
+        source: Source,
+        n_threads: int,
+        rows: NDArray[np.intp] | None = None,
+        heard: list[tuple[NDArray[np.intp], NDArray[np.int32]]] | None = None,
+    ) -> None:
         self._looks, self._source, self._threads = looks, source, n_threads
+        self._rows = np.arange(source.n_rows) if rows is None else rows
+        self._heard = [] if heard is None else heard
         self.shape = source.n_rows, looks.width
 
     def __getitem__(self, rows: Any) -> LazyAnswers:
         if isinstance(rows, np.ndarray) and len(rows) == self._source.n_rows:
             return self  # rows come in their order, and all of them are asked for
-        return LazyAnswers(self._looks, self._source.take(rows), self._threads)
+        return LazyAnswers(self._looks, self._source.take(rows), self._threads, self._rows[rows], self._heard)
 
     def columns(self, terms: Ints) -> Floats:
-        """Some columns of all rows."""
-        return self._looks.columns(self._source, terms, self._threads)
+        """Some columns of all rows. An error about a call names rows of all; what the model has answered is kept."""
+        try:
+            return self._looks.columns(self._source, terms, self._threads)
+        except CallError as error:
+            own = self._looks.answered(error)
+            if own is not None:
+                self._heard.append((self._rows[own[0]], own[1]))
+            if not isinstance(self._source, LazyRows):
+                error.renumber(self._rows)
+            elif own is not None:
+                error.renumber(self._source.numbers)
+            raise
+
+    def put_answers(self, codes: NDArray[np.int32], status: NDArray[np.uint8]) -> None:
+        """Write what the model had answered before it failed."""
+        for rows, answers in self._heard:
+            codes[rows], status[rows] = answers, Status.FULL
+
+    def carried(self, decided: Decisions) -> PartialAnswer:
+        """What an error carries of decisions."""
+        settled, labels = decided.ledger.settled, np.asarray(self._looks.model.classes_).take(decided.codes)
+        return PartialAnswer(labels, settled, np.where(settled, decided.ledger.paid, 0.0), decided)
 
 
 class Looks(Chain):
@@ -253,11 +288,24 @@ class Looks(Chain):
                 found[:, wanted] = self._asked(unit, source, n_threads)[:, terms[wanted] - first]
         return found
 
+    def answered(self, error: CallError) -> tuple[NDArray[np.intp], NDArray[np.int32]] | None:
+        """Rows of a failed call that the model has answered, and its codes; None if something else has failed."""
+        partial = error.partial
+        if partial is None or not isinstance(partial.state, Asked):
+            return None
+        if partial.state.calls is not getattr(self.model, "function", None):
+            return None
+        rows = np.flatnonzero(partial.decided)
+        if len(rows) == 0:
+            return rows, np.empty(0, dtype=np.int32)
+        return rows, answered_codes(self.model, one_each(self.model, partial.labels[rows], len(rows)))
+
     def _asked(self, unit: int, source: Source, n_threads: int) -> Floats:
         if unit == len(self.surrogates):
             return self.terms.answered(self.codes(source))
         surrogate = self.surrogates[unit]
-        numbers = surrogate.numbers(source, n_threads)
+        parts = [surrogate.numbers(part, n_threads) for part in source.parts(self.rows_at_once)]
+        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
         if numbers.shape[1] != self.terms.widths[unit]:
             raise ValueError(
                 f"The surrogate {surrogate.title!r} gave {self.terms.widths[unit]} numbers a row in fit, and now "
@@ -278,13 +326,16 @@ def answered_labels(model: Any, source: Source) -> NDArray[Any]:
     ValueError
         If it gives another number of labels.
     """
-    labels = np.asarray(model.predict(source.rows))
-    if labels.shape == (source.n_rows, 1):
+    return one_each(model, np.asarray(model.predict(source.rows)), source.n_rows)
+
+
+def one_each(model: Any, labels: NDArray[Any], n_rows: int) -> NDArray[Any]:
+    """Labels, (n_rows,), which may be a column; raises ValueError for another shape."""
+    if labels.shape == (n_rows, 1):
         labels = labels[:, 0]
-    if labels.shape != (source.n_rows,):
+    if labels.shape != (n_rows,):
         raise ValueError(
-            f"{title_of(model)} must give one label for each of {source.n_rows} rows. Got an array of shape "
-            f"{labels.shape}."
+            f"{title_of(model)} must give one label for each of {n_rows} rows. Got an array of shape {labels.shape}."
         )
     return labels
 

@@ -219,7 +219,7 @@ def refusal(model: Any) -> Exception:
     Exception
         To be raised.
     """
-    model = model.function if isinstance(model, AskedFunction) else model
+    model = model.asked if isinstance(model, AskedFunction) else model
     name = type(model).__name__
     for reason in REASONS:
         if reason.fits(model):

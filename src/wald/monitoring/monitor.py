@@ -210,6 +210,17 @@ class Monitor:
         with self._lock:
             return self._picks.pick(groups, n_rows)
 
+    def put_back(self, groups: npt.ArrayLike) -> None:
+        """Take groups for new again, whose rows were picked and could not be counted.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_groups,)
+            As they were given to `pick`.
+        """
+        with self._lock:
+            self._picks.put_back(groups)
+
     def one_of_each(self, sizes: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Choose a random row of every group, whether or not there was one of its name before.
 

@@ -49,8 +49,7 @@ class Picks:
             raise ValueError(
                 f"groups must name the group of each of the {n_rows} rows. Got an array of shape {labels.shape}."
             )
-        if labels.dtype.kind == "M":  # the same times, whatever the unit
-            labels = labels.astype("datetime64[us]")
+        labels = _comparable(labels)
         shuffled = self._random.permutation(n_rows)
         try:
             names, first = np.unique(labels[shuffled], return_index=True)
@@ -63,6 +62,10 @@ class Picks:
         self.seen.update(keys)
         return np.sort(shuffled[first[new]])
 
+    def put_back(self, groups: npt.ArrayLike) -> None:
+        """Take groups for new again."""
+        self.seen.difference_update(map(_key, _comparable(np.asarray(groups)).tolist()))
+
     def below(self, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """A random whole number from 0 to each of the sizes, which it stays below."""
         return self._random.integers(0, sizes)
@@ -70,6 +73,11 @@ class Picks:
     def forget(self, seen: Iterable[int] = ()) -> None:
         """Forget all groups but these."""
         self.seen = set(seen)
+
+
+def _comparable(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same times, whatever their unit."""
+    return labels.astype("datetime64[us]") if labels.dtype.kind == "M" else labels
 
 
 def _key(name: Any) -> int:

@@ -136,8 +136,8 @@ class LazyRows(Source):
 
         Parameters
         ----------
-        rows : array-like of int, default=None
-            Numbers of the rows that are asked about; None: all.
+        rows : array-like of int or of bool, default=None
+            Numbers of the rows that are asked about, or a mask of all rows; None: all.
         """
         return {group: len(asked.missing(self._numbers(rows))) for group, asked in self._asked()}
 
@@ -146,8 +146,8 @@ class LazyRows(Source):
 
         Parameters
         ----------
-        rows : array-like of int, default=None
-            Numbers of the rows that are asked about; None: all, which is what `fit` fetches.
+        rows : array-like of int or of bool, default=None
+            Numbers of the rows that are asked about, or a mask of all rows; None: all, which is what `fit` fetches.
         """
         numbers = self._numbers(rows)
         return {group: len(asked.calls.batches(asked.missing(numbers))) for group, asked in self._asked()}
@@ -157,10 +157,15 @@ class LazyRows(Source):
 
         Parameters
         ----------
-        rows : array-like of int, default=None
-            Numbers of the rows that are asked about; None: all, which is what `fit` fetches.
+        rows : array-like of int or of bool, default=None
+            Numbers of the rows that are asked about, or a mask of all rows; None: all, which is what `fit` fetches.
         """
         return sum(n * self._table.costs[group] for group, n in self.missing(rows).items())
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """Numbers of the rows here among all rows of these groups, as errors about calls name them."""
+        return self._numbers()
 
     def _asked(self) -> Iterator[tuple[str, Asked]]:
         """Groups that are fetched, of which a column is shown."""
@@ -170,9 +175,16 @@ class LazyRows(Source):
                 yield group, provider
 
     def _numbers(self, rows: ArrayLike | None = None) -> NDArray[np.intp]:
-        """Numbers of rows in the table."""
+        """Numbers of rows in the table; of all, of those with some numbers, or of those of a mask."""
         every: NDArray[np.intp] = np.arange(self._table.n_rows) if self._places is None else self._places
-        return every if rows is None else every[np.asarray(rows, dtype=np.intp)]
+        if rows is None:
+            return every
+        wanted = np.asarray(rows)
+        if wanted.dtype == bool:
+            if wanted.shape != every.shape:
+                raise ValueError(f"A mask must have the shape {every.shape}, one entry a row. Got {wanted.shape}.")
+            wanted = np.flatnonzero(wanted)
+        return every[wanted.astype(np.intp)]
 
     # ---- fetching --------------------------------------------------------------------------------------------------
 
