@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_random_state
 
 from ..calls import Asked, CallError, PartialAnswer
 from ..engine.threads import effective_threads
-from ..models.opaque import asked_model, calls_of, title_of
+from ..models.asking import asked_model, calls_of, title_of
 from ..sources import Source, source_of
 from ..surrogates import Surrogate, learn, surrogates_of
 from ..utils.figures import percent, thousands

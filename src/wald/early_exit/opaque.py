@@ -12,16 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..models import AdditiveModel, decompose
 from ..models.asked import AskedFunction
-from ..models.opaque import (
-    OpaqueTerms,
+from ..models.asking import (
     answered_codes,
     answered_labels,
     answers_labels,
     asked_model,
-    opaque_model,
     seconds_of_calls,
     title_of,
 )
+from ..models.opaque import OpaqueTerms, opaque_model
 from ..sources import Source
 from ..stopping.core.risks import largest
 from ..surrogates import Surrogate, learn, surrogates_of
