@@ -20,7 +20,7 @@ from ..engine.interface import Decided
 from ..engine.python_engine import PythonCascade
 from ..sources import LazyRows, Source
 from ..steps import Chain
-from .asking import answered_codes, answered_labels, title_of
+from .asking import answered_codes, answered_labels, one_each, title_of
 from .model import AdditiveModel
 from .packing import NO_SURROGATES, Packable, Surrogates
 from .planning import Planning, Precision, Rest
