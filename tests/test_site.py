@@ -222,8 +222,8 @@ def test_pages_can_be_edited_where_the_repository_is_known(monkeypatch):
     }
 
 
-def test_there_are_twenty_questions():
-    assert len(QUESTIONS) == 20
+def test_there_are_twenty_questions_and_more():
+    assert len(QUESTIONS) >= 20
 
 
 def followed(path: Path) -> set[Path]:
