@@ -10,6 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -25,6 +26,7 @@ from sklearn.svm import SVC
 from wald import EarlyExitClassifier, EarlyExitRegressor, Planner, load, save
 from wald.early_exit import Status
 from wald.early_exit.answer_columns import AnswerColumns
+from wald.monitoring import DriftWarning
 
 UNITS = Planner(cost="units")
 
@@ -122,6 +124,41 @@ def test_doors_of_probabilities(near, tmp_path):
     cheap = fast.predict(T, budget=6, details=True)
     assert cheap.costs.max() <= 6
     np.testing.assert_array_equal(fast.decision_function(T), model.decision_function(T))
+
+
+def test_single_rows_of_probabilities_pass_the_monitor(near):
+    model, fast, T = near
+    watched = fast.watched(1.0, on_broken="full")
+    early = [watched.predict_proba_one(x) for x in T[:30]] + [watched.predict_one(x, details=True) for x in T[30:60]]
+    lost = (np.abs(fast.predict_proba(T[:60]) - model.predict_proba(T[:60])) > 0.1).any(axis=1).sum()
+    monitor = watched.monitor_
+    assert (len(early), monitor.n_rows, monitor.n_audits, monitor.n_disagreements) == (60, 60, 60, lost)
+    with pytest.raises(ValueError, match="groups are for a watched promise about groups"):
+        fast.predict_one(T[0], details=True, group=1)
+    with pytest.warns(DriftWarning, match="broken|refute"):
+        for _ in range(300):
+            monitor.record(np.eye(1, fast.plan_.n_stages + 1, dtype=np.int64)[0])
+            monitor.record_audit(1.0, 0)
+    n_rows = monitor.n_rows
+    full = [watched.predict_proba_one(x) for x in T[:30]]
+    np.testing.assert_allclose(full, model.predict_proba(T[:30]), rtol=1e-9)
+    assert (np.abs(fast.predict_proba(T[:30]) - full) > 1e-3).any()
+    assert monitor.n_rows == n_rows
+
+
+def test_single_values_pass_the_monitor():
+    X, y = rows(n=2000)
+    model = HistGradientBoostingRegressor(max_iter=30).fit(X[:800], targets(X[:800])[:, 0])
+    options = {"tolerance": 0.5, "risk": 0.1, "planner": UNITS, "random_state": 0}
+    groups = np.arange(1200) // 2
+    watched = EarlyExitRegressor(model, **options).fit(X[800:], groups=groups).watched(1.0)
+    for group in (7, 7, 8):
+        watched.predict_one(X[0], details=True, group=group)
+    assert watched.monitor_.n_rows == 2  # one of each group
+    never = EarlyExitRegressor(model, **options | {"tolerance": 1e-9}).fit(X[800:]).watched(1.0)
+    assert never.plan_.evaluate_all
+    assert never.predict_one(X[0], details=True).labels[0] == model.predict(X[:1])[0]
+    assert never.monitor_.n_rows == 1
 
 
 def test_dicts_have_probabilities_too():
