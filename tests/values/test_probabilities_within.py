@@ -1,6 +1,7 @@
 """Probabilities and several values within a tolerance: planned, certified, and refused by name."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -135,10 +136,10 @@ def test_single_rows_of_probabilities_pass_the_monitor(near):
     assert (len(early), monitor.n_rows, monitor.n_audits, monitor.n_disagreements) == (60, 60, 60, lost)
     with pytest.raises(ValueError, match="groups are for a watched promise about groups"):
         fast.predict_one(T[0], details=True, group=1)
+    left = np.zeros(fast.plan_.n_stages + 1, dtype=np.int64)
+    left[0] = 300
     with pytest.warns(DriftWarning, match="broken|refute"):
-        for _ in range(300):
-            monitor.record(np.eye(1, fast.plan_.n_stages + 1, dtype=np.int64)[0])
-            monitor.record_audit(1.0, 0)
+        monitor.record(left, np.array([300]), np.array([300.0]))
     n_rows = monitor.n_rows
     full = [watched.predict_proba_one(x) for x in T[:30]]
     np.testing.assert_allclose(full, model.predict_proba(T[:30]), rtol=1e-9)
@@ -147,7 +148,7 @@ def test_single_rows_of_probabilities_pass_the_monitor(near):
 
 
 def test_single_values_pass_the_monitor():
-    X, y = rows(n=2000)
+    X, _ = rows(n=2000)
     model = HistGradientBoostingRegressor(max_iter=30).fit(X[:800], targets(X[:800])[:, 0])
     options = {"tolerance": 0.5, "risk": 0.1, "planner": UNITS, "random_state": 0}
     groups = np.arange(1200) // 2
@@ -159,6 +160,24 @@ def test_single_values_pass_the_monitor():
     assert never.plan_.evaluate_all
     assert never.predict_one(X[0], details=True).labels[0] == model.predict(X[:1])[0]
     assert never.monitor_.n_rows == 1
+
+
+def test_estimates_of_scores_that_are_probabilities_stay_in_their_range(tmp_path):
+    X, y = rows(3)
+    model = forest().fit(X[:800], y[:800])
+    fast = within(model, X, tolerance=0.3)
+    links, full = fast.compiled_plan_.model.links, model.predict_proba(X[:50])
+    np.testing.assert_array_equal(links.predict(full), full)
+    tried = np.array([[-0.1, 1.2, np.nan], [1.0 + 2e-16, -1e-17, 0.5]])
+    np.testing.assert_array_equal(links.predict(tried), [[0.0, 1.0, np.nan], tried[1]])
+    save(fast, tmp_path / "fast.wald")
+    again = load(tmp_path / "fast.wald")
+    np.testing.assert_array_equal(again.compiled_plan_.model.links.predict(tried), links.predict(tried))
+    early = fast.predict_proba(X[4000:])
+    assert 0.0 <= early.min() < early.max() <= 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(fast.predict_log_proba(X[4000:]), np.log(early))
 
 
 def test_dicts_have_probabilities_too():

@@ -31,6 +31,8 @@ N_TRIED, SPREAD = 64, 1.5
 SIZES, STEEP = 10.0 ** np.arange(-4, 5), 4.0
 #: Two functions are the same if they differ by no more than this, by dtype.
 SAME = {8: 1e-9, 4: 2e-6}
+#: How far rounding may take a full probability out of its range.
+ROUNDING = 1e-9
 
 
 def values_within(model: AdditiveModel, tolerance: Any, relative: bool) -> AdditiveModel:
@@ -107,6 +109,8 @@ def probabilities_within(model: AdditiveModel, tolerance: float) -> AdditiveMode
             "themselves) for which wald knows how far a score may be off. Calibrate by a sigmoid, or leave tolerance "
             "out, and predict_proba gives the probabilities in full."
         )
+    if rule.margin == "constant":
+        found = WithinRange(found)
     links = replace(model.links, predict=found, predict_proba=found, link=None)
     asked = Probable(outer)
     return replace(_with(model, rule), estimator=asked, links=links, tie_margin=0.0, ruled=True)
@@ -176,6 +180,24 @@ class OwnProbabilities:
         )
         assert found is not None
         return found
+
+
+@dataclass(frozen=True)
+class WithinRange:
+    """Probabilities that are scores themselves, of which an estimate may leave their range; full ones stay as they are.
+
+    Parameters
+    ----------
+    inner : callable
+    """
+
+    inner: Method
+
+    def __call__(self, scores: Floats) -> NDArray[Any]:
+        """Probabilities (n, n_classes) of scores (n, n_outputs)."""
+        found = np.asarray(self.inner(scores))
+        beyond = (found < -ROUNDING) | (found > 1.0 + ROUNDING)
+        return np.where(beyond, np.clip(found, 0.0, 1.0), found) if beyond.any() else found
 
 
 def _probabilities_of(model: AdditiveModel) -> Method | None:
