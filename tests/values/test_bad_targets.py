@@ -101,5 +101,8 @@ def test_probabilities_are_those_of_classes(shell):
     assert not hasattr(fast, "predict_proba")
     with pytest.raises(AttributeError, match=r"probabilities are those of classes.*EarlyExitClassifier"):
         fast.predict_proba(X)
+    said = "decision_function'?$" if shell is EarlyExitOutlierDetector else "scores and probabilities are those of"
+    with pytest.raises(AttributeError, match=said):
+        fast.decision_function(X)
     with pytest.raises(AttributeError, match="has no attribute 'tree_'"):
         _ = fast.tree_

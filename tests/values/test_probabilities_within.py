@@ -363,7 +363,7 @@ def test_bad_tolerances_of_several_values():
         fitted(tolerance=[0.1, -0.2])
     with pytest.warns(UserWarning, match=r"larger than the range of the model's value 0 on these rows, from -"):
         fitted(tolerance=[100.0, 1.0])
-    with pytest.raises(AttributeError, match=r"A regressor has no predict_proba.*EarlyExitClassifier\(model"):
+    with pytest.raises(AttributeError, match=r"a regressor has none; predict gives.*EarlyExitClassifier\(model"):
         _ = EarlyExitRegressor(model).predict_proba
     assert not hasattr(EarlyExitRegressor(model).fit(), "predict_proba")
 
