@@ -221,8 +221,15 @@ def test_calibrators_of_one_score():
     logs = within(linear, X)
     np.testing.assert_array_equal(logs.predict_log_proba(X[:5]), np.log(logs.predict_proba(X[:5])))
     steps = CalibratedClassifierCV(FrozenEstimator(svc), method="isotonic").fit(X[:800], y[:800])
-    with pytest.raises(ValueError, match=r"CalibratedClassifierCV is not supported.*Calibrate by a sigmoid"):
-        within(steps, X)
+    one = r"CalibratedClassifierCV is not supported.*Calibrate by one sigmoid, with.*ensemble=False\), or leave"
+    several = CalibratedClassifierCV(SVC(), ensemble=True).fit(X[:800], y[:800])
+    for refused in (steps, several):
+        with pytest.raises(ValueError, match=one):
+            within(refused, X)
+    X, y = rows(3)
+    three = CalibratedClassifierCV(SVC(), ensemble=False).fit(X[:800], y[:800])
+    with pytest.raises(ValueError, match=r"may be off\. Leave tolerance out"):
+        within(three, X)
 
 
 def test_probabilities_that_cannot_be_promised_are_refused_by_name():
@@ -242,7 +249,8 @@ def test_probabilities_that_cannot_be_promised_are_refused_by_name():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tolerance": 0}, "tolerance must be a positive number.*Got 0"),
+        ({"tolerance": 0}, "tolerance must be a positive number, such as 0.05, or None for probabilities.*Got 0"),
+        ({"tolerance": np.array(0.3)}, r"Got array\(0.3\)"),
         ({"tolerance": -0.1}, "positive"),
         ({"tolerance": np.nan}, "Got nan"),
         ({"tolerance": 0.5}, "half of the range of probabilities or more, which lie between 0 and 1"),
@@ -359,6 +367,8 @@ def test_bad_tolerances_of_several_values():
 
     with pytest.raises(ValueError, match=r"one for each of the 2 values this RandomForestRegressor has\. Got 3"):
         fitted(tolerance=[0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=r"in the unit of the values.*Got array\(0\.2\)"):
+        fitted(tolerance=np.array(0.2))
     with pytest.raises(ValueError, match=r"Got -0\.2"):
         fitted(tolerance=[0.1, -0.2])
     with pytest.warns(UserWarning, match=r"larger than the range of the model's value 0 on these rows, from -"):

@@ -106,8 +106,8 @@ def probabilities_within(model: AdditiveModel, tolerance: float) -> AdditiveMode
         raise ValueError(
             f"A tolerance of the probabilities of this {type(outer).__name__} is not supported: how they follow from "
             "the scores of its terms is none of the functions (a logistic function, a softmax, or the scores "
-            "themselves) for which wald knows how far a score may be off. Calibrate by a sigmoid, or leave tolerance "
-            "out, and predict_proba gives the probabilities in full."
+            "themselves) for which wald knows how far a score may be off. "
+            f"{_instead(model, [*rules, outer])} tolerance out, and predict_proba gives the probabilities in full."
         )
     if rule.margin == "constant":
         found = WithinRange(found)
@@ -116,9 +116,18 @@ def probabilities_within(model: AdditiveModel, tolerance: float) -> AdditiveMode
     return replace(_with(model, rule), estimator=asked, links=links, tie_margin=0.0, ruled=True)
 
 
+def _instead(model: AdditiveModel, around: list[Any]) -> str:
+    """What to do about a tolerance that is not supported: a sigmoid for two classes, if there is none, or leave it."""
+    calibrators = [each for each in around if isinstance(each, CalibratedClassifierCV)]
+    sigmoid = any(c.method == "sigmoid" and len(c.calibrated_classifiers_) == 1 for c in calibrators)
+    if len(model.classes) > 2 or sigmoid:
+        return "Leave"
+    return "Calibrate by one sigmoid, with CalibratedClassifierCV(ensemble=False), or leave"
+
+
 def checked_tolerances(tolerance: Any, n: int, who: str, what: str) -> list[float]:
     """One tolerance for each of n values, as floats; raise ValueError unless they are positive and as many."""
-    listed = isinstance(tolerance, list | tuple | np.ndarray)
+    listed = isinstance(tolerance, list | tuple | np.ndarray) and np.ndim(tolerance) > 0
     each = [checked_tolerance(one, False) for one in (tolerance if listed else [tolerance])]
     if listed and len(each) != n:
         raise ValueError(f"tolerance must be one number, or one for each of the {n} {what} {who}. Got {len(each)}.")
@@ -127,7 +136,7 @@ def checked_tolerances(tolerance: Any, n: int, who: str, what: str) -> list[floa
 
 def checked_probability(tolerance: Any) -> float:
     """The tolerance of probabilities as a float; raise ValueError unless it lies between 0 and one half."""
-    most = checked_tolerance(tolerance, False)
+    most = checked_tolerance(tolerance, False, "probabilities")
     if most >= 0.5:
         raise ValueError(
             f"tolerance={most:g} is half of the range of probabilities or more, which lie between 0 and 1: give a "
