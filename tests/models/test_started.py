@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+    VotingRegressor,
+)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -17,6 +23,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from wald import EarlyExitClassifier, EarlyExitRegressor, Planner
 from wald.models import check_terms, decompose
+from wald.models.packing import pack
+from wald.models.plain import PlainTerms
 from wald.models.started import OwnStart, ReadStart, StartedTrees
 from wald.persistence import from_bytes, to_bytes
 
@@ -74,6 +82,26 @@ def test_rows_that_scikit_learn_refuses_are_refused(bad):
     for predict in (model.predict, EarlyExitRegressor(model).fit().predict):
         with pytest.raises(ValueError, match=r"infinity|NaN"):
             predict(rows)
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["mean", "mean of a mean"])
+def test_means_allow_for_the_precision_of_first_models(nested):
+    boosted = GradientBoostingRegressor(n_estimators=3, init=Ridge(), random_state=0)
+    mean: Any = BaggingRegressor(boosted, n_estimators=3, n_jobs=1, random_state=0).fit(X, Y)
+    if nested:
+        mean = VotingRegressor([("bag", mean), ("ridge", Ridge())]).fit(X, Y)
+    model = decompose(mean)
+    assert model.terms.least_precision == 2.0**-24
+    assert PlainTerms(model.terms).least_precision == 2.0**-24
+    many = np.random.default_rng(1).normal(size=(400, 4))
+    scores, errors = pack(model.terms).scores(many, lambda dtype: 2.0**-53, 1)
+    own = np.array([mean.predict(many[i : i + 1])[0] for i in range(len(many))])
+    assert (np.abs(scores[:, 0] - own) <= 4 * errors + 1e-6 * np.abs(own).max()).all()
+    assert np.median(errors) > 1e-8
+    for rows in (X, many, many[:7]):
+        EarlyExitRegressor(mean).fit(rows)
+    exact = BaggingRegressor(DecisionTreeRegressor(max_depth=3), n_jobs=1).fit(X, Y)
+    assert decompose(exact).terms.least_precision == 0.0
 
 
 def test_early_answers_keep_within_the_tolerance():

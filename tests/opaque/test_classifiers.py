@@ -242,7 +242,7 @@ def test_bad_costs(cost):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"bands": [0.5]}, "bands needs a model that wald reads"),
+        ({"bands": [0.5]}, "bands needs a model that wald reads, and GaussianNB with .* leave surrogates out"),
         ({"feature_costs": np.ones(6)}, "feature_costs needs a model that wald reads"),
         ({"risk": 0}, "risk=0 needs a proof, and GaussianNB has no parts to make one of"),
     ],
@@ -250,6 +250,14 @@ def test_bad_costs(cost):
 def test_what_needs_the_parts_of_a_model_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
         asked([lambda rows: rows[:, 0]], **given)
+
+
+def test_what_needs_the_parts_of_a_model_names_one_that_has_them():
+    X, y = made(2, 600)
+    model = GaussianNB().fit(X[:300], y[:300])
+    fast = EarlyExitClassifier(model, tolerance=0.1, risk=0.1, random_state=0)
+    with pytest.raises(ValueError, match=r"tolerance needs a model that wald reads: GaussianNB is.*and wrap that"):
+        fast.fit(X[300:])
 
 
 @pytest.mark.parametrize(

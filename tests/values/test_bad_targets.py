@@ -95,11 +95,23 @@ def test_sizes_of_groups_are_told_from_their_keys():
         ranker.predict(X, groups=[50, 50, 50, 51])
 
 
+def test_refusals_of_missing_values_name_the_estimator():
+    fast = EarlyExitRegressor(Ridge().fit(X, Y)).fit()
+    rows = X[:3].copy()
+    rows[1, 0] = np.nan
+    for refuse in (lambda: fast.predict(rows), lambda: fast.predict_one(rows[1])):
+        with pytest.raises(ValueError, match="EarlyExitRegressor does not accept missing values"):
+            refuse()
+
+
 @pytest.mark.parametrize("shell", [EarlyExitRegressor, EarlyExitRanker, EarlyExitOutlierDetector])
 def test_probabilities_are_those_of_classes(shell):
     fast = shell(Ridge())
     assert not hasattr(fast, "predict_proba")
     with pytest.raises(AttributeError, match=r"probabilities are those of classes.*EarlyExitClassifier"):
         fast.predict_proba(X)
+    said = "decision_function'?$" if shell is EarlyExitOutlierDetector else "scores and probabilities are those of"
+    with pytest.raises(AttributeError, match=said):
+        fast.decision_function(X)
     with pytest.raises(AttributeError, match="has no attribute 'tree_'"):
         _ = fast.tree_

@@ -1,6 +1,7 @@
 """Probabilities and several values within a tolerance: planned, certified, and refused by name."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -25,6 +27,7 @@ from sklearn.svm import SVC
 from wald import EarlyExitClassifier, EarlyExitRegressor, Planner, load, save
 from wald.early_exit import Status
 from wald.early_exit.answer_columns import AnswerColumns
+from wald.monitoring import DriftWarning
 
 UNITS = Planner(cost="units")
 
@@ -124,6 +127,59 @@ def test_doors_of_probabilities(near, tmp_path):
     np.testing.assert_array_equal(fast.decision_function(T), model.decision_function(T))
 
 
+def test_single_rows_of_probabilities_pass_the_monitor(near):
+    model, fast, T = near
+    watched = fast.watched(1.0, on_broken="full")
+    early = [watched.predict_proba_one(x) for x in T[:30]] + [watched.predict_one(x, details=True) for x in T[30:60]]
+    lost = (np.abs(fast.predict_proba(T[:60]) - model.predict_proba(T[:60])) > 0.1).any(axis=1).sum()
+    monitor = watched.monitor_
+    assert (len(early), monitor.n_rows, monitor.n_audits, monitor.n_disagreements) == (60, 60, 60, lost)
+    with pytest.raises(ValueError, match="groups are for a watched promise about groups"):
+        fast.predict_one(T[0], details=True, group=1)
+    left = np.zeros(fast.plan_.n_stages + 1, dtype=np.int64)
+    left[0] = 300
+    with pytest.warns(DriftWarning, match="broken|refute"):
+        monitor.record(left, np.array([300]), np.array([300.0]))
+    n_rows = monitor.n_rows
+    full = [watched.predict_proba_one(x) for x in T[:30]]
+    np.testing.assert_allclose(full, model.predict_proba(T[:30]), rtol=1e-9)
+    assert (np.abs(fast.predict_proba(T[:30]) - full) > 1e-3).any()
+    assert monitor.n_rows == n_rows
+
+
+def test_single_values_pass_the_monitor():
+    X, _ = rows(n=2000)
+    model = HistGradientBoostingRegressor(max_iter=30).fit(X[:800], targets(X[:800])[:, 0])
+    options = {"tolerance": 0.5, "risk": 0.1, "planner": UNITS, "random_state": 0}
+    groups = np.arange(1200) // 2
+    watched = EarlyExitRegressor(model, **options).fit(X[800:], groups=groups).watched(1.0)
+    for group in (7, 7, 8):
+        watched.predict_one(X[0], details=True, group=group)
+    assert watched.monitor_.n_rows == 2  # one of each group
+    never = EarlyExitRegressor(model, **options | {"tolerance": 1e-9}).fit(X[800:]).watched(1.0)
+    assert never.plan_.evaluate_all
+    assert never.predict_one(X[0], details=True).labels[0] == model.predict(X[:1])[0]
+    assert never.monitor_.n_rows == 1
+
+
+def test_estimates_of_scores_that_are_probabilities_stay_in_their_range(tmp_path):
+    X, y = rows(3)
+    model = forest().fit(X[:800], y[:800])
+    fast = within(model, X, tolerance=0.3)
+    links, full = fast.compiled_plan_.model.links, model.predict_proba(X[:50])
+    np.testing.assert_array_equal(links.predict(full), full)
+    tried = np.array([[-0.1, 1.2, np.nan], [1.0 + 2e-16, -1e-17, 0.5]])
+    np.testing.assert_array_equal(links.predict(tried), [[0.0, 1.0, np.nan], tried[1]])
+    save(fast, tmp_path / "fast.wald")
+    again = load(tmp_path / "fast.wald")
+    np.testing.assert_array_equal(again.compiled_plan_.model.links.predict(tried), links.predict(tried))
+    early = fast.predict_proba(X[4000:])
+    assert 0.0 <= early.min() < early.max() <= 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(fast.predict_log_proba(X[4000:]), np.log(early))
+
+
 def test_dicts_have_probabilities_too():
     pd = pytest.importorskip("pandas")
     X, y = rows()
@@ -165,8 +221,15 @@ def test_calibrators_of_one_score():
     logs = within(linear, X)
     np.testing.assert_array_equal(logs.predict_log_proba(X[:5]), np.log(logs.predict_proba(X[:5])))
     steps = CalibratedClassifierCV(FrozenEstimator(svc), method="isotonic").fit(X[:800], y[:800])
-    with pytest.raises(ValueError, match=r"CalibratedClassifierCV is not supported.*Calibrate by a sigmoid"):
-        within(steps, X)
+    one = r"CalibratedClassifierCV is not supported.*Calibrate by one sigmoid, with.*ensemble=False\), or leave"
+    several = CalibratedClassifierCV(SVC(), ensemble=True).fit(X[:800], y[:800])
+    for refused in (steps, several):
+        with pytest.raises(ValueError, match=one):
+            within(refused, X)
+    X, y = rows(3)
+    three = CalibratedClassifierCV(SVC(), ensemble=False).fit(X[:800], y[:800])
+    with pytest.raises(ValueError, match=r"may be off\. Leave tolerance out"):
+        within(three, X)
 
 
 def test_probabilities_that_cannot_be_promised_are_refused_by_name():
@@ -186,7 +249,8 @@ def test_probabilities_that_cannot_be_promised_are_refused_by_name():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tolerance": 0}, "tolerance must be a positive number.*Got 0"),
+        ({"tolerance": 0}, "tolerance must be a positive number, such as 0.05, or None for probabilities.*Got 0"),
+        ({"tolerance": np.array(0.3)}, r"Got array\(0.3\)"),
         ({"tolerance": -0.1}, "positive"),
         ({"tolerance": np.nan}, "Got nan"),
         ({"tolerance": 0.5}, "half of the range of probabilities or more, which lie between 0 and 1"),
@@ -303,11 +367,13 @@ def test_bad_tolerances_of_several_values():
 
     with pytest.raises(ValueError, match=r"one for each of the 2 values this RandomForestRegressor has\. Got 3"):
         fitted(tolerance=[0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=r"in the unit of the values.*Got array\(0\.2\)"):
+        fitted(tolerance=np.array(0.2))
     with pytest.raises(ValueError, match=r"Got -0\.2"):
         fitted(tolerance=[0.1, -0.2])
     with pytest.warns(UserWarning, match=r"larger than the range of the model's value 0 on these rows, from -"):
         fitted(tolerance=[100.0, 1.0])
-    with pytest.raises(AttributeError, match=r"A regressor has no predict_proba.*EarlyExitClassifier\(model"):
+    with pytest.raises(AttributeError, match=r"a regressor has none; predict gives.*EarlyExitClassifier\(model"):
         _ = EarlyExitRegressor(model).predict_proba
     assert not hasattr(EarlyExitRegressor(model).fit(), "predict_proba")
 

@@ -206,7 +206,7 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         """The wrapped estimator's own log-probabilities, in full; with `tolerance`, those of `predict_proba`."""
         if self._early_probabilities:
             with np.errstate(divide="ignore"):
-                return np.asarray(np.log(self.predict_proba(X)))
+                return np.asarray(np.log(np.maximum(self.predict_proba(X), 0.0)))
         return self._compiled().in_full("predict_log_proba", X, effective_threads(self.n_jobs))
 
     @available_if(wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]

@@ -244,21 +244,22 @@ class CompiledPlan:
             Group of the row, for the monitor.
         """
         if self.model.decision.valued:
-            return self._one_value(x, budget)
+            return self._one_value(x, budget, group)
         return Answers(self._predictor, Decisions.of_one(*self.decide_one(x, budget, group)))
 
-    def _one_value(self, x: Any, budget: float | None) -> Answers:
+    def _one_value(self, x: Any, budget: float | None, group: Any) -> Answers:
         """Answer one row with its value."""
         if budget is not None:
             self.plan.affordable(budget)
-        if self.plan.n_stages == 0:
+        if self.plan.n_stages == 0 and self.monitor is None and group is None:
             values, paid = np.asarray(self.value_one(x))[None], np.array([self.plan.full_cost])
             full = np.full(1, Status.FULL, dtype=np.uint8)
             return Answers(self._predictor, Decisions(values, Ledger(np.zeros(1, dtype=np.int32), paid, full)))
         self.require_unchanged()
         source = self.reader.row(x)[1]
+        groups = None if group is None else [group]
         with located(source, self.model):
-            return Answers(self._predictor, self._predictor.predict(source, 1, budget))
+            return Answers(self._predictor, audited(self._predictor, self.monitor, source, 1, budget, groups))
 
     def value_one(self, x: Any) -> Any:
         """The value of one row in any form, for models whose answers are values."""

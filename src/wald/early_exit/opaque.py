@@ -123,11 +123,15 @@ def is_opaque(model: Any, given: Parameters) -> bool:
     """
     if getattr(given, "surrogates", None) is not None:
         asked_model(model)  # raises for what gives no labels
-    elif not answers_labels(model) or _is_read(model):
-        return False
+        instead = f", and {type(model).__name__} with surrogates is asked as it is: leave surrogates out."
+    else:
+        unread = _why_unread(model) if answers_labels(model) else None
+        if unread is None:
+            return False
+        instead = f": {unread}"
     for name in ("bands", "tolerance", "feature_costs", "feature_groups"):
         if getattr(given, name) is not None:
-            raise ValueError(f"{name} needs a model that wald reads, and {type(model).__name__} is asked as it is.")
+            raise ValueError(f"{name} needs a model that wald reads{instead}")
     if largest(given.promised_risk) == 0:
         raise ValueError(
             f"risk=0 needs a proof, and {title_of(model)} has no parts to make one of. Give a risk above 0: "
@@ -136,15 +140,15 @@ def is_opaque(model: Any, given: Parameters) -> bool:
     return True
 
 
-def _is_read(model: Any) -> bool:
-    """Whether wald reads a model as a sum of terms."""
+def _why_unread(model: Any) -> str | None:
+    """Why wald does not read a model as a sum of terms; None if it does, also if this one contradicts itself."""
     try:
         decompose(model)
-    except TypeError:
-        return False
-    except ValueError:  # it reads such models, and this one contradicts itself
-        return True
-    return True
+    except TypeError as error:
+        return str(error)
+    except ValueError:
+        return None
+    return None
 
 
 def _split(rows: Indices, groups: ArrayLike | None, rng: np.random.Generator) -> tuple[Indices, Indices]:

@@ -258,6 +258,8 @@ def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors
         if getattr(model.leaf, "decision_function_shape", "ovo") == "ovr":
             ours = output.votes_and_sums(scores)
     relative = RELATIVE[min(8, own.dtype.itemsize, model.dtype.itemsize)]
+    # a number near 0 may be a difference of large ones, which were rounded by their own size
+    relative = max(relative, 16 * model.terms.least_precision)
     tolerance = 4 * errors + relative * _largest(own)
     tolerance[unsure] = np.inf
     return Compared(method, own, ours, tolerance if own.ndim == 1 else tolerance[:, None])

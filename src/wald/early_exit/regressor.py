@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NoReturn, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -111,6 +111,11 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, WithinTolerance):
     """
 
     kind: ClassVar[Kind] = "regressor"
+    no_probabilities: ClassVar[str] = (
+        "scores and probabilities are those of classes, and a regressor has none; predict gives its values, early "
+        "within tolerance= or by bands=. EarlyExitClassifier(model, tolerance=) is for the probabilities of a "
+        "classifier."
+    )
 
     def __init__(
         self,
@@ -238,14 +243,6 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, WithinTolerance):
             return model
         relative = not isinstance(self.relative, str) and bool(self.relative)
         return values_within(model, self._resolved(), relative)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in ("predict_proba", "predict_log_proba", "decision_function"):
-            raise AttributeError(
-                f"A regressor has no {name}: predict gives its values, early within tolerance= or by bands=. "
-                "EarlyExitClassifier(model, tolerance=) is for the probabilities of a classifier."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

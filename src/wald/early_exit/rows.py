@@ -14,6 +14,7 @@ from ..models import AdditiveModel
 from ..models.documents import DocumentSteps
 from ..sources import Source, source_of
 from ..steps import RawColumns
+from .parameters import SHELLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +107,6 @@ def check_finite(model: AdditiveModel, source: Source) -> None:
     assert_all_finite(
         rows.data if source.is_sparse else rows,
         allow_nan=model.allow_nan,
-        estimator_name="EarlyExitClassifier",
+        estimator_name=SHELLS[model.kind],
         input_name="X",
     )

@@ -60,7 +60,7 @@ class WithinTolerance(PlannedEstimator):
         if self.kind == "classifier":
             checked_probability(self.tolerance)
         else:
-            several = isinstance(self.tolerance, list | tuple | np.ndarray)
+            several = isinstance(self.tolerance, list | tuple | np.ndarray) and np.ndim(self.tolerance) > 0
             checked_tolerances(self.tolerance, len(self.tolerance) if several else 1, "there are", "values")
         if largest(self.promised_risk) == 0:
             raise ValueError(

@@ -108,6 +108,11 @@ class MemberValues(Packable, Thresholded, Filed):
         """Whether the values of all members have the bits of their own."""
         return all(member.serves_full for member in self.members)
 
+    @property
+    def least_precision(self) -> float:
+        """The least precise of the members, unless they have the bits of their own."""
+        return 0.0 if self.exact else max(member.working_precision(np.float64) for member in self.members)
+
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
         """What members say; each of them is asked once."""
         terms = np.arange(self.n_terms) if which is None else np.asarray(which, dtype=np.int64)
@@ -214,6 +219,7 @@ class PackedMembers(PythonTerms):
 
     def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
+        working = max(working, self._members.least_precision)
         errors = np.zeros(len(values)) if self._members.exact else super().totals(values, working)[1]
         return self._members.totals(values), errors
 

@@ -52,6 +52,11 @@ class PlainTerms(Filed):
         """Description of the model in messages."""
         return self.inner.description
 
+    @property
+    def least_precision(self) -> float:
+        """Unit roundoff in which some of the terms are computed; see `Terms.least_precision`."""
+        return self.inner.least_precision
+
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
         """Values of the terms; see `Terms.values`."""
         return self.inner.values(X, which)

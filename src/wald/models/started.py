@@ -145,6 +145,11 @@ class StartedTrees(Packable, Thresholded, Filed):
         """Whether the scores have the bits of the wrapped model's own."""
         return self.start is not None and self.start.exact
 
+    @property
+    def least_precision(self) -> float:
+        """That of float32: the first model gets rows of this dtype, in which it may compute."""
+        return 0.0 if self.exact else 2.0**-24
+
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
         """First scores, and leaves; NaN for rows that are not finite in float32."""
         terms = np.arange(self.n_terms) if which is None else np.asarray(which, dtype=np.int64)
@@ -216,6 +221,6 @@ class PackedStarted(PythonTerms):
 
     def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,)."""
-        # the first model gets rows of float32, in which it may compute
-        errors = np.zeros(len(values)) if self._started.exact else super().totals(values, max(working, 2.0**-24))[1]
+        working = max(working, self._started.least_precision)
+        errors = np.zeros(len(values)) if self._started.exact else super().totals(values, working)[1]
         return self._started.totals(values), errors

@@ -110,6 +110,11 @@ class Terms(ABC):
         """Description of the model in messages, without reference to its estimator."""
         return f"{self.family or type(self).__name__} model"
 
+    @property
+    def least_precision(self) -> float:
+        """Unit roundoff in which some terms are computed whatever the dtype of the rows; by default none is."""
+        return 0.0
+
     @abstractmethod
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
         """Values of the terms.

@@ -31,6 +31,8 @@ N_TRIED, SPREAD = 64, 1.5
 SIZES, STEEP = 10.0 ** np.arange(-4, 5), 4.0
 #: Two functions are the same if they differ by no more than this, by dtype.
 SAME = {8: 1e-9, 4: 2e-6}
+#: How far rounding may take a full probability out of its range.
+ROUNDING = 1e-9
 
 
 def values_within(model: AdditiveModel, tolerance: Any, relative: bool) -> AdditiveModel:
@@ -104,17 +106,28 @@ def probabilities_within(model: AdditiveModel, tolerance: float) -> AdditiveMode
         raise ValueError(
             f"A tolerance of the probabilities of this {type(outer).__name__} is not supported: how they follow from "
             "the scores of its terms is none of the functions (a logistic function, a softmax, or the scores "
-            "themselves) for which wald knows how far a score may be off. Calibrate by a sigmoid, or leave tolerance "
-            "out, and predict_proba gives the probabilities in full."
+            "themselves) for which wald knows how far a score may be off. "
+            f"{_instead(model, [*rules, outer])} tolerance out, and predict_proba gives the probabilities in full."
         )
+    if rule.margin == "constant":
+        found = WithinRange(found)
     links = replace(model.links, predict=found, predict_proba=found, link=None)
     asked = Probable(outer)
     return replace(_with(model, rule), estimator=asked, links=links, tie_margin=0.0, ruled=True)
 
 
+def _instead(model: AdditiveModel, around: list[Any]) -> str:
+    """What to do about a tolerance that is not supported: a sigmoid for two classes, if there is none, or leave it."""
+    calibrators = [each for each in around if isinstance(each, CalibratedClassifierCV)]
+    sigmoid = any(c.method == "sigmoid" and len(c.calibrated_classifiers_) == 1 for c in calibrators)
+    if len(model.classes) > 2 or sigmoid:
+        return "Leave"
+    return "Calibrate by one sigmoid, with CalibratedClassifierCV(ensemble=False), or leave"
+
+
 def checked_tolerances(tolerance: Any, n: int, who: str, what: str) -> list[float]:
     """One tolerance for each of n values, as floats; raise ValueError unless they are positive and as many."""
-    listed = isinstance(tolerance, list | tuple | np.ndarray)
+    listed = isinstance(tolerance, list | tuple | np.ndarray) and np.ndim(tolerance) > 0
     each = [checked_tolerance(one, False) for one in (tolerance if listed else [tolerance])]
     if listed and len(each) != n:
         raise ValueError(f"tolerance must be one number, or one for each of the {n} {what} {who}. Got {len(each)}.")
@@ -123,7 +136,7 @@ def checked_tolerances(tolerance: Any, n: int, who: str, what: str) -> list[floa
 
 def checked_probability(tolerance: Any) -> float:
     """The tolerance of probabilities as a float; raise ValueError unless it lies between 0 and one half."""
-    most = checked_tolerance(tolerance, False)
+    most = checked_tolerance(tolerance, False, "probabilities")
     if most >= 0.5:
         raise ValueError(
             f"tolerance={most:g} is half of the range of probabilities or more, which lie between 0 and 1: give a "
@@ -176,6 +189,24 @@ class OwnProbabilities:
         )
         assert found is not None
         return found
+
+
+@dataclass(frozen=True)
+class WithinRange:
+    """Probabilities that are scores themselves, of which an estimate may leave their range; full ones stay as they are.
+
+    Parameters
+    ----------
+    inner : callable
+    """
+
+    inner: Method
+
+    def __call__(self, scores: Floats) -> NDArray[Any]:
+        """Probabilities (n, n_classes) of scores (n, n_outputs)."""
+        found = np.asarray(self.inner(scores))
+        beyond = (found < -ROUNDING) | (found > 1.0 + ROUNDING)
+        return np.where(beyond, np.clip(found, 0.0, 1.0), found) if beyond.any() else found
 
 
 def _probabilities_of(model: AdditiveModel) -> Method | None:

@@ -96,13 +96,13 @@ def called(model: AdditiveModel) -> str:
     return f"the function from its scores to values ({getattr(model.links.value_link, 'kind', 'of its own')})"
 
 
-def checked_tolerance(tolerance: Any, relative: Any) -> float:
-    """The tolerance as a float; raise ValueError unless it is positive, and of a size to be computed with."""
+def checked_tolerance(tolerance: Any, relative: Any, what: str = "values") -> float:
+    """The tolerance of `what` as a float; raise ValueError unless it is positive, and of a size to be computed with."""
     number = isinstance(tolerance, Real) and not isinstance(tolerance, bool | np.bool_)
     if not (number and 0 < float(tolerance) < np.inf):
+        unit = "in the unit of the values" if what == "values" else "such as 0.05"
         raise ValueError(
-            f"tolerance must be a positive number, in the unit of the values, or None for values in full. Got "
-            f"{tolerance!r} instead."
+            f"tolerance must be a positive number, {unit}, or None for {what} in full. Got {tolerance!r} instead."
         )
     if not LEAST <= float(tolerance) <= MOST:
         raise ValueError(
