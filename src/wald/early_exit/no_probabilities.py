@@ -25,6 +25,7 @@ class NoProbabilities:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            kind = type(self).__name__
-            said = f": {self.no_probabilities}" if name in OF_CLASSES and not hasattr(type(self), name) else ""
-            raise AttributeError(f"{kind!r} object has no attribute {name!r}{said}")
+            if name in OF_CLASSES and not hasattr(type(self), name):
+                kind = type(self).__name__
+                raise AttributeError(f"{kind!r} object has no attribute {name!r}: {self.no_probabilities}")
+            return object.__getattribute__(self, name)  # raises the error of a property once more

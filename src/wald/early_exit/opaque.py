@@ -126,7 +126,7 @@ def is_opaque(model: Any, given: Parameters) -> bool:
         instead = f", and {type(model).__name__} with surrogates is asked as it is: leave surrogates out."
     else:
         unread = _why_unread(model) if answers_labels(model) else None
-        if unread is None:
+        if unread is None or largest(given.promised_risk) == 0:  # who reads it refuses it by name
             return False
         instead = f": {unread}"
     for name in ("bands", "tolerance", "feature_costs", "feature_groups"):
