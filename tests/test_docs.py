@@ -60,6 +60,8 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
             pytest.importorskip(package)  # such blocks are the last of their page
         line = text.count("\n", 0, block.start(2))
         exec(compile("\n" * line + block[2], str(page), "exec", dont_inherit=True), script.__dict__)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -41,7 +41,7 @@ def _endings(call: str, ending: str, n: int) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", CALLS[:2])
+@pytest.mark.parametrize("call", list(CALLS)[:2])
 def test_daemon_threads_at_work(call):
     assert _endings(call, "return", 2) == [0] * 3
 

@@ -65,7 +65,7 @@ def foreign_object(module, name="Net"):
         (StackingClassifier([("a", LinearSVC())], cv=2).fit(X, Y), "StackingClassifier", "Use a VotingClassifier"),
         (AdaBoostRegressor(n_estimators=2).fit(X, Y), "AdaBoostRegressor", "weighted median"),
         (KNeighborsClassifier().fit(X, Y), "KNeighborsClassifier", "Use NearestCentroid"),
-        (MLPClassifier((2,), tol=1e9, n_iter_no_change=1).fit(X, Y), "MLPClassifier", "train a linear classifier"),
+        (MLPClassifier((2,), tol=1e9, n_iter_no_change=1).fit(X, Y), "MLPClassifier", "with a risk above 0"),
         (GaussianNB().fit(X, Y), "GaussianNB", "Use LinearDiscriminantAnalysis"),
         (QuadraticDiscriminantAnalysis().fit(X, Y), "QuadraticDiscriminantAnalysis", "Use LinearDiscriminantAnalysis"),
         (CategoricalNB().fit(np.c_[B, ~B], Y), "CategoricalNB", "OneHotEncoder"),

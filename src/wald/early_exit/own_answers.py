@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from ..models import AdditiveModel
 from ..models.families import family_of
 from ..models.protocols import Delegating
+from ..models.terms import least_precision
 from ..models.wrappers import peel
 from ..outputs import Labels
 from ..sources import Source
@@ -259,7 +260,7 @@ def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors
             ours = output.votes_and_sums(scores)
     relative = RELATIVE[min(8, own.dtype.itemsize, model.dtype.itemsize)]
     # a number near 0 may be a difference of large ones, which were rounded by their own size
-    relative = max(relative, 16 * model.terms.least_precision)
+    relative = max(relative, 16 * least_precision(model.terms))
     tolerance = 4 * errors + relative * _largest(own)
     tolerance[unsure] = np.inf
     return Compared(method, own, ours, tolerance if own.ndim == 1 else tolerance[:, None])

@@ -16,7 +16,7 @@ from .banded import Banded
 from .encoding import facts
 from .links import NO_LINKS, Links
 from .reading import Kind, Reading
-from .terms import Terms
+from .terms import Terms, least_precision
 from .texts import TextScores
 from .watch import Watch, digest
 
@@ -161,7 +161,7 @@ class AdditiveModel:
             used += [rows, *self.folded.learnt_dtypes]  # with sparse rows, 1 / scale_ has the dtype of scale_
         computed = np.result_type(rows, self.dtype)
         used.append(computed if computed.kind == "f" else np.dtype(np.float64))
-        return max(2.0**-53, self.terms.least_precision, *(float(np.finfo(each).eps) / 2 for each in used))
+        return max(2.0**-53, least_precision(self.terms), *(float(np.finfo(each).eps) / 2 for each in used))
 
     @property
     def serves_full(self) -> bool:

@@ -13,7 +13,7 @@ from ..codec.writing import fields_of
 from ..outputs import Output
 from .encoding import Filed
 from .planning import Planning
-from .terms import Accepts, Terms
+from .terms import Accepts, Terms, least_precision
 from .units import Floats
 
 __all__ = ["PlainTerms", "terms_for"]
@@ -54,8 +54,8 @@ class PlainTerms(Filed):
 
     @property
     def least_precision(self) -> float:
-        """Unit roundoff in which some of the terms are computed; see `Terms.least_precision`."""
-        return self.inner.least_precision
+        """Unit roundoff in which some of the terms are computed; see `wald.models.terms.least_precision`."""
+        return least_precision(self.inner)
 
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
         """Values of the terms; see `Terms.values`."""

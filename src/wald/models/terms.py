@@ -110,11 +110,6 @@ class Terms(ABC):
         """Description of the model in messages, without reference to its estimator."""
         return f"{self.family or type(self).__name__} model"
 
-    @property
-    def least_precision(self) -> float:
-        """Unit roundoff in which some terms are computed whatever the dtype of the rows; by default none is."""
-        return 0.0
-
     @abstractmethod
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
         """Values of the terms.
@@ -156,6 +151,14 @@ class TermsProtocol(Terms):
     def of(cls, terms: Terms) -> Self | None:
         """The terms, if their family has this protocol."""
         return terms if isinstance(terms, cls) else None
+
+
+def least_precision(terms: Terms) -> float:
+    """Unit roundoff in which some of the terms are computed, where that is not the one of the rows; else 0.
+
+    Terms of which another library computes a part have it as an attribute of this name.
+    """
+    return float(getattr(terms, "least_precision", 0.0))
 
 
 def families() -> Mapping[str, type[Terms]]:
