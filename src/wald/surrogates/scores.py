@@ -26,13 +26,17 @@ class Scores:
 
     def __init__(self, *terms: Terms, bound: float = np.inf) -> None:
         self._terms, self._bound = terms, bound
-        self._packed = [pack(each) for each in terms]
+        # float32 takes a kernel machine half of the time
+        self._single = ["float32" in each.planning.precisions for each in terms]
+        self._packed = [
+            pack(each, precision="float32" if single else "float64")
+            for each, single in zip(terms, self._single, strict=True)
+        ]
 
     def __call__(self, source: Source, n_threads: int) -> Floats:
         """Scores of rows, (n_rows, n_outputs)."""
         rows: Any = source
-        for terms, packed in zip(self._terms, self._packed, strict=True):
-            single = "float32" in terms.planning.precisions  # half of the time of a kernel machine
+        for packed, single in zip(self._packed, self._single, strict=True):
             rows = packed.scores(rows, _exactly, n_threads, single)[0]
         found: Floats = np.clip(rows.astype(np.float64), -self._bound, self._bound)
         return found
