@@ -58,7 +58,7 @@ def test_nothing_is_downloaded_if_that_is_unwanted(tmp_path: Path):
         fetch_newsgroup_ranking(data_home=tmp_path, download_if_missing=False)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_published_posts(wald_data: Path):
     X, relevance, groups = fetch_newsgroup_ranking(return_X_y=True, download_if_missing=False)
     assert X.shape == (413_182, 33)

@@ -232,7 +232,14 @@ def test_memory_is_bounded_by_the_size_of_a_file(name: str, peaks: dict[str, tup
 
 @pytest.mark.slow
 @ON_LINUX
-@pytest.mark.parametrize("name", [name for name, (_, message) in FILES.items() if message is None])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long) if name == "a learner of many classes" else name
+        for name, (_, message) in FILES.items()
+        if message is None
+    ],
+)
 def test_what_is_counted_is_no_less_than_what_is_taken(name: str, peaks: dict[str, tuple[str, int, int]]) -> None:
     _, rise, size = peaks[name]
     counted = needed_bytes(FILES[name][0]())
