@@ -123,7 +123,7 @@ FIXED = {
         **dict.fromkeys(("ASKED_AGAIN", "ROUNDS", "TIMED_ROWS"), LEVEL),
         "ROUNDED_TO": ROUNDING,
     },
-    "early_exit/opaque_plan.py": {"ITERATIONS": LIMIT, "MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},
+    "early_exit/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
     "early_exit/within.py": {"LOOKED_AT": LEVEL, "QUANTILES": LEVEL, "SHARE": LEVEL},
     "sources/lazy_groups.py": {"AT_HAND": HARDWARE, "MOST_NAMED": LIMIT},

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
+from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_random_state
 
@@ -18,7 +18,7 @@ from ..calls import Asked, CallError, PartialAnswer
 from ..engine.threads import effective_threads
 from ..models.asking import asked_model, calls_of, title_of
 from ..sources import Source, source_of
-from ..surrogates import Surrogate, learn, surrogates_of
+from ..surrogates import Surrogate, learn, log_odds, surrogates_of
 from ..utils.figures import percent, thousands
 from ..utils.labels import codes_of_labels
 from .cuts import cut, expected_calls, most_seen
@@ -155,7 +155,7 @@ def answer(
     shuffled = rng.permutation(n)
     chosen, rest = shuffled[:n_learn], np.sort(shuffled[n_learn:])
     caller.require(n_learn)
-    look = _Look.learnt(source.take(chosen), caller.ask(chosen), given, rng, n_threads)
+    look = _Stacked.learnt(source.take(chosen), caller.ask(chosen), given, rng, n_threads)
     size, calls = (0, float(len(rest)))
     if look is not None:
         size, calls = expected_calls(look.wrong, len(rest), allowed, confidence, SIZES)
@@ -253,7 +253,7 @@ class _Caller:
         )
 
 
-class _Look:
+class _Stacked:
     """What surrogates say together: answers of rows, and how sure they are.
 
     Attributes
@@ -265,18 +265,16 @@ class _Look:
 
     def __init__(self, surrogates: list[Surrogate], said: Floats, codes: NDArray[np.int32]) -> None:
         self._surrogates, self.titles = surrogates, tuple(each.title for each in surrogates)
-        self._centre, spread = said.mean(axis=0), said.std(axis=0)
-        self._scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
         self._only = int(codes[0]) if len(np.unique(codes)) == 1 else None
-        readout = LogisticRegression(C=STRENGTH, max_iter=500)
-        self._readout = readout if self._only is not None else readout.fit((said - self._centre) * self._scale, codes)
+        if self._only is None:
+            self._weights, self._bias, self._codes = log_odds(said, codes, STRENGTH)
         found, margins, _ = self._of(said)
         self.wrong = (found != codes)[np.argsort(-margins, kind="stable")]
 
     @classmethod
     def learnt(
         cls, source: Source, codes: NDArray[np.int32], given: list[Surrogate], rng: np.random.Generator, n_threads: int
-    ) -> _Look | None:
+    ) -> _Stacked | None:
         """Learn from answers; None if nothing can be learnt of such rows, and nothing is given.
 
         Answers that are rarer than `FOLDS` cannot be learnt; of one answer alone there is nothing to learn.
@@ -314,12 +312,10 @@ class _Look:
     def _of(self, said: Floats) -> tuple[NDArray[np.int32], Floats, Floats]:
         if self._only is not None:
             return np.full(len(said), self._only, dtype=np.int32), np.zeros(len(said)), np.zeros(len(said))
-        probability = self._readout.predict_proba((said - self._centre) * self._scale)
-        codes = self._readout.classes_[probability.argmax(axis=1)].astype(np.int32)
-        two = np.sort(probability, axis=1)[:, -2:]
-        with np.errstate(divide="ignore"):
-            margins = np.log(two[:, 1]) - np.log(two[:, 0])
-        return codes, margins, two[:, 1]
+        odds = said @ self._weights.T + self._bias
+        two = np.sort(odds, axis=1)[:, -2:]
+        codes = self._codes[odds.argmax(axis=1)].astype(np.int32)
+        return codes, two[:, 1] - two[:, 0], softmax(odds, axis=1).max(axis=1)
 
 
 def _said(surrogates: list[Surrogate], source: Source, n_threads: int) -> Floats:

@@ -34,6 +34,9 @@ class Loop:
     """
 
     def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._runner: asyncio.Runner | None = None
         self._process = os.getpid()
@@ -41,7 +44,7 @@ class Loop:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end; in a thread beside this one, if this one is inside of a running loop."""
         if self._process != os.getpid():  # a fork has neither the lock's owner nor the loop
-            self.__init__()  # type: ignore[misc]
+            self._begin()
         try:
             asyncio.get_running_loop()
         except RuntimeError:

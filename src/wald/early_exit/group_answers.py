@@ -46,9 +46,11 @@ def answered(
         As `EarlyExitRanker.predict`.
     """
     if groups is None:
-        return fast.compiled_plan_.predict(rows, budget=budget, n_threads=n_threads, check_input=check_input)  # type: ignore[no-any-return]
+        alone: Answers = fast.compiled_plan_.predict(rows, budget=budget, n_threads=n_threads, check_input=check_input)
+        return alone
     require_groups(fast)
-    return fast.predict(rows, groups=groups, budget=budget, details=True, check_input=check_input)  # type: ignore[no-any-return]
+    ranked: Answers = fast.predict(rows, groups=groups, budget=budget, details=True, check_input=check_input)
+    return ranked
 
 
 def require_groups(fast: Any) -> None:

@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from ..engine import NO_STAGES, Readout, Stages
 from ..models import NO_SURROGATES, AdditiveModel
@@ -16,6 +15,7 @@ from ..models.packing import pack
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
 from ..stopping import StageScores, Walk
+from ..surrogates import log_odds
 from .request import Request, without_exits
 from .rows import Rows
 
@@ -27,8 +27,6 @@ MOST_CHOSEN = 4
 STRENGTHS = (0.03, 0.3, 3.0)
 #: Log-odds of an answer that no plan row has.
 NEVER = -50.0
-#: Iterations of a fit.
-ITERATIONS = 500
 
 
 def opaque_plan(
@@ -136,16 +134,9 @@ def _recipe(terms: OpaqueTerms, chosen: list[int], values: Floats, codes: Codes,
 
 def _readout(terms: OpaqueTerms, said: Floats, codes: Codes, strength: float) -> Readout:
     """Log-odds of the answers by what was said."""
-    centre, spread = said.mean(axis=0), said.std(axis=0)
-    scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
-    fitted = LogisticRegression(C=strength, max_iter=ITERATIONS).fit((said - centre) * scale, codes)
-    weights = fitted.coef_ * scale
-    bias = fitted.intercept_ - weights @ centre
+    weights, bias, known = log_odds(said, codes, strength)
     if terms.n_outputs == 1:
-        return Readout(np.ascontiguousarray(weights), bias)
-    present = fitted.classes_
+        return Readout(weights[1:] - weights[:1], bias[1:] - bias[:1])
     every, shift = np.zeros((terms.n_outputs, said.shape[1])), np.full(terms.n_outputs, NEVER)
-    if len(present) == 2:  # one number, of the second of them
-        weights, bias = np.vstack([-weights, weights]) / 2, np.array([-bias[0], bias[0]]) / 2
-    every[present], shift[present] = weights, bias
+    every[known], shift[known] = weights, bias
     return Readout(every, shift)

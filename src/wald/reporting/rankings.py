@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,7 +213,7 @@ def _times(
                     len(places),
                     rival.predict,
                     [rival.rows(rows)],
-                    lambda given, keys=keys: fast.predict(given, groups=keys),  # type: ignore[misc]
+                    partial(fast.predict, groups=keys),
                     [rows],
                     repeats=REPEATS,
                 )

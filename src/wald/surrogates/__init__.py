@@ -7,6 +7,7 @@ model's own answers (`learn`). Nothing is known here of plans, stages or certifi
 from __future__ import annotations
 
 from .learnt import learn
+from .log_odds import log_odds
 from .surrogate import Surrogate, surrogate_of, surrogates_of
 
-__all__ = ["Surrogate", "learn", "surrogate_of", "surrogates_of"]
+__all__ = ["Surrogate", "learn", "log_odds", "surrogate_of", "surrogates_of"]
