@@ -117,7 +117,8 @@ class Section:
         hints = _hints(kind) | other
         if TYPE in self._left:
             self.choice(TYPE, (kind.__name__,))
-        values = {field.name: self.get(field.name, hints[field.name]) for field in fields(kind) if field.init}
+        there = [f.name for f in fields(kind) if f.init and (f.name in self or not f.metadata.get("later"))]
+        values = {name: self.get(name, hints[name]) for name in there}
         self.done()
         try:
             return kind(**values)

@@ -78,8 +78,14 @@ def encode_fields(values: Mapping[str, Any], arrays: Arrays, where: str) -> dict
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """The fields from which a dataclass is made."""
-    return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    """The fields from which a dataclass is made.
+
+    Those that are marked as ``later`` are left out where they have their default, as there were none in the files of
+    before.
+    """
+    found = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    later = [field for field in fields(value) if field.metadata.get("later") and found[field.name] == field.default]
+    return {name: given for name, given in found.items() if name not in {field.name for field in later}}
 
 
 def put(array: NDArray[Any], arrays: Arrays, name: str) -> None:

@@ -52,8 +52,18 @@ def boldest(
         part, risk = n_rows / max(1, seen.n_rows), overall if own is None else own
         return size.allowed_share(part, risk) if likely is None else size.likely_share(part, risk, likely)
 
+    @cache
+    def allows(n_rows: int, own: float | None, n_worse: float, n_better: int) -> bool:
+        part, risk, n = n_rows / max(1, seen.n_rows), overall if own is None else own, max(1, n_rows)
+        return size.allows_pairs(part, risk, n_worse / n, n_better / n, likely)
+
+    def allowed_in(s: Stratum) -> bool:
+        if s.n_better is not None:
+            return allows(s.n_rows, s.risk, s.n_disagreements, s.n_better)
+        return s.n_disagreements / max(1, s.n_rows) <= allowed(s.n_rows, s.risk)
+
     def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
-        return all(s.n_disagreements / max(1, s.n_rows) <= allowed(s.n_rows, s.risk) for s in step[1])
+        return all(map(allowed_in, step[1]))
 
     found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), promise.lines), holds)
     return np.inf if found.passed is None else float(found.passed[0])

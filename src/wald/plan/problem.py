@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 from ..models.packing import Surrogates
 from ..models.planning import Precision
@@ -16,6 +17,7 @@ from ..models.terms import Terms
 from ..models.units import Units
 from ..stopping import Rule, Walk
 from ..stopping.core.binomial import most_disagreements
+from ..stopping.core.paired import paired_p_value
 from ..stopping.core.risks import Promised
 from .cost import CostModel
 from .moments import Floats
@@ -82,6 +84,34 @@ class CertificateSize:
         n = round(part * self.n_rows)
         k = max(0, most_disagreements(n, risk, self.confidence))
         return 1.0 if k >= n else float(beta.ppf(1.0 - chance, k + 1, n - k))
+
+    def allows_pairs(self, part: float, risk: float, worse: float, better: float, chance: float | None = None) -> bool:
+        """Whether the certificate allows shares of rows that are worse and better than the full model's.
+
+        Parameters
+        ----------
+        part : float
+            Part of the rows that are counted.
+        risk, worse, better : float
+        chance : float, default=None
+            The certificate must allow them with this probability, if they are the true ones. None: it allows the shares
+            themselves.
+
+        Examples
+        --------
+        >>> CertificateSize(20_000, 0.95).allows_pairs(0.5, 0.005, worse=0.012, better=0.01)
+        True
+        >>> CertificateSize(20_000, 0.95).allows_pairs(0.5, 0.005, worse=0.012, better=0.01, chance=0.9)
+        False
+        """
+        n = round(part * self.n_rows)
+        either, more = n * (worse + better), n * (worse - better)
+        if chance is not None:
+            more += float(norm.ppf(chance)) * math.sqrt(either)
+        n_more = min(n, math.ceil(more - 1e-9))
+        n_either = min(n, max(abs(n_more), round(either)))
+        n_worse = (n_either + n_more + 1) // 2
+        return paired_p_value(n_worse, n_worse - n_more, n, risk, level=1 - self.confidence) <= 1 - self.confidence
 
 
 @dataclass(frozen=True, eq=False)

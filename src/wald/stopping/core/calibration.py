@@ -162,6 +162,8 @@ def calibrate(
         raise ValueError("calibrate is for binary models; certify others.")
     if boundary.n_stages != stage_scores.n_stages:
         raise ValueError(f"The boundary has {boundary.n_stages} stages, the stage scores {stage_scores.n_stages}.")
+    if stage_scores.truth is not None:
+        raise ValueError("calibrate is about the full model's answers: leave the true labels of stage_scores out.")
     stage_scores = ungrouped(stage_scores, groups, random_state)
     protected = stage_scores.take(stage_scores.full == int(sides == "negative"))
     boundary = boundary.restricted(sides)

@@ -14,10 +14,14 @@ from ...utils.figures import percent, percent_up, thousands
 from .betting import betting_p_value
 from .binomial import interval, p_value, rows_needed, shared_confidence, smallest_risk
 from .boundary import Boundary
+from .label_words import counted_pairs, sentence
 from .p_values import hoeffding_interval
+from .paired import paired_interval, paired_p_value, paired_rows_needed, paired_smallest_risk
 from .risks import Subject
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
+#: What answers are compared with: the full model's, or true labels, by which both are right or wrong.
+Reference = Literal["model", "labels"]
 
 #: The answer with which rows leave wrongly, by the name of their stratum or by the class that a promise is about.
 _WRONG = {"outliers": "inlier", "inliers": "outlier"}
@@ -33,13 +37,16 @@ class Stratum:
     name : str
     n_rows : int
     n_disagreements : int or float
-        The sum of the losses; where these are 0 or 1, a number of rows.
+        The sum of the losses; where these are 0 or 1, a number of rows. With true labels: the rows whose early label is
+        wrong and the full model's right.
     risk : float or None
         Promised bound for these rows; None for the certificate's own bound.
     p_value : float or None
         Where losses lie between 0 and 1: the p-value against a mean loss above the bound.
     losses : float64 ndarray or None
         Losses between 0 and 1, in the order of the rows; None once `counted` has replaced them by a p-value.
+    n_better : int or None
+        With true labels: the rows whose early label is right and the full model's wrong.
     """
 
     name: str
@@ -48,6 +55,7 @@ class Stratum:
     risk: float | None = None
     p_value: float | None = None
     losses: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    n_better: int | None = field(default=None, metadata={"later": True})
 
     def p_value_of(self, risk: float, confidence: float) -> float:
         """P-value against a loss of these rows above their own risk, or else above `risk`; 1 if their mean is above."""
@@ -58,6 +66,9 @@ class Stratum:
             return self.p_value
         if self.losses is not None:
             return float(betting_p_value(self.losses, own, level=1.0 - confidence))
+        if self.n_better is not None:
+            worse = int(self.n_disagreements)
+            return paired_p_value(worse, self.n_better, self.n_rows, own, level=1.0 - confidence)
         return p_value(int(self.n_disagreements), self.n_rows, own)
 
     @property
@@ -75,6 +86,10 @@ class Stratum:
         """
         if not 0 <= self.n_disagreements <= self.n_rows:
             return False
+        if self.n_better is not None and not (
+            self.is_count and 0 <= self.n_better <= self.n_rows - self.n_disagreements
+        ):
+            return False
         own = risk if self.risk is None else self.risk
         if self.is_count or own is None:
             return self.p_value is None and self.losses is None
@@ -91,7 +106,9 @@ class Stratum:
         return replace(self, p_value=self.p_value_of(risk, confidence), losses=None)
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Confidence interval of the mean loss: of Clopper and Pearson, or of Hoeffding between 0 and 1."""
+        """Confidence interval of the mean loss: of Clopper and Pearson, of pairs, or of Hoeffding between 0 and 1."""
+        if self.n_better is not None:
+            return paired_interval(int(self.n_disagreements), self.n_better, self.n_rows, confidence)
         if isinstance(self.n_disagreements, int):
             return interval(self.n_disagreements, self.n_rows, confidence)
         return hoeffding_interval(self.n_disagreements, self.n_rows, confidence)
@@ -135,6 +152,9 @@ class Certificate:
         the plans of others may have. The test holds for all of them at once.
     event : str
         Noun for an early answer that loses.
+    reference : {"model", "labels"}
+        What answers are compared with. "labels": true ones; the promise is that the share of wrong labels is at most
+        `risk` above the full model's, and classes are those to which rows truly belong.
 
     Examples
     --------
@@ -158,6 +178,7 @@ class Certificate:
     void: str | None = None
     n_splits: int = 1
     event: str = "disagreement"
+    reference: Reference = field(default="model", metadata={"later": True})
 
     @classmethod
     def lossless(cls) -> Certificate:
@@ -195,12 +216,15 @@ class Certificate:
 
         Classes with a risk of their own need as many as `needed_by` says.
         """
-        return rows_needed(self.risk, self.tested) if self.risk else 0
+        return self._needed(self.risk)
+
+    def _needed(self, risk: float | None) -> int:
+        needed = rows_needed if self.reference == "model" else paired_rows_needed
+        return needed(risk, self.tested) if risk else 0
 
     def needed_by(self, stratum: Stratum) -> int:
         """Rows of a stratum without which no promise about it is possible; 0 without a risk."""
-        risk = self.risk_of(stratum)
-        return rows_needed(risk, self.tested) if risk else 0
+        return self._needed(self.risk_of(stratum))
 
     def risk_of(self, stratum: Stratum) -> float | None:
         """Promised bound for the rows of a stratum."""
@@ -212,7 +236,11 @@ class Certificate:
 
         For "each", the class with the fewest rows counts.
         """
-        return smallest_risk(min((s.n_rows for s in self._parts), default=0), self.tested)
+        return self._backed(min((s.n_rows for s in self._parts), default=0))
+
+    def _backed(self, n_rows: int) -> float:
+        backed = smallest_risk if self.reference == "model" else paired_smallest_risk
+        return backed(n_rows, self.tested)
 
     @property
     def tested(self) -> float:
@@ -275,6 +303,8 @@ class Certificate:
 
     def _well_formed(self) -> bool:
         """Whether strata have risks of their own where the printed sentence says so."""
+        if any((s.n_better is None) != (self.reference == "model") for s in self.strata):
+            return False
         own = [s.risk is not None for s in self.strata]
         if self.about == "classes":
             return not own[0] and len(own) > 1 and all(promised == (self.risk is not None) for promised in own[1:])
@@ -284,6 +314,8 @@ class Certificate:
     def __str__(self) -> str:
         if self.void is not None:
             return f"void: {self.void}"
+        if self.reference == "labels" and self.status not in ("lossless", "full"):
+            return sentence(self)
         match self.status:
             case "lossless":
                 return "lossless: no row can differ"
@@ -343,6 +375,8 @@ class Certificate:
 
     def _count(self, stratum: Stratum) -> str:
         lost = stratum.n_disagreements
+        if stratum.n_better is not None:
+            return counted_pairs(stratum)
         counted = thousands(lost) if isinstance(lost, int) else f"a loss of {lost:.6g}"
         return f"{counted} of {thousands(stratum.n_rows)} {stratum.name}"
 
@@ -352,7 +386,7 @@ class Certificate:
 
     def _scarcity(self, stratum: Stratum) -> str:
         needed, given = thousands(self.needed_by(stratum)), thousands(stratum.n_rows)
-        least = smallest_risk(stratum.n_rows, self.tested)
+        least = self._backed(stratum.n_rows)
         backed = f"a risk of {percent_up(least)} at best" if least < 0.99 else "no risk below 99 %"
         return f"{needed} certificate {stratum.name} needed, {given} given{self._note()}, which can back {backed}"
 
@@ -379,7 +413,14 @@ def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:
     return all(s.p_value_of(risk, confidence) <= 1.0 - confidence for s in strata)
 
 
+def _least_p_value(stratum: Stratum, risk: float, confidence: float) -> float:
+    """P-value of so many rows that lose nothing."""
+    if stratum.n_better is None:
+        return p_value(0, stratum.n_rows, risk)
+    return paired_p_value(0, 0, stratum.n_rows, risk, level=1.0 - confidence)
+
+
 def failure_of(strata: tuple[Stratum, ...], risk: float, confidence: float) -> Status:
     """Why `passes` is false: "too few rows" if they could not pass even without disagreements, else the counts."""
-    scarce = any(p_value(0, s.n_rows, risk if s.risk is None else s.risk) > 1.0 - confidence for s in strata)
+    scarce = any(_least_p_value(s, risk if s.risk is None else s.risk, confidence) > 1.0 - confidence for s in strata)
     return "too few rows" if scarce else "too many disagreements"

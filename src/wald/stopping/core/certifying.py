@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...utils.stage_table import FloatArray
 from .binomial import shared_confidence
 from .boundary import Boundary
-from .certificate import Certificate, Status, Stratum, failure_of, passes
+from .certificate import Certificate, Reference, Status, Stratum, failure_of, passes
 from .fixed_sequence import fixed_sequence
 from .risks import Line, Promised, Risk, promised, require_risk
 from .row_groups import group_numbers
@@ -109,16 +109,18 @@ def certify(
     """Find the boldest scale at which the rows still prove that early answers differ by at most `risk`.
 
     The scales are tested in their given order. Each test adds up the losses of early answers and compares a p-value
-    with 1 - `confidence`: the exact binomial one where losses are 0 or 1, else that of `betting_p_value`, for losses
-    in the order of the rows. Testing ends at the first failure, and the last scale that passed is kept. Then
-    P(mean loss <= risk) >= confidence over the draw of the rows, with no correction for the number of scales and no
-    assumption on the model, if the rows are independent draws from those to be served and nothing else (order,
-    readouts, form of the boundary, `q_grid`) depends on them.
+    with 1 - `confidence`: the exact binomial one where losses are 0 or 1, that of `paired_p_value` where true labels
+    are given, else that of `betting_p_value`, for losses in the order of the rows. Testing ends at the first failure,
+    and the last scale that passed is kept. Then P(mean loss <= risk) >= confidence over the draw of the rows, with no
+    correction for the number of scales and no assumption on the model, if the rows are independent draws from those to
+    be served and nothing else (order, readouts, form of the boundary, `q_grid`) depends on them.
 
     Parameters
     ----------
     stage_scores : StageScores
-        Those of the certificate rows, from the engine, in the dtype that will be served.
+        Those of the certificate rows, from the engine, in the dtype that will be served. With true labels (``truth``),
+        the promise is that the share of wrong labels is at most `risk` above that of the full model, and a class stands
+        for the rows that truly belong to it.
     boundary : Boundary
         Serve with ``boundary.thresholds(certificate.q, stage_scores.dtype)``, after ``boundary.restricted`` to the
         sides that a bound of 0 leaves open.
@@ -199,8 +201,19 @@ def certify(
     else:
         status, (q, strata) = "certified", found.passed
     strata = tuple(s.counted(bound, tested) for s in strata)
-    about = promise.about
-    return Certificate(status, bound, confidence, about, q, strata, grouped=grouped, n_splits=n_splits, event=event)
+    about, reference = promise.about, _reference(stage_scores)
+    return Certificate(
+        status,
+        bound,
+        confidence,
+        about,
+        q,
+        strata,
+        grouped=grouped,
+        n_splits=n_splits,
+        event=event,
+        reference=reference,
+    )
 
 
 def measure(
@@ -237,7 +250,15 @@ def measure(
     _, strata = next(counts_along(stage_scores, boundary.restricted(promise.sides), [q], promise.lines))
     strata = tuple(replace(stratum, losses=None) for stratum in strata)
     grouped = groups is not None
-    return Certificate("measured", None, confidence, promise.about, q, strata, grouped=grouped, event=event)
+    about, reference = promise.about, _reference(stage_scores)
+    return Certificate(
+        "measured", None, confidence, about, q, strata, grouped=grouped, event=event, reference=reference
+    )
+
+
+def _reference(stage_scores: StageScores) -> Reference:
+    """What answers are compared with."""
+    return "model" if stage_scores.truth is None else "labels"
 
 
 def _promised(owner: str, risk: Risk, stage_scores: StageScores, classes: npt.ArrayLike | None, kind: str) -> Promised:
@@ -256,9 +277,9 @@ def counts_along(
 ) -> Iterator[tuple[float, tuple[Stratum, ...]]]:
     """Count rows and losses of every stratum at each scale of the grid in turn.
 
-    Only rows that can lose something at a scale are evaluated there; while `q` is cautious, these are few.
+    Only rows that can lose or gain something at a scale are evaluated there; while `q` is cautious, these are few.
     """
-    members = [line.members(stage_scores.full) for line in about]
+    members = [line.members(stage_scores.right) for line in about]
     reach = _loses_below(stage_scores, boundary)
     by_reach = np.argsort(-reach, kind="stable")
     rising = -reach[by_reach]
@@ -267,6 +288,17 @@ def counts_along(
         rows = by_reach[: np.searchsorted(rising, -q, side="right")]
         some = stage_scores.take(rows)
         lost = some.lost(*some.leave(*boundary.thresholds(q, stage_scores.dtype)))
+        if stage_scores.truth is not None:
+            worse, better = rows[lost > 0], rows[lost < 0]
+            pairs = [tuple(int(np.count_nonzero(mask[some])) for some in (worse, better)) for mask in members]
+            yield (
+                q,
+                tuple(
+                    Stratum(line.name, n, more, line.risk, n_better=fewer)
+                    for line, n, (more, fewer) in zip(about, sizes, pairs, strict=True)
+                ),
+            )
+            continue
         if stage_scores.losses is None:
             differing = rows[lost]
             counts = [int(np.count_nonzero(mask[differing])) for mask in members]
@@ -286,12 +318,12 @@ def _of_losses(line: Line, losses: npt.NDArray[np.float64]) -> Stratum:
 
 
 def _loses_below(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
-    """Scale of each row above which none of its exits loses anything; -inf if none does at any scale."""
+    """Scale of each row above which none of its exits loses or gains anything; -inf if none does at any scale."""
     reach = np.full(stage_scores.n_rows, -np.inf)
     for sign, centers, scales in boundary.sides(stage_scores.two_sided):
         for t, (center, scale) in enumerate(zip(sign * centers, scales, strict=True)):
             beyond = sign * stage_scores.margins[:, t].astype(np.float64)
-            loses = stage_scores.lost_at(t, sign > 0) > 0
+            loses = stage_scores.lost_at(t, sign > 0) != 0
             with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
                 # The slack of 1e-12 is far above the rounding of a threshold.
                 room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))

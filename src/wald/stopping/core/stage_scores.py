@@ -30,6 +30,9 @@ class StageScores(StageTable):
         One-sided: the answer of each estimate.
     losses : float64 array of shape (N, T) or None, default=None
         One-sided: loss, from 0 to 1, of leaving at each stage; None: 1 where the answer is not that of the full model.
+    truth : int32 array of shape (N,) or None, default=None
+        Codes of true labels, for `certify` and `measure`: a row then loses 1 where leaving is wrong and the full model
+        right, and -1 where it is the other way round. -1: a label that the model does not know. Not with losses.
 
     Raises
     ------
@@ -48,6 +51,7 @@ class StageScores(StageTable):
 
     full: CodeArray
     losses: FloatArray | None = None
+    truth: CodeArray | None = None
 
     def __post_init__(self) -> None:
         shape = self.margins.shape
@@ -62,6 +66,16 @@ class StageScores(StageTable):
                     f"The {name} must have the shape of the margins, {shape}, and losses go with answers. "
                     f"Got {table.shape}."
                 )
+        if self.truth is not None and (self.truth.shape != self.full.shape or self.losses is not None):
+            raise ValueError(
+                f"StageScores needs (N,) true labels, and takes them without losses. Got {self.truth.shape} for "
+                f"{len(self.full)} rows."
+            )
+
+    @property
+    def right(self) -> CodeArray:
+        """By what rows belong to the strata of a promise: true labels where given, or the full model's answers."""
+        return self.full if self.truth is None else self.truth
 
     @classmethod
     def of(cls, table: StageTable, full: CodeArray, output: Output | None = None) -> StageScores:
@@ -101,7 +115,8 @@ class StageScores(StageTable):
 
     def astype(self, dtype: npt.DTypeLike) -> StageScores:
         """Round the margins to another precision."""
-        return StageScores(full=self.full, margins=self.margins.astype(dtype), answers=self.answers, losses=self.losses)
+        columns: dict[str, Any] = {name: getattr(self, name) for name in _COLUMNS}
+        return StageScores(**columns | {"margins": self.margins.astype(dtype)})
 
     def leave(self, low: FloatArray, high: FloatArray) -> tuple[CodeArray, IndexArray]:
         """Let every row leave at the first stage that allows it.
@@ -142,7 +157,12 @@ class StageScores(StageTable):
         return answers, stage
 
     def lost(self, answers: CodeArray, stage: IndexArray) -> npt.NDArray[Any]:
-        """Loss of each row, for what `leave` returned: booleans, or numbers from 0 to 1 where losses are given."""
+        """Loss of each row, for what `leave` returned.
+
+        Booleans; numbers from 0 to 1 where losses are given; -1, 0 and 1 where true labels are.
+        """
+        if self.truth is not None:
+            return self._worse(answers)
         if self.losses is None:
             return np.asarray(answers != self.full)
         early = np.flatnonzero(stage < self.n_stages)
@@ -152,9 +172,16 @@ class StageScores(StageTable):
 
     def lost_at(self, t: int, above: bool = True) -> npt.NDArray[Any]:
         """Loss of leaving at stage `t`; two-sided, above the high threshold or below the low one."""
+        if self.truth is not None:
+            return self._worse(np.int32(above) if self.answers is None else self.answers[:, t])
         if self.answers is None:
             return np.asarray(self.full != above)
         return np.asarray(self.answers[:, t] != self.full if self.losses is None else self.losses[:, t])
 
+    def _worse(self, answers: Any) -> npt.NDArray[np.int8]:
+        """1 where answers are wrong and the full model's right, -1 the other way round, else 0."""
+        wrong, own = answers != self.truth, self.full != self.truth
+        return np.asarray(wrong, dtype=np.int8) - np.asarray(own, dtype=np.int8)
 
-_COLUMNS = ("full", "margins", "answers", "losses")
+
+_COLUMNS = ("full", "margins", "answers", "losses", "truth")

@@ -152,6 +152,8 @@ def certify_by_halt_time(
         require_fraction("certify_by_halt_time", name, share)
     if boundary.n_stages != stage_scores.n_stages:
         raise ValueError(f"The boundary has {boundary.n_stages} stages, the stage scores {stage_scores.n_stages}.")
+    if stage_scores.truth is not None:
+        raise ValueError("certify_by_halt_time counts disagreements: leave the true labels of stage_scores out.")
     rng = np.random.default_rng(random_state)
     stage_scores = ungrouped(stage_scores, groups, rng)
     shuffled = rng.permutation(stage_scores.n_rows)
