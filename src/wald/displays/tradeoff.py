@@ -240,7 +240,8 @@ class TradeoffDisplay(CurveDisplay):
             about["cost_in_use"], differing = early(q_in_use)
             about["disagreement_in_use"] = differing
             about["interval_in_use"] = interval(round(differing * n_counted), n_counted, fast.confidence)
-            if certificate.status == "certified" and certificate.void is None:
+            about_answers = certificate.reference == "model"  # and not about how many labels are wrong
+            if certificate.status == "certified" and certificate.void is None and about_answers:
                 about["risk"] = certificate.risk
         cost, disagreement = np.array(list(dict.fromkeys(points))).T
         return cls(cost=cost, disagreement=disagreement, **about)

@@ -47,14 +47,15 @@ def monitor_of(
     plan = predictor.plan
     # whether something is promised about a random row of a random group, and not by proof
     grouped = bool(certificate.grouped and promise.risk is not None and not plan.evaluate_all)
+    about_truth = promise.reference == "labels"  # of which audits say nothing: only the stages are watched
     return Monitor(
-        promise.risk,
+        None if about_truth else promise.risk,
         plan.stage_costs,
         _left_at_stages(plan, validation, one_per_group, grouped),
         audit_rate=audit_rate,
         on_broken=on_broken,
         fingerprint=predictor.model.fingerprint(),
-        strata=_strata(promise, predictor.model),
+        strata=None if about_truth else _strata(promise, predictor.model),
         grouped=grouped,
         other=predictor.model.words.other,
     )

@@ -17,6 +17,7 @@ from ..models.planning import Rest
 from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
+from ..stopping.core.certificate import Reference
 from ..stopping.core.risks import Promised, Risk, largest, promised, rows_of
 from ..utils.figures import percent, thousands
 from .parameters import Parameters, checked_rule
@@ -53,12 +54,14 @@ class Promise:
     seed: int
     given_rule: Any = "ladder"  # as a parameter
     n_splits: int = 1
+    reference: Reference = "model"
 
     @classmethod
     def of(cls, given: Parameters, grouped: bool) -> Promise:
         """Check and read the parameters of an estimator; where `grouped`, a seed draws one row of each group."""
         seed = int(check_random_state(given.random_state).randint(2**31 - 1)) if grouped else 0
-        return cls(checked_rule(given), given.promised_risk, given.confidence, seed, planner_of(given).rule)
+        made = cls(checked_rule(given), given.promised_risk, given.confidence, seed, planner_of(given).rule)
+        return replace(made, reference=getattr(given, "reference", "model"))
 
     @property
     def risk(self) -> float | None:
@@ -88,13 +91,14 @@ def require_proof(made: Promise, plan: Plan, wanted: Promise) -> None:
 
 
 def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
-    """Scores of rows at every stage of the plan, with the full model's labels."""
+    """Scores of rows at every stage of the plan, with the full model's labels, and true ones where these are known."""
     packed = pack(model.terms, plan.terms, plan.surrogates, plan.precision)
     parts = [
         stage_scores(model, packed, plan.early, some, full_answers(model, packed, some, n_threads), n_threads)
         for some in rows.pieces(PIECE_ROWS)
     ]
-    return parts[0] if len(parts) == 1 else StageScores.concatenated(parts)
+    scores = parts[0] if len(parts) == 1 else StageScores.concatenated(parts)
+    return scores if rows.truth is None else replace(scores, truth=rows.truth)
 
 
 def certificate_scores(
@@ -249,7 +253,9 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
         Stage scores of the certificate rows.
     """
     overall = certificate.about in ("all", "classes") and len(model.strata) > 0
-    if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
+    if rows is None or rows.truth is not None:  # a rare class may gain as much as it loses
+        return None
+    if certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None
     codes, _ = rows.leave(*plan.thresholds())
     words, names = model.words, model.words.names_of(model.classes)

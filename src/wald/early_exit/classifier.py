@@ -72,6 +72,11 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         the cheapest first. Each is a fitted classifier, a function from rows to numbers, or a `Surrogate` with its
         cost. "auto" and None: they are learnt from the model's own answers to a third of the rows. Costs are then
         multiples of the model's own cost of a row. Given for a model that wald can read, it is asked as a whole, too.
+    reference : {"model", "labels"}, default="model"
+        What answers are compared with. "labels": true ones, which `fit` then needs as ``y``. The promise is that the
+        share of wrong labels is at most `risk` above that of the wrapped model; an early label that is right where the
+        model is wrong counts in favour. Classes in `risk` are then those to which rows truly belong. A label that the
+        model does not know is wrong for both. It takes a `risk` above 0, and neither `bands` nor `tolerance`.
     planner : Planner or None, default=None
         How `fit` plans: stopping rule, order, what is minimized, and how rows are split; None: ``Planner()``.
     n_jobs : int or None, default=None
@@ -139,6 +144,7 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         feature_costs: ArrayLike | Mapping[str, float] | None = None,
         feature_groups: Mapping[str, Sequence[int | str]] | None = None,
         surrogates: Any = None,
+        reference: str = "model",
         planner: Planner | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -157,6 +163,7 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         )
         self.tolerance = tolerance
         self.surrogates = surrogates
+        self.reference = reference
 
     def _is_opaque(self, inner: Any) -> bool:
         """Whether a fitted classifier is asked as it is: surrogates are given, or wald cannot read it."""

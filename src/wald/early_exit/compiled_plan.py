@@ -466,6 +466,11 @@ class CompiledPlan:
         """Give the same plan with a new monitor, or with none if `audit_rate` is None."""
         self.require_unchanged()
         require_audits(0.0 if audit_rate is None else audit_rate, on_broken)
+        if audit_rate and self.promise.reference == "labels":
+            raise ValueError(
+                "Audits compare answers with the model's own, and this promise is about true labels, which no audit "
+                "knows: watch the stages alone with audit_rate=0, and call recertify(X, y=...) on rows with labels."
+            )
         monitor = None
         if audit_rate is not None:
             if self.model.decision.valued and not self.model.decision.by_margin:

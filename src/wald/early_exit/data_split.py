@@ -87,7 +87,12 @@ def fitted_estimator(
     if is_fitted(estimator):
         warn_caller(
             f"{type(estimator).__name__} is fitted already, and with y, a new one is trained on a random half of the "
-            "rows: answers and certificate are those of the new one. Leave y out to keep the fitted one.",
+            "rows: answers and certificate are those of the new one. "
+            + (
+                "Wrap the fitted one in FrozenEstimator to keep it."
+                if getattr(wrapper, "reference", "model") == "labels"
+                else "Leave y out to keep the fitted one."
+            ),
         )
     train, rest = _halves(n, y, groups, rng)
     routed = process_routing(wrapper, "fit", **params).estimator.fit if _routing() else dict(params)

@@ -77,6 +77,7 @@ def document_plan(
         seen = StageScores.of(
             without_exits(model, packed, recipe.early).trace(validation.preprocessed, 1), codes, model.decision
         )
+        seen = replace(seen, truth=validation.truth)
         walk = _walk(model, recipe, seen, validation_scores, request)
         return Evaluation(walk, "float64", costs[recipes.index(recipe)])
 
@@ -157,6 +158,7 @@ def _walk(model: AdditiveModel, recipe: Recipe, seen: StageScores, scores: Float
         margins=seen.margins,
         answers=seen.answers,
         losses=seen.losses,
+        truth=seen.truth,
         full_margins=None if output.two_sided else goal,
         threshold=output.centre or 0.0,
         intercept=0.0,

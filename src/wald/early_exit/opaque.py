@@ -26,6 +26,7 @@ from ..stopping.core.risks import largest
 from ..surrogates import Surrogate, learn, surrogates_of
 from .data_split import by_group
 from .parameters import Parameters
+from .truth import known_or, true_codes
 
 Indices = NDArray[np.intp]
 
@@ -49,11 +50,14 @@ class BehindSurrogates:
     rows : ndarray of int
         The rows from which no surrogate was learnt.
     said : float64 ndarray of shape (n_rows, n_terms)
+    truth : int32 ndarray of shape (n_rows,) or None
+        Codes of true labels.
     """
 
     model: AdditiveModel
     rows: Indices
     said: NDArray[np.float64]
+    truth: NDArray[np.int32] | None = None
 
 
 def behind_surrogates(
@@ -64,6 +68,7 @@ def behind_surrogates(
     groups: ArrayLike | None,
     rng: np.random.Generator,
     n_threads: int,
+    y: NDArray[Any] | None = None,
 ) -> BehindSurrogates:
     """Ask a model about all rows, once, and put it behind surrogates.
 
@@ -81,6 +86,9 @@ def behind_surrogates(
         Group of each row of the source.
     rng : numpy.random.Generator
     n_threads : int
+    y : ndarray or None, default=None
+        True label of each row of the source, where these are promised: surrogates are then learnt from them, and the
+        model need not answer the same when it is asked again.
     """
     start = perf_counter()
     labels = answered_labels(model, source.take(rows))
@@ -90,14 +98,17 @@ def behind_surrogates(
     codes = answered_codes(model, labels)
     if len(model.classes_) < 2:
         raise ValueError(f"{title_of(model)} gave one label, {model.classes_.tolist()[0]!r}, for all {len(rows)} rows.")
-    again = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), ASKED_AGAIN)).astype(np.intp))
-    _require_same_again(model, source.take(rows[again]), codes[again])
+    truth = None if y is None else true_codes(y[rows], np.asarray(model.classes_))
+    told = codes if truth is None else known_or(truth, codes)
+    if truth is None:
+        again = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), ASKED_AGAIN)).astype(np.intp))
+        _require_same_again(model, source.take(rows[again]), codes[again])
     learnt = given is None or (isinstance(given, str) and given == "auto")
     if learnt:
         chosen, rest = _split(np.arange(len(rows)), None if groups is None else np.asarray(groups)[rows], rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of learners that stop early
-            surrogates = learn(source.take(rows[chosen]), codes[chosen], rng, n_threads)
+            surrogates = learn(source.take(rows[chosen]), told[chosen], rng, n_threads)
     else:
         surrogates, rest = surrogates_of(given), np.arange(len(rows))
     few = source.take(rows[rest])
@@ -110,7 +121,8 @@ def behind_surrogates(
     read = opaque_model(model, surrogates, [numbers.shape[1] for numbers in said], source.n_columns)
     terms = OpaqueTerms.of(read.terms)
     assert terms is not None
-    return BehindSurrogates(read, rows[rest], np.column_stack([*said, terms.answered(codes[rest])]))
+    said_of_all = np.column_stack([*said, terms.answered(codes[rest])])
+    return BehindSurrogates(read, rows[rest], said_of_all, None if truth is None else truth[rest])
 
 
 def is_opaque(model: Any, given: Parameters) -> bool:

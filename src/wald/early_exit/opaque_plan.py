@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..stopping import StageScores, Walk
 from ..surrogates import log_odds
 from .request import Request, without_exits
 from .rows import Rows
+from .truth import known_or
 
 Codes = NDArray[np.int32]
 
@@ -35,13 +37,15 @@ def opaque_plan(
     """Build the plan of an opaque model; parameters as for `make_plan`.
 
     The estimates of a stage are the log-odds of the model's answers, by a logistic regression on all that the
-    surrogates of the stage have said. The same log-odds let a row leave at every stage.
+    surrogates of the stage have said; of true labels, where the promise is about these. The same log-odds let a row
+    leave at every stage.
     """
     terms = OpaqueTerms.of(model.terms)
     assert terms is not None
     values, units = terms.values(order.preprocessed), terms.units(None, None, None, 1)
     codes = model.decision.answers(values[:, terms.n_before :])
     scores = values[:, terms.n_before :]
+    told = codes if order.truth is None else known_or(order.truth, codes)
     whole = pack(terms)
     validation_scores = whole.scores(validation.preprocessed, model.working_precision, 1)[0]
     full = model.decision.answers(validation_scores)
@@ -49,7 +53,7 @@ def opaque_plan(
     def evaluate(recipe: Recipe) -> Evaluation:
         packed = pack(terms, recipe.terms)
         trace = without_exits(model, packed, recipe.early).trace(validation.preprocessed, 1)
-        seen = StageScores.of(trace, full, model.decision)
+        seen = replace(StageScores.of(trace, full, model.decision), truth=validation.truth)
         walk = Walk(
             full=seen.full,
             full_scores=validation_scores,
@@ -58,6 +62,7 @@ def opaque_plan(
             margins=seen.margins,
             answers=seen.answers,
             losses=seen.losses,
+            truth=seen.truth,
             full_margins=None if model.decision.two_sided else np.ones(len(full)),
             errors=np.ones(seen.margins.shape),
             n_classes=model.decision.n_answers,
@@ -83,7 +88,7 @@ def opaque_plan(
             evaluate=evaluate,
             rng=request.rng,
             threshold=model.decision.centre or 0.0,
-            given=tuple(_recipes(terms, values, codes)),
+            given=tuple(_recipes(terms, values, told)),
         )
     )
 

@@ -39,6 +39,7 @@ from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
 from .training_rows import warn_of_leaf_counts
+from .truth import require_reference, true_codes, true_labels
 from .validation import require_accepted, validate_fit_rows
 from .without_rows import compiled_without_rows
 
@@ -62,6 +63,7 @@ class PlannedEstimator(EarlyExitEstimator):
 
     kind: ClassVar[Kind]
     surrogates: Any = None
+    reference: Any = "model"
 
     # ---- fitting ---------------------------------------------------------------------------------------------------
 
@@ -76,6 +78,7 @@ class PlannedEstimator(EarlyExitEstimator):
             texts with ``risk=0``: wald evaluates every row in full, so that there is nothing to plan.
         y : array-like of shape (n_rows,), default=None
             Labels that train the estimator. A `FrozenEstimator` or a booster is not trained, and does not use them.
+            With ``reference="labels"``, those of rows that train nothing are the truth for the certificate.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, such as its user, document or day. Rows of a group stay together in every split, and one
             random row of each is certified. The promise is then about a random row of a random group, if groups are
@@ -105,6 +108,7 @@ class PlannedEstimator(EarlyExitEstimator):
         rule = checked_rule(self)
         planner = planner_of(self)
         require_counted(planner.n_splits, rule, largest(self.promised_risk))
+        require_reference(self)
         require_estimator(self.estimator)
         if self.bands is not None:
             checked_bands(self.bands, self.kind)
@@ -123,11 +127,12 @@ class PlannedEstimator(EarlyExitEstimator):
                 locate(error, X, None, getattr(self, "feature_names_in_", None))
             raise
         groups = None if groups is None else group_numbers(groups, source.n_rows)
+        told = true_labels(y, source.n_rows) if self.reference == "labels" else None
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         asked: BehindSurrogates | None = None
         if self._is_opaque(inner):
             asked = behind_surrogates(
-                inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs)
+                inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs), told
             )
             inner, model, untrained = asked.model.estimator, asked.model, np.arange(len(asked.rows))
             source, groups = source.take(asked.rows), None if groups is None else np.asarray(groups)[asked.rows]
@@ -158,7 +163,9 @@ class PlannedEstimator(EarlyExitEstimator):
                 require_accepted(model, source)
                 rows = Rows.of(model, source, groups, effective_threads(self.n_jobs))
             else:
-                rows = Rows(source, asked.said, None if groups is None else np.asarray(groups))
+                rows = Rows(source, asked.said, None if groups is None else np.asarray(groups), asked.truth)
+        if asked is None and told is not None:
+            rows = replace(rows, truth=true_codes(told, model.classes))
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
             ranges.require(rows.preprocessed)
@@ -212,7 +219,13 @@ class PlannedEstimator(EarlyExitEstimator):
                 delattr(self, name)
 
     def recertify(
-        self, X: Any, *, risk: Risk = None, confidence: float | None = None, groups: ArrayLike | None = None
+        self,
+        X: Any,
+        *,
+        y: Any = None,
+        risk: Risk = None,
+        confidence: float | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Certify the same plan on other rows.
 
@@ -220,6 +233,8 @@ class PlannedEstimator(EarlyExitEstimator):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             Fresh rows; all of them are used for the certificate.
+        y : array-like of shape (n_rows,), default=None
+            Their true labels, for a plan of ``reference="labels"``.
         risk, confidence : default=None
             Parameters of the new promise; by default those of this object.
         groups : array-like of shape (n_rows,), default=None
@@ -233,17 +248,27 @@ class PlannedEstimator(EarlyExitEstimator):
         Raises
         ------
         ValueError
-            For ``risk=0`` if this plan's exits were not placed by a lossless rule; and as in `fit`.
+            For ``risk=0`` if this plan's exits were not placed by a lossless rule; for ``y`` where the plan promises
+            nothing about true labels, and without where it does; and as in `fit`.
         """
         compiled = self._compiled()
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
         other.planner = copy.copy(planner_of(self)).set_params(rule=compiled.promise.given_rule)  # it placed the exits
+        other.reference = compiled.promise.reference  # the plan was made for it
+        require_reference(other)
         promise = Promise.of(other, groups is not None)
         require_proof(compiled.promise, compiled.plan, promise)
         promise.about(compiled.model)
+        if y is not None and promise.reference == "model":
+            raise ValueError(
+                "y holds true labels, and this plan promises the model's own: leave y out, or call "
+                "fit with reference='labels'."
+            )
         rows = compiled.read(X)
+        if promise.reference == "labels":
+            rows = replace(rows, truth=true_codes(true_labels(y, len(rows)), compiled.model.classes))
         groups = None if groups is None else group_numbers(groups, len(rows))
         warn_of_training_rows(compiled.model, rows.preprocessed)
         if not promise.rule.needs.lossless:

@@ -92,6 +92,7 @@ def make_plan(
             return without_exits(model, packed, early).trace(validation.preprocessed, n_threads)
 
         seen = stage_scores(model, packed, recipe.early, validation, full, n_threads)
+        seen = replace(seen, truth=validation.truth)
         walk = _walk(model, recipe, seen, validation_scores, request)
         if model.decision.by_margin or recipe.early.has_spread:
             estimates, variances = estimates_of(recipe.early, traced)
@@ -305,6 +306,7 @@ def _walk(model: AdditiveModel, recipe: Recipe, traced: StageScores, scores: Flo
         margins=traced.margins.astype(np.float64),
         answers=traced.answers,
         losses=traced.losses,
+        truth=traced.truth,
         full_margins=None if output.two_sided else _distances(model, scores),
         threshold=output.centre or 0.0,
         intercept=float(model.terms.intercept[0]),

@@ -28,11 +28,14 @@ class Rows:
     preprocessed : array or CSR of shape (n_rows, n_features)
         Rows for the terms, after the steps of a pipeline that are not folded into the terms.
     groups : ndarray of shape (n_rows,) or None, default=None
+    truth : int32 ndarray of shape (n_rows,) or None, default=None
+        Codes of true labels, where these are promised; -1 for labels that the model does not know.
     """
 
     raw: Source
     preprocessed: Any
     groups: NDArray[Any] | None = None
+    truth: NDArray[np.int32] | None = None
 
     @classmethod
     def of(cls, model: AdditiveModel, source: Source, groups: ArrayLike | None = None, n_threads: int = 1) -> Rows:
@@ -47,7 +50,8 @@ class Rows:
     def take(self, indices: NDArray[np.intp]) -> Rows:
         """Some rows, in this order."""
         groups = None if self.groups is None else self.groups[indices]
-        return Rows(self.raw.take(indices), self.preprocessed[indices], groups)
+        truth = None if self.truth is None else self.truth[indices]
+        return Rows(self.raw.take(indices), self.preprocessed[indices], groups, truth)
 
     def first(self, n: int) -> Rows:
         """The first n rows."""

@@ -203,7 +203,12 @@ def _n_splits(n_splits: int | str, promise: Promise, n_certificate: int, model: 
     if not isinstance(n_splits, str):
         return int(n_splits)
     risk = promise.risk
-    if risk is None or promise.rule.needs.lossless or promise.about(model).about != "all":
+    if (
+        risk is None
+        or promise.reference == "labels"
+        or promise.rule.needs.lossless
+        or promise.about(model).about != "all"
+    ):
         return 1
 
     def allowed(splits: int) -> int:

@@ -35,6 +35,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "sentence": str(certificate),
         "holds": certificate.verify(),
         "reason": certificate.reason or None,
+        "reference": certificate.reference,
         **{name: getattr(certificate, name) for name in (*alike, "intervals", "q")},
         "tested_confidence": certificate.tested,
         "smallest_risk": certificate.smallest_risk if certificate.strata else None,
@@ -43,6 +44,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
                 "name": s.name,
                 "n_rows": s.n_rows,
                 "n_disagreements": s.n_disagreements,
+                **({} if s.n_better is None else {"n_better": s.n_better}),
                 "risk": certificate.risk_of(s),
                 "rows_needed": certificate.needed_by(s),
             }

@@ -92,7 +92,8 @@ def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = N
 def _given(scores: StageScores, output: Output) -> dict[str, Any]:
     """The fields of stage scores that do not follow from others."""
     own = output.valued and output.by_margin
-    return {name: value for name, value in fields_of(scores).items() if own or name != "losses"}
+    fields = {name: value for name, value in fields_of(scores).items() if own or name != "losses"}
+    return {name: value for name, value in fields.items() if name != "truth" or value is not None}
 
 
 def _as_fitted(owner: EarlyExit) -> EarlyExit:
@@ -103,6 +104,8 @@ def _as_fitted(owner: EarlyExit) -> EarlyExit:
     if owner.promised_risk != promise.given_risk:
         other.risk = promise.given_risk
     other.confidence = promise.confidence
+    if hasattr(other, "reference"):
+        other.reference = promise.reference
     other.planner = copy.copy(planner_of(owner)).set_params(rule=promise.given_rule)
     return other
 
@@ -298,8 +301,11 @@ class Parts:
         given = promising(owner)
         risk = largest(given.promised_risk)
         require(self.by_proof == (risk == 0), "header.by_proof does not follow from the risk")
+        about_truth = getattr(given, "reference", "model") == "labels"
+        require((self.stage_scores.truth is not None) == about_truth, "header.stage_scores do not fit the reference")
         if self.certificate.status in COUNTED:
-            for name, value in (("risk", risk), ("confidence", given.confidence)):
+            reference = getattr(given, "reference", "model")
+            for name, value in (("risk", risk), ("confidence", given.confidence), ("reference", reference)):
                 same = getattr(self.certificate, name) == value
                 require(same, f"header.certificate.{name} is not that of the parameters")
 

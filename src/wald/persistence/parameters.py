@@ -19,6 +19,7 @@ from ..codec.writing import Arrays, encode_fields
 from ..early_exit.estimators import EarlyExit, promising
 from ..early_exit.parameters import checked_rule
 from ..early_exit.planner import Planner, planner_of, require_sides
+from ..early_exit.truth import require_reference
 from ..engine.threads import effective_threads
 from ..plan import CostModel
 from ..stopping import Rule
@@ -38,16 +39,17 @@ PARAMETERS: dict[str, Any] = {
     "bands": list[float] | None,
     "risk": float | None | Mapping[bool | int | float | str, float | None],
     "confidence": float,
+    "reference": str,
     "feature_costs": NDArray[np.float64] | Mapping[str, float] | None,
     "feature_groups": Mapping[str, list[int | str]] | None,
     "n_jobs": int | None,
     "random_state": int | None,
 }
-#: Parameters that are in files where they are given, as there were none in those of before.
-LATER = {
-    "EarlyExitClassifier": ("bands", "tolerance"),
-    "EarlyExitRegressor": ("bands",),
-    "EarlyExitOutlierDetector": ("bands",),
+#: Parameters that are in files where they are not these, as there were none in those of before.
+LATER: dict[str, dict[str, Any]] = {
+    "EarlyExitClassifier": {"bands": None, "tolerance": None, "reference": "model"},
+    "EarlyExitRegressor": {"bands": None},
+    "EarlyExitOutlierDetector": {"bands": None},
 }
 #: Types of those of its planner.
 PLANNER: dict[str, Any] = {
@@ -65,8 +67,8 @@ def encode_parameters(owner: EarlyExit, arrays: Arrays) -> dict[str, Any]:
     values = {name: getattr(owner, name) for name in _names_of(type(owner))}
     if isinstance(values.get("risk"), Mapping):
         values["risk"] = {_plain(stratum): None if r is None else float(r) for stratum, r in values["risk"].items()}
-    for name in LATER.get(type(owner).__name__, ()):
-        if values[name] is None:
+    for name, usual in LATER.get(type(owner).__name__, {}).items():
+        if values[name] is usual or (usual is not None and values[name] == usual):
             del values[name]
     for name in ("bands", "tolerance"):
         if values.get(name) is not None:
@@ -104,7 +106,7 @@ def _plain(label: Any) -> Any:
 
 def decode_parameters(section: Section, kind: type[EarlyExit]) -> dict[str, Any]:
     """Read the parameters of an estimator as keyword arguments, and check their types."""
-    names, later = _names_of(kind), LATER.get(kind.__name__, ())
+    names, later = _names_of(kind), LATER.get(kind.__name__, {})
     there = [name for name in names if name != "planner" and (name in section or name not in later)]
     given = {name: section.get(name, PARAMETERS[name]) for name in there}
     if "planner" in names:
@@ -120,6 +122,7 @@ def check_parameters(owner: EarlyExit, classes: NDArray[Any]) -> Rule:
     try:
         given = promising(owner)
         rule = checked_rule(given)
+        require_reference(given)
         require_sides(rule, promised(given.promised_risk, classes).sides)
         effective_threads(owner.n_jobs)
     except (TypeError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -214,8 +215,12 @@ def decode_stage_scores(section: Section, model: AdditiveModel, plan: Plan) -> S
         require((losses <= 1).all(), f"the array {section.called('losses')!r} holds numbers above 1")
         section.done()
         return StageScores(full=full, margins=margins, answers=answers, losses=losses)
+    truth = section.integers("truth", CODE, len(full), low=-1, high=output.n_answers) if "truth" in section else None
+    require(
+        truth is None or not (output.valued or output.has_own_losses), f"{section.where}.truth does not fit the output"
+    )
     section.done()
-    return StageScores.of(StageTable(margins=margins, answers=answers), full, output)
+    return replace(StageScores.of(StageTable(margins=margins, answers=answers), full, output), truth=truth)
 
 
 def check_certificate(certificate: Certificate, output: Output) -> None:
