@@ -290,3 +290,23 @@ def test_promise_is_violated_in_few_redraws(rare):
             ).fit(rows[drawn], truth[drawn])
         violated += np.mean((fast.predict(rows[test]) != truth[test]).astype(int) - right) > risk
     assert violated <= 200 * 0.05 + 3 * np.sqrt(200 * 0.05 * 0.95)
+
+
+def test_a_rare_true_label_at_whose_expense_the_promise_is_kept_is_named():
+    rng = np.random.default_rng(0)
+    rare = rng.random(12_000) < 0.02
+    rows = np.column_stack([rng.normal(size=12_000), rng.normal(size=12_000) + 4 * rare])
+    model = LogisticRegression().fit(rows[:2000], rare[:2000])
+
+    def careless(some):  # it knows nothing of the rare rows
+        return some[:, 0] * 1e-9 - 5
+
+    params = {"reference": "labels", "surrogates": [Surrogate(careless, cost=0.01)], "random_state": 0}
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.03, **params)
+    with pytest.warns(UserWarning, match="rare true class: class True, to which .* truly belong"):
+        fast.fit(rows[2000:], rare[2000:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        EarlyExitClassifier(FrozenEstimator(model), risk={"all": 0.03, True: 0.9}, **params).fit(
+            rows[2000:], rare[2000:]
+        )

@@ -253,7 +253,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
         Stage scores of the certificate rows.
     """
     overall = certificate.about in ("all", "classes") and len(model.strata) > 0
-    if rows is None or rows.truth is not None:  # a rare class may gain as much as it loses
+    if rows is None or rows.truth is not None:  # see `rare_true_labels`
         return None
     if certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
         return None

@@ -34,6 +34,7 @@ from .locating import located
 from .lossless import FeatureRanges
 from .one_probability import proba_of_one, value_of_one
 from .predictor import Predictor, Trace
+from .rare_labels import rare_true_labels
 from .reader import RowReader
 from .rows import Rows, preprocessed, refuse_half_precision
 from .self_check import Agreement, require_own_answers
@@ -453,7 +454,7 @@ class CompiledPlan:
         size = CertificateSize(len(rows) if groups is None else len(np.unique(groups)), promise.confidence)
         trial = tried(model, plan, seen, size, promise)
         certificate, plan = certified(model, trial, seen, scores, groups, promise)
-        rare = rare_classes(model, certificate, plan, scores)
+        rare = rare_classes(model, certificate, plan, scores) or rare_true_labels(model, certificate, plan, scores)
         if rare is not None:
             warn_caller(rare)
         return CompiledPlan(model, plan, certificate, promise, self.validation, self.reader)

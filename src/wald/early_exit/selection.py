@@ -27,6 +27,7 @@ from .costs import n_timed
 from .data_split import Split
 from .planning import cannot_save_time, full_precision, make_plan, plan_without_stages
 from .racing import kept_if_faster
+from .rare_labels import rare_true_labels
 from .request import Request
 from .rows import Rows
 
@@ -149,7 +150,7 @@ def _outcome(
         validation = scores_at_stages(model, trial, validation_rows, request.n_threads)
         certificate, plan = evaluating_everything(model, trial, validation, promise, NOT_SLOWER)
     cost = 0.0 if promise.n_splits == 1 else _cost(plan, scores, request, model.terms.n_outputs)
-    rare = rare_classes(model, certificate, plan, scores)
+    rare = rare_classes(model, certificate, plan, scores) or rare_true_labels(model, certificate, plan, scores)
     return Outcome(trial, plan, validation, certificate, cost, split, caught, rare)
 
 
