@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 
@@ -35,6 +36,7 @@ def run(how: Run) -> list[Figure]:
     figures = []
     for risk in RISKS:
         figures += _early("neighbours", neighbours, risk, X[fit], X[test], how)
+        figures.append(_against_truth("neighbours", neighbours, risk, X[fit], y[fit], X[test], y[test]))
     net = MLPClassifier((512, 512), max_iter=how.rows(15, 3), random_state=0).fit(X[train], y[train])
     figures += _early("net", net, 0.005, X[fit], X[test], how)
     return figures + _whole(neighbours, X[fit][: how.rows(WHOLE, 6000)])
@@ -55,6 +57,17 @@ def _early(name: str, model: Any, risk: float, fit: NDArray[Any], test: NDArray[
         Figure(f"{title}: speed", each["peer"] / each["ours"], "x", "predict", note),
         Figure(f"{title}: rows for which it is asked", 100 * asked, "%", note=f"{100 * differ:.2g} % of labels differ"),
     ]
+
+
+def _against_truth(
+    name: str, model: Any, risk: float, fit: NDArray[Any], y_fit: NDArray[Any], test: NDArray[Any], y: NDArray[Any]
+) -> Figure:
+    """Rows for which the model is asked where the promise is about true labels."""
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, reference="labels", n_jobs=2, random_state=0)
+    answers, own = fast.fit(fit, y_fit).predict(test, details=True), model.predict(test)
+    asked, more = np.mean(answers.status == Status.FULL), np.mean(answers.labels != y) - np.mean(own != y)
+    note = f"{100 * more:+.2g} % of labels wrong; the model alone: {100 * np.mean(own != y):.3g} %"
+    return Figure(f"{name}, {100 * risk:g} % of true labels: rows for which it is asked", 100 * asked, "%", note=note)
 
 
 def _whole(model: Any, rows: NDArray[Any]) -> list[Figure]:
