@@ -222,7 +222,8 @@ def test_audits_are_refused_and_stages_are_watched(linear):
     watched.predict(X[TEST])
     assert watched.monitor_.n_rows == len(X[TEST])
     assert watched.monitor_.risk is None
-    assert "nothing promised" in str(watched.monitor_)
+    assert "the promise about true labels is not watched" in str(watched.monitor_)
+    assert "is not watched" in str(pickle.loads(pickle.dumps(watched)).monitor_)
 
 
 def test_a_model_that_answers_otherwise_when_asked_again_is_accepted():

@@ -58,6 +58,7 @@ def monitor_of(
         strata=None if about_truth else _strata(promise, predictor.model),
         grouped=grouped,
         other=predictor.model.words.other,
+        unwatched="true labels" if about_truth else "",
     )
 
 

@@ -67,6 +67,8 @@ class Monitor:
         Whether the promise is about what whole groups of rows lose on average, each between 0 and 1, as that of a
         ranking. Groups are then counted in place of rows, each by the stage at which a random one of its rows left, and
         audits are of whole groups. Every group of every call is one, whatever its name.
+    unwatched : str, default=""
+        What is promised and cannot be watched, such as "true labels", for messages.
 
     Attributes
     ----------
@@ -126,11 +128,12 @@ class Monitor:
         seed: int | None = None,
         other: str = "another label",
         trials: Trials = "rows",
+        unwatched: str = "",
     ) -> None:
         require_audits(audit_rate, on_broken)
         if trials not in ("rows", "groups"):
             raise ValueError(f"trials must be 'rows' or 'groups'. Got {trials!r}.")
-        self.trials = trials
+        self.trials, self.unwatched = trials, unwatched
         self.risk = None if risk is None else float(risk)
         self.stage_costs = [float(cost) for cost in np.asarray(stage_costs, dtype=np.float64)]
         self.reference = [int(count) for count in np.asarray(reference)]
@@ -546,7 +549,9 @@ class Monitor:
             return copy.deepcopy({name: value for name, value in vars(self).items() if name not in own})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({"other": "another label", "trials": "rows", **state})  # older pickles have neither
+        vars(self).update(
+            {"other": "another label", "trials": "rows", "unwatched": "", **state}
+        )  # older pickles have none
         self._lock, self._coins, self._listeners = threading.RLock(), Coins(self.audit_rate), []
 
 

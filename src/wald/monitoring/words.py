@@ -48,13 +48,14 @@ def printed(monitor: Monitor) -> str:
     facts, lost = monitor.as_dict(), disagreeing(monitor.n_disagreements, monitor.trials)
     overall = [line for line in monitor.lines if line.code is None]
     promised = f", promised {overall[0].risk:g}" if overall and overall[0].risk is not None else ""
+    nothing = f", the promise about {monitor.unwatched} is not watched" if monitor.unwatched else ", nothing promised"
     by_class = [line for line in monitor.lines if line.code is not None and line.risk is not None]
     by_class.sort(key=lambda line: line.state != "broken")
     parts = [
         f"{facts['state']}",
         f"{facts['rows']} {monitor.trials}{', one per group' * monitor.grouped}, {facts['audits']} audited, "
         f"{lost} (rate {facts['disagreement_low']:.3g} to {facts['disagreement_high']:.3g}"
-        f"{promised if monitor.risk is not None else ', nothing promised'}), mean cost {facts['mean_cost_low']:.4g} "
+        f"{promised if monitor.risk is not None else nothing}), mean cost {facts['mean_cost_low']:.4g} "
         f"to {facts['mean_cost_high']:.4g}",
         *([f"{monitor.n_unwatched} rows not watched"] if monitor.n_unwatched else []),
         *(f"{line.name}: {line.state}, {_of_audits(line)}, promised {line.risk:g}" for line in by_class[:MOST_SHOWN]),
