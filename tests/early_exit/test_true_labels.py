@@ -17,9 +17,11 @@ from sklearn.svm import SVC
 
 import wald
 from wald import EarlyExitClassifier, Planner, Surrogate
+from wald.displays import TradeoffDisplay
 from wald.early_exit import Status
 from wald.early_exit.truth import true_codes, true_labels
 from wald.inspection.facts import certificate_facts
+from wald.inspection.promises import broken_promise
 from wald.stopping import Lossless, StageScores
 
 NAMES = np.array(["ant", "bee", "cow"])
@@ -321,3 +323,12 @@ def test_a_rare_true_label_at_whose_expense_the_promise_is_kept_is_named():
         EarlyExitClassifier(FrozenEstimator(model), risk={"all": 0.03, True: 0.9}, **params).fit(
             rows[2000:], rare[2000:]
         )
+
+
+def test_pages_and_checks_speak_of_wrong_labels(linear):
+    page = wald.report(linear, X[TEST], timed=False)
+    assert "right where the model is wrong" in page
+    assert "labels are wrong for a share of new rows" in page
+    own = np.zeros(4000, dtype=int)
+    assert broken_promise(linear.certificate_, own, own == 0, linear.classes_) is None
+    assert TradeoffDisplay.from_estimator(linear, X[TEST]).risk is None
