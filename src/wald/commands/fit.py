@@ -277,12 +277,13 @@ def by_text(words: Sequence[str]) -> float | dict[str, float]:
 def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, float]:
     """Replace the texts of labels by the labels; those of an outlier detector have names of their own."""
     from ..early_exit.outlier_detector import LABELS
-    from ..stopping.core.risks import WORDS
+    from ..stopping.core.strata import PREDICTED, WORDS
 
     labels = {str(label): label for label in classes.tolist()}
     detects = labels.keys() <= {"-1", "1"}
 
-    strange = [text for text in risks if text not in labels and text not in (*WORDS, *(LABELS if detects else ()))]
+    known = {*labels, *WORDS, *(LABELS if detects else ())}
+    strange = [text for text in risks if text not in known and text.removeprefix(PREDICTED) not in known]
     if strange:
         raise UserError(f"--risk names {strange[0]}, which is none of the classes {', '.join(labels)}.")
     return {labels.get(text, text): risk for text, risk in risks.items()}

@@ -240,7 +240,8 @@ class TradeoffDisplay(CurveDisplay):
             about["cost_in_use"], differing = early(q_in_use)
             about["disagreement_in_use"] = differing
             about["interval_in_use"] = interval(round(differing * n_counted), n_counted, fast.confidence)
-            if certificate.status == "certified" and certificate.void is None:
+            certified = certificate.status == "certified" and certificate.void is None
+            if certified and certificate.about != "predicted":  # which bounds no share of all rows
                 about["risk"] = certificate.risk
         cost, disagreement = np.array(list(dict.fromkeys(points))).T
         return cls(cost=cost, disagreement=disagreement, **about)

@@ -114,6 +114,7 @@ def audited(
     n_answers = predictor.model.decision.n_answers
     audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
     lost: NDArray[Any] = np.zeros(n_answers)
+    predicted = audits, lost
     if len(chosen):
         try:
             own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
@@ -124,11 +125,13 @@ def audited(
             if groups is not None:
                 watched.put_back(np.asarray(groups)[counted])
             raise
-        losses, own = _lost(predictor.model, decided.codes[chosen], own)
-        audits = np.bincount(own, minlength=n_answers)
-        lost = np.bincount(own, weights=losses, minlength=n_answers)
-    one_per_group = watched.grouped and groups is not None
-    watched.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
+        losses, own, early = _lost(predictor.model, decided.codes[chosen], own)
+        (audits, lost), predicted = (
+            (np.bincount(codes, minlength=n_answers), np.bincount(codes, weights=losses, minlength=n_answers))
+            for codes in (own, early)
+        )
+    left, one_per_group = np.bincount(stages[counted], minlength=n_stages), watched.grouped and groups is not None
+    watched.record(left, audits, lost, predicted=predicted, one_per_group=one_per_group)
     return decided
 
 
@@ -168,17 +171,20 @@ def counted_one(
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
-        losses, own = _lost(predictor.model, np.array([code]), np.array([in_full()[0]]))
-        monitor.record_audit(float(losses[0]), int(own[0]))
+        losses, own, early = _lost(predictor.model, np.array([code]), np.array([in_full()[0]]))
+        monitor.record_audit(float(losses[0]), int(own[0]), int(early[0]))
     return answer
 
 
-def _lost(model: AdditiveModel, early: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Losses of early answers, and the full model's codes; of values these are all 0."""
+def _lost(
+    model: AdditiveModel, early: NDArray[Any], own: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Losses of early answers, the full model's codes and the early ones; of values these are all 0."""
     if not model.decision.valued:
-        return model.decision.losses(early, own), own
+        return model.decision.losses(early, own), own, early
     losses = model.decision.lost_values(early.astype(np.float64), own.astype(np.float64))
-    return losses, np.zeros(len(own), dtype=np.int32)
+    none = np.zeros(len(own), dtype=np.int32)
+    return losses, none, none
 
 
 def _require_groups(monitor: Monitor | None) -> None:

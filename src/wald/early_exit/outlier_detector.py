@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ..engine.threads import effective_threads
 from ..models.reading import Kind
 from ..stopping.core.risks import Risk
+from ..stopping.core.strata import renamed
 from .no_probabilities import NoProbabilities
 from .planned import PlannedEstimator, wrapped_has
 
@@ -76,7 +77,7 @@ class EarlyExitOutlierDetector(NoProbabilities, OutlierMixin, PlannedEstimator):
         """The risk by labels: a class that is not named has the bound 0, where no bound holds for all rows."""
         if not isinstance(self.risk, Mapping) or self.bands is not None:
             return self.risk
-        named = {LABELS.get(stratum, stratum): bound for stratum, bound in self.risk.items()}
+        named = {renamed(stratum, LABELS): bound for stratum, bound in self.risk.items()}
         if len(named) < len(self.risk):
             raise ValueError(f"risk bounds one class twice: {self.risk!r}.")
         whole = {"all", "each"} & named.keys() or not named.keys() <= set(LABELS.values())
