@@ -76,7 +76,10 @@ class Setting:
         if "predicted each" in given:
             bound = given.pop("predicted each")
             given |= {name: bound for name in strata if str(name).startswith("predicted") and name not in given}
-        return [(bound, float(np.average(wrong[strata[name]], weights=weights[strata[name]]))) for name, bound in given.items()]
+        return [
+            (bound, float(np.average(wrong[strata[name]], weights=weights[strata[name]])))
+            for name, bound in given.items()
+        ]
 
 
 def card(classes: int = 2, seed: int = 0) -> tuple[Any, np.ndarray]:

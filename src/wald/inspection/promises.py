@@ -94,7 +94,9 @@ def _promised(certificate: Certificate, classes: list[Any], words: Words | None)
         return [(None, False, 0.0)]
     bounds = {s.name: certificate.risk_of(s) or 0.0 for s in certificate.strata}
     called = [(c, "class") if words is None else (words.name(c), words.kind) for c in classes]
-    strata = [(c, early, rows_of(*each, early)) for early in (False, True) for c, each in zip(classes, called, strict=True)]
+    strata = [
+        (c, early, rows_of(*each, early)) for early in (False, True) for c, each in zip(classes, called, strict=True)
+    ]
     named = [(c, early, bounds[name]) for c, early, name in strata if name in bounds]
     chosen: dict[str, list[Any]] = {"all": [None], "classes": [None], "positive": classes[-1:], "negative": classes[:1]}
     whole = chosen.get(certificate.about, []) if certificate.about in ("all", "classes") or not named else []

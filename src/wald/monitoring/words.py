@@ -38,7 +38,9 @@ def news(monitor: Monitor) -> str:
             "predict(X, groups=...) with the group of each row."
         )
     early = any(line.early for line in monitor.lines)
-    which, how = ("answers by which it counts", "these answers") if early else ("answer of the full model", "that answer")
+    which, how = (
+        ("answers by which it counts", "these answers") if early else ("answer of the full model", "that answer")
+    )
     return (
         f"The promise is about {_named(monitor)}, and it is not watched on audited rows that got {monitor.other}, but "
         f"came without the {which}. Give record the audits and disagreements by {how}."

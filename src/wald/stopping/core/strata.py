@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .boundary import Sides
@@ -137,7 +137,9 @@ def open_sides(bounds: Bounds, labels: list[Any], kind: str) -> Sides:
 
 def require_whole(bounds: Bounds, labels: list[Any], kind: str) -> None:
     """Raise ValueError if some rows may differ without a bound: of neither their answer nor their early one."""
-    unbounded = [[code for code in range(len(labels)) if OneAnswer(code, early) not in bounds] for early in (False, True)]
+    unbounded = [
+        [code for code in range(len(labels)) if OneAnswer(code, early) not in bounds] for early in (False, True)
+    ]
     own, given = next(((i, j) for i in unbounded[0] for j in unbounded[1] if i != j), (None, None))
     if own is None or given is None:
         return
@@ -163,15 +165,17 @@ def _read(stratum: Any, labels: list[Any], kind: str) -> tuple[Any, bool]:
         if isinstance(stratum, str) and _answers(stratum, labels):
             meanings = [f"rows that predict calls {stratum.removeprefix(PREDICTED)}"]
         if meanings:
-            raise ValueError(
-                f"risk[{stratum!r}] may mean the {kind} of this name or {meanings[0]}: rename the {kind}."
-            )
+            raise ValueError(f"risk[{stratum!r}] may mean the {kind} of this name or {meanings[0]}: rename the {kind}.")
         return stratum, False
     if not isinstance(stratum, str) or not stratum.startswith(PREDICTED):
         return stratum, False
     found, text = _answers(stratum, labels), stratum.removeprefix(PREDICTED)
     if not found:
-        other = 'which is all rows: say "all"' if text == "all" else f"which is none of the {plural(kind)} {_listed(labels)}"
+        other = (
+            'which is all rows: say "all"'
+            if text == "all"
+            else f"which is none of the {plural(kind)} {_listed(labels)}"
+        )
         raise ValueError(f"risk[{stratum!r}] names {text!r}, {other}.")
     if len(found) > 1 and text not in ("positive", "negative"):
         raise ValueError(f"risk[{stratum!r}] may mean more than one {kind}, or each of them: rename one.")
