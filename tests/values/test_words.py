@@ -130,4 +130,7 @@ def test_broken_promises_are_about_outliers(detector: EarlyExitOutlierDetector) 
     assert told is not None
     assert told.startswith("500 of 500 rows that the model calls outlier differ")
     assert broken_promise(detector.certificate_, full, -full, full == 1, classes, words) is None
-    assert broken_promise(detector.certificate_, np.zeros(9), np.zeros(9), np.zeros(9, dtype=bool), np.empty(0), words) is None
+    assert (
+        broken_promise(detector.certificate_, np.zeros(9), np.zeros(9), np.zeros(9, dtype=bool), np.empty(0), words)
+        is None
+    )
