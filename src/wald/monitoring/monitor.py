@@ -23,6 +23,8 @@ __all__ = ["STATES", "DriftWarning", "Monitor", "require_audits"]
 
 #: Counts of audits, or sums of their losses: one number, or one for each answer that the full model gives.
 Counts = float | Sequence[float] | npt.NDArray[Any]
+#: A stratum as `Stratum` is made of it.
+AnyStratum = tuple[str, int | None, float | None] | tuple[str, int | None, float | None, bool]
 #: Audits and disagreements by an answer's code; None is an answer that is not known.
 ByAnswer = Mapping[int | None, tuple[int, float]]
 
@@ -132,7 +134,7 @@ class Monitor:
         audit_rate: float,
         on_broken: str = "warn",
         fingerprint: str = "",
-        strata: Sequence[tuple[str, int | None, float | None]] | None = None,
+        strata: Sequence[AnyStratum] | None = None,
         grouped: bool = False,
         seed: int | None = None,
         other: str = "another label",
