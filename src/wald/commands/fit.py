@@ -55,7 +55,8 @@ def fit(
         typer.Option(
             metavar="RISK|STRATUM=RISK",
             help="Bound on the probability that a row's label differs; 0: none may. [default: 0.001] May be repeated: "
-            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself. For "
+            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself; "
+            "'predicted fraud=0.02' that of the rows that get this label, early or in full. For "
             "regressors, with --tolerance or --bands; with --tolerance, one number. For rankers, with --groups: on the "
             "share of the first --k rows of a group that is missing, on average.",
         ),

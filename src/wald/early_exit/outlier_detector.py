@@ -38,7 +38,8 @@ class EarlyExitOutlierDetector(NoProbabilities, OutlierMixin, PlannedEstimator):
     risk : float, None or dict from stratum to float, default=0.001
         As for `EarlyExitClassifier`. Strata are "outlier" and "inlier", the rows that the full model calls so, and
         "all". ``{"outlier": 0.02}`` says that P(early label is inlier | the full model says outlier) <= 0.02; a row
-        then leaves early as an inlier only, so that no inlier is called an outlier.
+        then leaves early as an inlier only, so that no inlier is called an outlier. ``{"outlier": 0.02, "predicted
+        outlier": 0.05}`` lets rows leave on both sides, and of those that are called outliers at most 0.05 are none.
     confidence, feature_costs, feature_groups, planner, n_jobs, random_state
         As for `EarlyExitClassifier`.
 

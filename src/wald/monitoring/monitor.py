@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..utils.warn import warn_caller
 from .coins import Coins, require_audits
+from .counts import ByAnswer, Counts, losses_of, number, whole_counts
 from .evidence import mean_interval, rate_interval
 from .lines import BROKEN_LEVEL, STATES, Line, State, Stratum, Trials, aimed_at, worst
 from .picks import Picks
@@ -21,12 +22,8 @@ from .words import news, printed
 
 __all__ = ["STATES", "DriftWarning", "Monitor", "require_audits"]
 
-#: Counts of audits, or sums of their losses: one number, or one for each answer that the full model gives.
-Counts = float | Sequence[float] | npt.NDArray[Any]
 #: A stratum as `Stratum` is made of it.
 AnyStratum = tuple[str, int | None, float | None] | tuple[str, int | None, float | None, bool]
-#: Audits and disagreements by an answer's code; None is an answer that is not known.
-ByAnswer = Mapping[int | None, tuple[int, float]]
 
 
 class DriftWarning(UserWarning):
@@ -282,10 +279,10 @@ class Monitor:
         ValueError
             If counts are negative, not whole or not finite, or do not fit together.
         """
-        counts, audited = _counts("stages", stages), _counts("audits", audits)
-        lost = _losses(disagreements)
+        counts, audited = whole_counts("stages", stages), whole_counts("audits", audits)
+        lost = losses_of(disagreements)
         self._require(counts, audited, lost)
-        given = None if predicted is None else (_counts("audits", predicted[0]), _losses(predicted[1]))
+        given = None if predicted is None else (whole_counts("audits", predicted[0]), losses_of(predicted[1]))
         if given is not None:
             self._require_predicted(*given, sum(audited), sum(lost))
         with self._lock:
@@ -368,7 +365,7 @@ class Monitor:
             raise ValueError(f"disagrees must be True, False or a loss from 0 to 1. Got {disagrees!r}.")
         with self._lock:
             before = self.state
-            lost = _number(disagrees)
+            lost = number(disagrees)
             self._audit({code: (1, lost)}, {predicted: (1, lost)})
             changed = self.state != before
         if changed:
@@ -597,24 +594,3 @@ class Monitor:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({"other": "another label", "trials": "rows", **state})  # older pickles have neither
         self._lock, self._coins, self._listeners = threading.RLock(), Coins(self.audit_rate), []
-
-
-def _counts(what: str, given: Counts) -> list[int]:
-    """One count, or those of the stages or answers, as integers."""
-    counts = np.atleast_1d(np.asarray(given)).tolist()
-    if not all(isinstance(count, int) or (isinstance(count, float) and count.is_integer()) for count in counts):
-        raise ValueError(f"{what} must be whole numbers. Got {given!r}.")
-    return [int(count) for count in counts]
-
-
-def _losses(given: Counts) -> list[float]:
-    """One sum of losses, or those of the answers."""
-    losses = np.atleast_1d(np.asarray(given)).tolist()
-    if not all(isinstance(lost, int | float) and math.isfinite(lost) for lost in losses):
-        raise ValueError(f"disagreements must be finite numbers. Got {given!r}.")
-    return [_number(lost) for lost in losses]
-
-
-def _number(lost: float) -> float:
-    """A sum of losses; as an integer where it is whole."""
-    return int(lost) if lost == int(lost) else float(lost)
