@@ -295,8 +295,9 @@ def _loses_below(stage_scores: StageScores, boundary: Boundary, or_differs: bool
         for t, (center, scale) in enumerate(zip(sign * centers, scales, strict=True)):
             beyond = sign * stage_scores.margins[:, t].astype(np.float64)
             loses = stage_scores.lost_at(t, sign > 0) > 0
-            if or_differs and stage_scores.answers is not None:
-                loses |= stage_scores.answers[:, t] != stage_scores.full
+            if or_differs:
+                given = np.int32(sign > 0) if stage_scores.answers is None else stage_scores.answers[:, t]
+                loses |= given != stage_scores.full
             with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
                 # The slack of 1e-12 is far above the rounding of a threshold.
                 room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))
