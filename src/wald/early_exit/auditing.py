@@ -125,7 +125,8 @@ def audited(
             if groups is not None:
                 watched.put_back(np.asarray(groups)[counted])
             raise
-        losses, own, early = _lost(predictor.model, decided.codes[chosen], own)
+        losses, own = _lost(predictor.model, decided.codes[chosen], own)
+        early = own if predictor.model.decision.valued else decided.codes[chosen]
         (audits, lost), predicted = (
             (np.bincount(codes, minlength=n_answers), np.bincount(codes, weights=losses, minlength=n_answers))
             for codes in (own, early)
@@ -171,20 +172,18 @@ def counted_one(
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
-        losses, own, early = _lost(predictor.model, np.array([code]), np.array([in_full()[0]]))
-        monitor.record_audit(float(losses[0]), int(own[0]), int(early[0]))
+        losses, own = _lost(predictor.model, np.array([code]), np.array([in_full()[0]]))
+        early = 0 if predictor.model.decision.valued else code
+        monitor.record_audit(float(losses[0]), int(own[0]), early)
     return answer
 
 
-def _lost(
-    model: AdditiveModel, early: NDArray[Any], own: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Losses of early answers, the full model's codes and the early ones; of values these are all 0."""
+def _lost(model: AdditiveModel, early: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Losses of early answers, and the full model's codes; of values these are all 0."""
     if not model.decision.valued:
-        return model.decision.losses(early, own), own, early
+        return model.decision.losses(early, own), own
     losses = model.decision.lost_values(early.astype(np.float64), own.astype(np.float64))
-    none = np.zeros(len(own), dtype=np.int32)
-    return losses, none, none
+    return losses, np.zeros(len(own), dtype=np.int32)
 
 
 def _require_groups(monitor: Monitor | None) -> None:
