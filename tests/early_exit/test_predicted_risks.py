@@ -18,6 +18,7 @@ import wald
 from wald import EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRegressor, Planner
 from wald.commands.answers import UserError
 from wald.commands.fit import by_label, by_text
+from wald.displays import TradeoffDisplay
 from wald.inspection.facts import certificate_facts
 from wald.inspection.promises import broken_promise
 
@@ -87,8 +88,9 @@ def test_it_is_kept_by_files_copies_and_recertify(fast, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_pages_say_it(fast) -> None:
+def test_pages_say_it_and_curves_draw_no_bound_of_all_rows(fast) -> None:
     pytest.importorskip("jinja2")
+    assert TradeoffDisplay.from_estimator(fast, X[7000:8000]).risk is None
     page = " ".join(wald.report(fast, X[7000:8000], timed=False).split())
     assert "rows of predicted class fraud" in page
     assert "if it is one of the rows named above, of each at most as stated there" in page

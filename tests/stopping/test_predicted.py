@@ -265,6 +265,8 @@ def test_rows_are_those_that_get_the_answers():
 
 def test_a_certificate_without_its_bounds_is_no_promise():
     good = SENTENCES[1][0]
+    assert not replace(good, about="each").verify()
+    assert not replace(good, strata=PARTS[1:2]).verify()
     for strata in (
         (replace(PARTS[1], risk=None), PARTS[2]),
         (PARTS[1], replace(PARTS[2], risk=0.05 + 1e-9)),

@@ -281,6 +281,8 @@ class Certificate:
         own = [s.risk is not None for s in self.strata]
         if self.about == "classes":
             return not own[0] and len(own) > 1 and all(promised == (self.risk is not None) for promised in own[1:])
+        if (self.about == "predicted") != any(is_early(s.name) for s in self.strata):
+            return False
         worst = max(s.risk or 0.0 for s in self.strata)
         return not any(own) or (self.about in ("each", "predicted") and all(own) and self.risk == worst)
 
