@@ -144,6 +144,9 @@ def test_classes_have_risks_of_their_own(files: Path, tmp_path: Path) -> None:
     assert "bound" not in facts["certificate"]
     assert [s["risk"] for s in facts["certificate"]["strata"]] == [0.05, 0.08, 0.09]
     assert "<= 8 % within class odd" in done("inspect", path).stdout
+    early = said(*words, "--force", "--risk", "predicted even=0.1")["certificate"]
+    assert [s["name"] for s in early["strata"]] == ["rows", "rows of class odd", "rows of predicted class even"]
+    assert wald.load(path).risk == {"all": 0.05, "odd": 0.08, "predicted even": 0.1}
     rows = ("--model", files / "words.skops", "--repeats", 7)
     assert said("bench", path, files / "test.npy", *rows)["broken"] is None
 

@@ -15,6 +15,7 @@ from wald.monitoring import DriftWarning, Monitor
 pytestmark = pytest.mark.filterwarnings("ignore::wald.monitoring.DriftWarning")
 
 BY_CLASS = [("rows", None, 0.02), ("rows of class 1", 1, 0.2)]
+EARLY = [*BY_CLASS, ("rows of predicted class 1", 1, 0.1, True)]
 EACH = [(f"rows of class {code}", code, 0.05) for code in range(3)]
 #: Promises, the shares of the classes, and rates of disagreement by class that just keep them.
 KEPT = {
@@ -276,3 +277,45 @@ def test_printed_it_names_the_classes() -> None:
     assert "rows of class 1: holding, 2 of 30 disagree, promised 0.2" in repr(watch)
     many = monitor([(f"rows of class {code}", code, 0.1) for code in range(40)])
     assert "35 more lines" in repr(many)
+
+
+def test_audits_count_by_the_answer_that_rows_got() -> None:
+    watch = monitor(EARLY)
+    watch.record([100, 0, 0], [90, 10], [1, 4], predicted=([93, 7], [4, 1]))
+    assert [(line.n_audits, line.n_disagreements) for line in watch.lines] == [(100, 5), (10, 4), (7, 1)]
+    watch.record_one(0)
+    watch.record_audit(True, 0, 1)  # the full model says 0, and the row got 1
+    assert [(line.n_audits, line.n_disagreements) for line in watch.lines] == [(101, 6), (10, 4), (8, 2)]
+    assert (watch.n_unwatched, watch.state) == (0, "holding")
+    again = monitor(EARLY)
+    again.restore(watch.stage_counts.tolist(), **watch.counts())
+    assert again.counts() == pickle.loads(pickle.dumps(watch)).counts() == watch.counts()
+    assert again.merge(watch).lines[2].n_audits == 16
+    for _ in range(60):
+        watch.record_audit(True, 0, 1)
+    assert states(watch)["rows of predicted class 1"] == "broken"
+    assert states(watch)["rows of class 1"] == "holding"
+
+
+def test_without_the_answer_that_rows_got_its_promise_is_not_watched() -> None:
+    watch = monitor(EARLY)
+    watch.record([100, 0, 0], [90, 10], [0, 0])
+    assert (watch.state, watch.lines[2].n_audits) == ("holding", 0)
+    with pytest.warns(DriftWarning, match="came without the answers by which it counts"):
+        watch.record([100, 0, 0], [90, 10], [0, 1])
+    assert (watch.n_unwatched, watch.state) == (100, "unwatched")
+    watch.record_audit(True, 1)
+    assert (watch.n_unwatched, watch.lines[1].n_audits, watch.lines[2].n_audits) == (101, 21, 0)
+    both = monitor(EARLY)
+    both.record([100, 0, 0], 100, 1)  # of neither answer
+    assert both.n_unwatched == 100
+
+
+@pytest.mark.parametrize(
+    "predicted",
+    [([93], [5]), ([93, 8], [4, 1]), ([93, 7], [4, 2]), ([95, 5], [-1, 6]), ([93, 7], [4]), ([99, 1], [3, 2])],
+    ids=str,
+)
+def test_audits_by_the_two_answers_are_the_same_rows(predicted: tuple[list, list]) -> None:
+    with pytest.raises(ValueError, match="predicted holds the 100 audits and the disagreements, 5 in all"):
+        monitor(EARLY).record([100, 0, 0], [90, 10], [1, 4], predicted=predicted)

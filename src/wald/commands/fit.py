@@ -55,7 +55,8 @@ def fit(
         typer.Option(
             metavar="RISK|STRATUM=RISK",
             help="Bound on the probability that a row's label differs; 0: none may. [default: 0.001] May be repeated: "
-            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself. For "
+            "fraud=0.01 bounds that of the rows that the model calls fraud; each=0.01 of each class for itself; "
+            "'predicted fraud=0.02' that of the rows that get this label, early or in full. For "
             "regressors, with --tolerance or --bands; with --tolerance, one number. For rankers, with --groups: on the "
             "share of the first --k rows of a group that is missing, on average.",
         ),
@@ -277,12 +278,13 @@ def by_text(words: Sequence[str]) -> float | dict[str, float]:
 def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, float]:
     """Replace the texts of labels by the labels; those of an outlier detector have names of their own."""
     from ..early_exit.outlier_detector import LABELS
-    from ..stopping.core.risks import WORDS
+    from ..stopping.core.strata import PREDICTED, WORDS
 
     labels = {str(label): label for label in classes.tolist()}
     detects = labels.keys() <= {"-1", "1"}
 
-    strange = [text for text in risks if text not in labels and text not in (*WORDS, *(LABELS if detects else ()))]
+    known = {*labels, *WORDS, *(LABELS if detects else ())}
+    strange = [text for text in risks if text not in known and text.removeprefix(PREDICTED) not in known]
     if strange:
         raise UserError(f"--risk names {strange[0]}, which is none of the classes {', '.join(labels)}.")
     return {labels.get(text, text): risk for text, risk in risks.items()}

@@ -240,8 +240,9 @@ class TradeoffDisplay(CurveDisplay):
             about["cost_in_use"], differing = early(q_in_use)
             about["disagreement_in_use"] = differing
             about["interval_in_use"] = interval(round(differing * n_counted), n_counted, fast.confidence)
-            about_answers = certificate.reference == "model"  # and not about how many labels are wrong
-            if certificate.status == "certified" and certificate.void is None and about_answers:
+            certified = certificate.status == "certified" and certificate.void is None
+            # what bounds no share of all rows that differ is not drawn
+            if certified and certificate.about != "predicted" and certificate.reference == "model":
                 about["risk"] = certificate.risk
         cost, disagreement = np.array(list(dict.fromkeys(points))).T
         return cls(cost=cost, disagreement=disagreement, **about)

@@ -116,6 +116,7 @@ def audited(
     n_answers = predictor.model.decision.n_answers
     audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
     lost: NDArray[Any] = np.zeros(n_answers)
+    predicted = audits, lost
     if len(chosen):
         try:
             own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
@@ -127,10 +128,13 @@ def audited(
                 watched.put_back(np.asarray(groups)[counted])
             raise
         losses, own = _lost(predictor.model, decided.codes[chosen], own)
-        audits = np.bincount(own, minlength=n_answers)
-        lost = np.bincount(own, weights=losses, minlength=n_answers)
-    one_per_group = watched.grouped and groups is not None
-    watched.record(np.bincount(stages[counted], minlength=n_stages), audits, lost, one_per_group=one_per_group)
+        early = own if predictor.model.decision.valued else decided.codes[chosen]
+        (audits, lost), predicted = (
+            (np.bincount(codes, minlength=n_answers), np.bincount(codes, weights=losses, minlength=n_answers))
+            for codes in (own, early)
+        )
+    left, one_per_group = np.bincount(stages[counted], minlength=n_stages), watched.grouped and groups is not None
+    watched.record(left, audits, lost, predicted=predicted, one_per_group=one_per_group)
     return decided
 
 
@@ -171,7 +175,8 @@ def counted_one(
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
         losses, own = _lost(predictor.model, np.array([code]), np.array([in_full()[0]]))
-        monitor.record_audit(float(losses[0]), int(own[0]))
+        early = 0 if predictor.model.decision.valued else code
+        monitor.record_audit(float(losses[0]), int(own[0]), early)
     return answer
 
 

@@ -18,7 +18,8 @@ from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
 from ..stopping.core.certificate import Reference
-from ..stopping.core.risks import Promised, Risk, largest, promised, rows_of
+from ..stopping.core.risks import Promised, Risk, largest, promised
+from ..stopping.core.strata import renamed, rows_of
 from ..utils.figures import percent, thousands
 from .parameters import Parameters, checked_rule
 from .planner import planner_of, require_sides
@@ -71,11 +72,19 @@ class Promise:
     def risk_in_words(self, model: AdditiveModel) -> Risk:
         """The risk with what people call the labels."""
         given = self.given_risk
-        return {model.words.name(s): bound for s, bound in given.items()} if isinstance(given, Mapping) else given
+        if not isinstance(given, Mapping):
+            return given
+        return {renamed(stratum, model.words.names): bound for stratum, bound in given.items()}
 
     def about(self, model: AdditiveModel) -> Promised:
         """The strata of the promise, by the model's codes."""
         found = promised(self.risk_in_words(model), model.words.names_of(model.strata), model.words.kind)
+        early = next((line.name for line in found.lines if line.early), None)
+        if early is not None and self.reference == "labels":
+            raise ValueError(
+                f"risk bounds the {early}, of which the model gives its answer to others: with reference='labels', name "
+                "the true labels of rows."
+            )
         require_sides(self.rule, found.sides)
         return found
 

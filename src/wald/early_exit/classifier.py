@@ -55,9 +55,11 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         report the measured rate. A dict promises several bounds, which hold at once with ``confidence``:
         ``{"all": 0.001, "fraud": 0.01}`` says that P(another label) <= 0.001 over all rows, and that
         P(another label | the full model says fraud) <= 0.01. Strata are class labels, "all", and "each" for each class
-        that is not named; "positive" and "negative" may stand for ``classes_[1]`` and ``classes_[0]`` of two. Without
-        "all", every class needs a bound. Of two classes, one may have the bound 0: rows then leave early as this class
-        only.
+        that is not named; "positive" and "negative" may stand for ``classes_[1]`` and ``classes_[0]`` of two. Behind
+        "predicted ", a stratum is the rows that get this label, early or in full: ``{"predicted fraud": 0.02}`` says
+        that P(the full model says otherwise | `predict` says fraud) <= 0.02. Without "all", a row with another label
+        must have a bound by its full label or by its early one. Of two classes, one may have the bound 0: rows then
+        leave early as this class only, or, behind "predicted ", as the other one only.
     confidence : float, default=0.95
         Probability with which the bound holds, over independent draws of the certificate rows (of all rows given to
         ``fit``, if these are split several times).

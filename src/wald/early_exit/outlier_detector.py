@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ..engine.threads import effective_threads
 from ..models.reading import Kind
 from ..stopping.core.risks import Risk
+from ..stopping.core.strata import renamed
 from .no_probabilities import NoProbabilities
 from .planned import PlannedEstimator, wrapped_has
 
@@ -37,7 +38,8 @@ class EarlyExitOutlierDetector(NoProbabilities, OutlierMixin, PlannedEstimator):
     risk : float, None or dict from stratum to float, default=0.001
         As for `EarlyExitClassifier`. Strata are "outlier" and "inlier", the rows that the full model calls so, and
         "all". ``{"outlier": 0.02}`` says that P(early label is inlier | the full model says outlier) <= 0.02; a row
-        then leaves early as an inlier only, so that no inlier is called an outlier.
+        then leaves early as an inlier only, so that no inlier is called an outlier. ``{"outlier": 0.02, "predicted
+        outlier": 0.05}`` lets rows leave on both sides, and of those that are called outliers at most 0.05 are none.
     confidence, feature_costs, feature_groups, planner, n_jobs, random_state
         As for `EarlyExitClassifier`.
 
@@ -76,7 +78,7 @@ class EarlyExitOutlierDetector(NoProbabilities, OutlierMixin, PlannedEstimator):
         """The risk by labels: a class that is not named has the bound 0, where no bound holds for all rows."""
         if not isinstance(self.risk, Mapping) or self.bands is not None:
             return self.risk
-        named = {LABELS.get(stratum, stratum): bound for stratum, bound in self.risk.items()}
+        named = {renamed(stratum, LABELS): bound for stratum, bound in self.risk.items()}
         if len(named) < len(self.risk):
             raise ValueError(f"risk bounds one class twice: {self.risk!r}.")
         whole = {"all", "each"} & named.keys() or not named.keys() <= set(LABELS.values())

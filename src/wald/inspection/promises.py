@@ -21,6 +21,7 @@ DOUBT = 0.001
 def broken_promise(
     certificate: Certificate,
     full: NDArray[Any],
+    early: NDArray[Any],
     differs: NDArray[np.bool_],
     classes: NDArray[Any],
     words: Words | None = None,
@@ -30,10 +31,10 @@ def broken_promise(
     Parameters
     ----------
     certificate : Certificate
-    full : ndarray of shape (n_rows,)
-        The wrapped model's answers.
+    full, early : ndarrays of shape (n_rows,)
+        The wrapped model's answers, and wald's.
     differs : bool ndarray of shape (n_rows,)
-        Whether wald's answers differ from these; of values, by more than the tolerance.
+        Whether the two differ; of values, by more than the tolerance.
     classes : ndarray
         Labels; empty for values.
     words : Words or None, default=None
@@ -50,11 +51,12 @@ def broken_promise(
 
     if certificate.status == "measured" or certificate.reference == "labels":  # differences may be improvements
         return None
-    for label, risk in _promised(certificate, classes.tolist(), words):
-        member = np.ones(len(full), dtype=bool) if label is None else full == label
+    for label, by_early, risk in _promised(certificate, classes.tolist(), words):
+        member = np.ones(len(full), dtype=bool) if label is None else (early if by_early else full) == label
         n, k = int(member.sum()), int((member & differs).sum())
         if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
-            where = "" if label is None else f" that the model calls {label if words is None else words.name(label)}"
+            called = label if words is None else words.name(label)
+            where = "" if label is None else f" that {'wald' if by_early else 'the model'} calls {called}"
             return (
                 f"{thousands(k)} of {thousands(n)} rows{where} differ, more than the promise allows ({certificate}). "
                 "Are these rows like those given to wald fit?"
@@ -84,16 +86,18 @@ def broken_ranking(certificate: RankingCertificate, missing: NDArray[np.float64]
     )
 
 
-def _promised(certificate: Certificate, classes: list[Any], words: Words | None) -> list[tuple[Any, float]]:
-    """Class labels, or None for all rows, with the promised bound on the share of differences."""
-    from ..stopping.core.risks import rows_of
+def _promised(certificate: Certificate, classes: list[Any], words: Words | None) -> list[tuple[Any, bool, float]]:
+    """Labels, or None for all rows; whether they are the early ones; the promised bound on the share of differences."""
+    from ..stopping.core.strata import rows_of
 
     if certificate.status != "certified" or not certificate.risk:
-        return [(None, 0.0)]
-    own = {s.name: s.risk for s in certificate.strata if s.risk is not None}
-    rows = {c: rows_of(c) if words is None else rows_of(words.name(c), words.kind) for c in classes}
-    named = [(label, own[rows[label]]) for label in classes if rows[label] in own]
-    if certificate.about == "classes":
-        return [(None, certificate.risk), *named]
-    chosen = {"all": [None], "positive": classes[-1:], "negative": classes[:1], "each": classes}
-    return named or [(label, certificate.risk) for label in chosen[certificate.about]]
+        return [(None, False, 0.0)]
+    bounds = {s.name: certificate.risk_of(s) or 0.0 for s in certificate.strata}
+    called = [(c, "class") if words is None else (words.name(c), words.kind) for c in classes]
+    strata = [
+        (c, early, rows_of(*each, early)) for early in (False, True) for c, each in zip(classes, called, strict=True)
+    ]
+    named = [(c, early, bounds[name]) for c, early, name in strata if name in bounds]
+    chosen: dict[str, list[Any]] = {"all": [None], "classes": [None], "positive": classes[-1:], "negative": classes[:1]}
+    whole = chosen.get(certificate.about, []) if certificate.about in ("all", "classes") or not named else []
+    return [*((label, False, certificate.risk) for label in whole), *named]

@@ -27,14 +27,16 @@ class Stratum(NamedTuple):
     ----------
     name : str
     code : int or None
-        The answer that the full model gives these rows; None for all rows.
+        The answer that the full model gives these rows, or, if ``early``, that they got; None for all rows.
     risk : float or None
         Bound on their rate of disagreement; None if nothing is promised.
+    early : bool
     """
 
     name: str
     code: int | None
     risk: float | None
+    early: bool = False
 
 
 class Line:
@@ -59,9 +61,10 @@ class Line:
     """
 
     trials: Trials = "rows"  # of pickles from before there were others
+    early = False
 
     def __init__(self, stratum: Stratum, level: float, trials: Trials = "rows") -> None:
-        self.name, self.code, self.risk = stratum
+        self.name, self.code, self.risk, self.early = stratum
         self.trials = trials
         self._limit = math.log(2.0 / level)  # half of the level is for all rows, half for the windows
         self.n_audits = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..utils.warn import warn_caller
 from .coins import Coins, require_audits
+from .counts import ByAnswer, Counts, losses_of, number, whole_counts
 from .evidence import mean_interval, rate_interval
 from .lines import BROKEN_LEVEL, STATES, Line, State, Stratum, Trials, aimed_at, worst
 from .picks import Picks
@@ -21,8 +22,8 @@ from .words import news, printed
 
 __all__ = ["STATES", "DriftWarning", "Monitor", "require_audits"]
 
-#: Counts of audits, or sums of their losses: one number, or one for each answer that the full model gives.
-Counts = float | Sequence[float] | npt.NDArray[Any]
+#: A stratum as `Stratum` is made of it.
+AnyStratum = tuple[str, int | None, float | None] | tuple[str, int | None, float | None, bool]
 
 
 class DriftWarning(UserWarning):
@@ -52,9 +53,10 @@ class Monitor:
         What the estimator does once the promise is broken: "full" evaluates every row in full.
     fingerprint : str, default=""
         What the monitors of one model have in common.
-    strata : sequence of (str, int or None, float or None), default=None
+    strata : sequence of (str, int or None, float or None[, bool]), default=None
         The strata of the promise: a name, the code of the answer that the full model gives the rows (None: all rows),
-        and the bound for these rows. None: one stratum, all rows, with ``risk``.
+        the bound for these rows, and whether the answer is the one that the rows got instead. None: one stratum, all
+        rows, with ``risk``.
     grouped : bool, default=False
         Whether the promise is about a random row of a random group. One row of every group is then counted, and the
         promise is not watched on rows whose group is not known.
@@ -76,8 +78,8 @@ class Monitor:
         Rows served under the certificate, rows audited, and audits in which the full model gave another answer. With
         ``grouped``, one row of each group; with groups as trials, groups, and the sum of what they lose.
     n_unwatched : int
-        Rows of which the monitor cannot tell what they say of the promise: their group is not known, or the answer that
-        the full model gives them where audits disagree.
+        Rows of which the monitor cannot tell what they say of the promise: their group is not known, or, where audits
+        disagree, an answer by which a stratum counts.
     lines : tuple of Line
         What the audits say of each stratum of the promise: ``name``, ``risk``, ``state``, ``n_audits``,
         ``n_disagreements`` and ``disagreement``, an interval of the rate.
@@ -112,6 +114,14 @@ class Monitor:
     >>> monitor.record([1600, 300, 100], audits=[190, 10], disagreements=[0, 1])
     >>> [(line.n_audits, line.n_disagreements) for line in monitor.lines]
     [(200, 1), (10, 1)]
+
+    Those by the answer that rows get take the audits of each such answer as well:
+
+    >>> strata = [("rows", None, 0.01), ("rows of predicted class fraud", 1, 0.1, True)]
+    >>> monitor = Monitor(0.01, [1, 5, 100], [800, 150, 50], audit_rate=0.1, strata=strata)
+    >>> monitor.record([1600, 300, 100], [190, 10], [0, 1], predicted=([191, 9], [1, 0]))
+    >>> [(line.n_audits, line.n_disagreements) for line in monitor.lines]
+    [(200, 1), (9, 0)]
     """
 
     def __init__(
@@ -123,7 +133,7 @@ class Monitor:
         audit_rate: float,
         on_broken: str = "warn",
         fingerprint: str = "",
-        strata: Sequence[tuple[str, int | None, float | None]] | None = None,
+        strata: Sequence[AnyStratum] | None = None,
         grouped: bool = False,
         seed: int | None = None,
         other: str = "another label",
@@ -247,6 +257,7 @@ class Monitor:
         audits: Counts = 0,
         disagreements: Counts = 0,
         *,
+        predicted: tuple[Counts, Counts] | None = None,
         one_per_group: bool = False,
     ) -> None:
         """Count served rows, and act if the state changes.
@@ -259,6 +270,9 @@ class Monitor:
             Audited rows among them, and those whose answer the full model does not give (where such answers lose
             between 0 and 1, the sum of their losses); or both by the answer that the full model gives. Lines for the
             rows of an answer need the latter.
+        predicted : (audits, disagreements) or None, default=None
+            The same rows by the answer that they got, each of shape (n_answers,). Lines for the rows that got an answer
+            need them.
         one_per_group : bool, default=False
             Whether the rows are of different groups that were not counted before, as from `pick`. Where the promise is
             about groups, other rows are not counted, and the state is "unwatched" at best.
@@ -268,21 +282,24 @@ class Monitor:
         ValueError
             If counts are negative, not whole or not finite, or do not fit together.
         """
-        counts, audited = _counts("stages", stages), _counts("audits", audits)
-        lost = _losses(disagreements)
+        counts, audited = whole_counts("stages", stages), whole_counts("audits", audits)
+        lost = losses_of(disagreements)
         self._require(counts, audited, lost)
+        given = None if predicted is None else (whole_counts("audits", predicted[0]), losses_of(predicted[1]))
+        if given is not None:
+            self._require_predicted(*given, sum(audited), sum(lost))
         with self._lock:
             before = self.state
             if self.grouped and not one_per_group:
                 self.n_unwatched += sum(counts)
             else:
-                self._count(counts, audited, lost)
+                self._count(counts, audited, lost, given)
             changed = self.state != before
         if changed:
             self._tell()
 
     def _require(self, counts: Sequence[int], audits: Sequence[int], disagreements: Sequence[float]) -> None:
-        by_class = max((line.code for line in self.strata if line.code is not None), default=-1) + 1
+        by_class = self._n_codes(early=False)
         fit = len(audits) == len(disagreements) and (len(audits) == 1 or len(audits) >= by_class)
         fit = fit and all(0 <= lost <= n for n, lost in zip(audits, disagreements, strict=True))
         if not fit or len(counts) != len(self.stage_costs) or min(counts) < 0 or sum(audits) > sum(counts):
@@ -291,6 +308,21 @@ class Monitor:
                 f"A monitor of this plan has {len(self.stage_costs)} counts of rows by stage; some rows are audited, "
                 f"and some of these disagree. Got {list(counts)}, audits={shown[0]} and disagreements={shown[1]}."
             )
+
+    def _require_predicted(
+        self, audits: Sequence[int], disagreements: Sequence[float], n_audits: int, n_disagreements: float
+    ) -> None:
+        fit = len(audits) == len(disagreements) >= self._n_codes(early=True) and sum(audits) == n_audits
+        fit = fit and math.isclose(sum(disagreements), n_disagreements, rel_tol=1e-6)
+        if not fit or not all(0 <= lost <= n for n, lost in zip(audits, disagreements, strict=True)):
+            raise ValueError(
+                f"predicted holds the {n_audits} audits and the disagreements, {n_disagreements} in all, by the answer "
+                f"that rows got. Got audits={list(audits)} and disagreements={list(disagreements)}."
+            )
+
+    def _n_codes(self, early: bool) -> int:
+        """Least number of answers by which audits are counted for the lines."""
+        return max((line.code for line in self.strata if line.code is not None and line.early == early), default=-1) + 1
 
     def record_one(self, stage: int, *, one_per_group: bool = False) -> bool:
         """Count one served row; returns whether it is to be audited.
@@ -315,7 +347,7 @@ class Monitor:
             self._tell()
         return audited
 
-    def record_audit(self, disagrees: float, code: int | None = None) -> None:
+    def record_audit(self, disagrees: float, code: int | None = None, predicted: int | None = None) -> None:
         """Count the audit of a row that `record_one` has chosen.
 
         Parameters
@@ -324,6 +356,8 @@ class Monitor:
             Whether the full model gives another answer; or what the answer loses, between 0 and 1.
         code : int or None, default=None
             The answer that the full model gives; lines for the rows of an answer need it.
+        predicted : int or None, default=None
+            The answer that the row got; lines for the rows that got an answer need it.
 
         Raises
         ------
@@ -334,32 +368,44 @@ class Monitor:
             raise ValueError(f"disagrees must be True, False or a loss from 0 to 1. Got {disagrees!r}.")
         with self._lock:
             before = self.state
-            self._audit({code: (1, _number(disagrees))})
+            lost = number(disagrees)
+            self._audit({code: (1, lost)}, {predicted: (1, lost)})
             changed = self.state != before
         if changed:
             self._tell()
 
-    def _count(self, counts: Sequence[int], audits: Sequence[int], disagreements: Sequence[float]) -> None:
+    def _count(
+        self,
+        counts: Sequence[int],
+        audits: Sequence[int],
+        disagreements: Sequence[float],
+        predicted: tuple[Sequence[int], Sequence[float]] | None,
+    ) -> None:
         """Add to all counts, and test where it is time."""
         self._shares.add(counts)
         known = len(audits) > 1
         pairs = enumerate(zip(audits, disagreements, strict=True))
-        self._audit({code if known else None: pair for code, pair in pairs})
+        by_class = {code if known else None: pair for code, pair in pairs}
+        by_answer: ByAnswer = {None: (sum(audits), sum(disagreements))}
+        if predicted is not None:
+            by_answer = dict(enumerate(zip(*predicted, strict=True)))
+        self._audit(by_class, by_answer)
         self._compare_shares()
 
-    def _audit(self, by_class: Mapping[int | None, tuple[int, float]]) -> None:
-        """Add audits and disagreements by the full model's class, of which None is not known."""
+    def _audit(self, by_class: ByAnswer, by_answer: ByAnswer) -> None:
+        """Add audits and disagreements by the full model's answer, and by the early one; None is not known."""
         audits, lost = sum(n for n, _ in by_class.values()), sum(lost for _, lost in by_class.values())
         self.n_audits += audits
         self.n_disagreements += lost
         for line in self.lines:
-            own = (audits, lost) if line.code is None else by_class.get(line.code, (0, 0))
+            counts = by_answer if line.early else by_class
+            own = (audits, lost) if line.code is None else counts.get(line.code, (0, 0))
             if own[0]:
                 line.add(*own)
                 self._of_lines = worst(self._of_lines, line.state)
-        unknown, unknown_lost = by_class.get(None, (0, 0))
-        if unknown_lost and any(line.code is not None and line.risk is not None for line in self.lines):
-            self.n_unwatched += unknown
+        promised = {line.early for line in self.lines if line.code is not None and line.risk is not None}
+        unknown = [(by_answer if early else by_class).get(None, (0, 0)) for early in promised]
+        self.n_unwatched += max((n for n, lost in unknown if lost), default=0)
 
     def _compare_shares(self) -> bool:
         """Compare the shares of the stages if it is time; whether this changes the state."""
@@ -553,24 +599,3 @@ class Monitor:
             {"other": "another label", "trials": "rows", "unwatched": "", **state}
         )  # older pickles have none
         self._lock, self._coins, self._listeners = threading.RLock(), Coins(self.audit_rate), []
-
-
-def _counts(what: str, given: Counts) -> list[int]:
-    """One count, or those of the stages or answers, as integers."""
-    counts = np.atleast_1d(np.asarray(given)).tolist()
-    if not all(isinstance(count, int) or (isinstance(count, float) and count.is_integer()) for count in counts):
-        raise ValueError(f"{what} must be whole numbers. Got {given!r}.")
-    return [int(count) for count in counts]
-
-
-def _losses(given: Counts) -> list[float]:
-    """One sum of losses, or those of the answers."""
-    losses = np.atleast_1d(np.asarray(given)).tolist()
-    if not all(isinstance(lost, int | float) and math.isfinite(lost) for lost in losses):
-        raise ValueError(f"disagreements must be finite numbers. Got {given!r}.")
-    return [_number(lost) for lost in losses]
-
-
-def _number(lost: float) -> float:
-    """A sum of losses; as an integer where it is whole."""
-    return int(lost) if lost == int(lost) else float(lost)

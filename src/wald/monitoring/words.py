@@ -37,9 +37,13 @@ def news(monitor: Monitor) -> str:
             "The promise is about a random row of a random group, and it is not watched on rows without a group. Call "
             "predict(X, groups=...) with the group of each row."
         )
+    early = any(line.early for line in monitor.lines)
+    which, how = (
+        ("answers by which it counts", "these answers") if early else ("answer of the full model", "that answer")
+    )
     return (
         f"The promise is about {_named(monitor)}, and it is not watched on audited rows that got {monitor.other}, but "
-        "came without the answer of the full model. Give record the audits and disagreements by that answer."
+        f"came without the {which}. Give record the audits and disagreements by {how}."
     )
 
 

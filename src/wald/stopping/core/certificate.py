@@ -18,6 +18,7 @@ from .label_words import counted_pairs, sentence
 from .p_values import hoeffding_interval
 from .paired import paired_interval, paired_p_value, paired_rows_needed, paired_smallest_risk
 from .risks import Subject
+from .strata import PREDICTED, is_early
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
 #: What answers are compared with: the full model's, or true labels, by which both are right or wrong.
@@ -132,9 +133,9 @@ class Certificate:
     confidence : float
         Probability with which the promise holds, over independent draws of the certificate rows (of all rows, if they
         were split several times).
-    about : {"all", "positive", "negative", "each", "classes"}
+    about : {"all", "positive", "negative", "each", "classes", "predicted"}
         The rows that the promise is about; "each": every class for itself; "classes": all rows, and at once some
-        classes.
+        classes; "predicted": the rows that get an answer, early or in full, and perhaps some classes.
     q : float
         The scale of the boundary for predictions; infinite if no row may leave early.
     strata : tuple of Stratum
@@ -197,7 +198,7 @@ class Certificate:
 
     @property
     def n_rows(self) -> int:
-        """Number of certificate rows that the promise covers."""
+        """Number of certificate rows that the promise covers; for "predicted", of those that get its answers."""
         return sum(stratum.n_rows for stratum in self._parts)
 
     @property
@@ -208,6 +209,8 @@ class Certificate:
     @property
     def _parts(self) -> tuple[Stratum, ...]:
         """Strata without common rows."""
+        if self.about == "predicted":
+            return tuple(s for s in self.strata if is_early(s.name))
         return self.strata[:1] if self.about == "classes" else self.strata
 
     @property
@@ -308,8 +311,10 @@ class Certificate:
         own = [s.risk is not None for s in self.strata]
         if self.about == "classes":
             return not own[0] and len(own) > 1 and all(promised == (self.risk is not None) for promised in own[1:])
+        if (self.about == "predicted") != any(is_early(s.name) for s in self.strata):
+            return False
         worst = max(s.risk or 0.0 for s in self.strata)
-        return not any(own) or (self.about == "each" and all(own) and self.risk == worst)
+        return not any(own) or (self.about in ("each", "predicted") and all(own) and self.risk == worst)
 
     def __str__(self) -> str:
         if self.void is not None:
@@ -346,12 +351,15 @@ class Certificate:
             event = f"exits as {_WRONG.get(rows, _SIDES[self.about])} among {rows}"
         elif self.about == "each" and not any(stratum.risk for stratum in self.strata):
             event += f" within each {_kind(self.strata)}"
+        elif self.about == "predicted" and all(s.risk is None and is_early(s.name) for s in self.strata):
+            event += f" within each {PREDICTED}{_kind(self.strata)}"
         return event + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:
         own = [f", {self._limit(s.risk)} within {s.name.removeprefix('rows of ')}" for s in self.strata if s.risk]
-        overall = "" if self.about == "each" and own else f", {self._limit(self.risk)}"
-        return f"{(overall + ''.join(own))[2:]}{', all' if own else ''} with {self._level()} confidence"
+        overall = [] if self.about in ("each", "predicted") and own else [f", {self._limit(self.risk)}"]
+        bounds = overall + own
+        return f"{''.join(bounds)[2:]}{', all' if len(bounds) > 1 else ''} with {self._level()} confidence"
 
     def _level(self) -> str:
         return percent(self.confidence, digits=6)
@@ -398,10 +406,11 @@ class Certificate:
 
 def _kind(strata: tuple[Stratum, ...]) -> str:
     """What the rows of one answer are called: "band", of strata called "rows of band 0" and so on."""
-    words = strata[0].name.split(" ") if strata else []
+    name = strata[0].name if strata else ""
+    words = name.replace(PREDICTED, "", 1).split(" ") if is_early(name) else name.split(" ")
     if words[:2] == ["rows", "of"] and len(words) > 2:
         return words[2]
-    return "label" if strata and strata[0].name in _WRONG else "class"
+    return "label" if words[0] in _WRONG else "class"
 
 
 def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:

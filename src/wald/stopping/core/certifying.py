@@ -127,8 +127,10 @@ def certify(
     risk : float, or dict from stratum to float
         Bounds strictly between 0 and 1: for any row; or by stratum, with one `q`. A stratum is a class label, for the
         rows that the full model puts into this class; "all", for all rows; or "each", for each class that is not named.
-        Without "all", every class needs a bound. Of two classes, one may have the bound 0: then no row leaves as the
-        other class. "positive" and "negative" may stand for the second and the first of two classes.
+        Behind "predicted ", as in "predicted fraud", it is the rows that get this answer, early or in full. Without
+        "all", a row that differs must have a bound by one of its two answers. Of two classes, one may have the bound 0:
+        then no row leaves as the other class, or, behind "predicted ", as this one. "positive" and "negative" may stand
+        for the second and the first of two classes.
     confidence : float
         Strictly between 0 and 1.
     q_grid : array-like of positive floats
@@ -280,17 +282,18 @@ def counts_along(
     Only rows that can lose or gain something at a scale are evaluated there; while `q` is cautious, these are few.
     """
     members = [line.members(stage_scores.right) for line in about]
-    reach = _loses_below(stage_scores, boundary)
+    reach = _loses_below(stage_scores, boundary, any(line.early for line in about))
     by_reach = np.argsort(-reach, kind="stable")
     rising = -reach[by_reach]
     sizes = [int(np.count_nonzero(mask)) for mask in members]
     for q in np.asarray(grid, dtype=np.float64).tolist():
         rows = by_reach[: np.searchsorted(rising, -q, side="right")]
         some = stage_scores.take(rows)
-        lost = some.lost(*some.leave(*boundary.thresholds(q, stage_scores.dtype)))
+        answers, stage = some.leave(*boundary.thresholds(q, stage_scores.dtype))
+        lost = some.lost(answers, stage)
         if stage_scores.truth is not None:
             worse, better = rows[lost > 0], rows[lost < 0]
-            pairs = [tuple(int(np.count_nonzero(mask[some])) for some in (worse, better)) for mask in members]
+            pairs = [tuple(int(np.count_nonzero(mask[which])) for which in (worse, better)) for mask in members]
             yield (
                 q,
                 tuple(
@@ -300,13 +303,13 @@ def counts_along(
             )
             continue
         if stage_scores.losses is None:
-            differing = rows[lost]
-            counts = [int(np.count_nonzero(mask[differing])) for mask in members]
-            yield q, tuple(Stratum(line.name, n, k, line.risk) for line, n, k in zip(about, sizes, counts, strict=True))
+            counts = [line.counts(n, some.full[lost], answers[lost]) for line, n in zip(about, sizes, strict=True)]
+            yield q, tuple(Stratum(line.name, *count, line.risk) for line, count in zip(about, counts, strict=True))
             continue
-        losses = np.zeros(stage_scores.n_rows)
-        losses[rows] = lost
-        yield q, tuple(_of_losses(line, losses[mask]) for line, mask in zip(about, members, strict=True))
+        losses, given = np.zeros(stage_scores.n_rows), stage_scores.full.copy()
+        losses[rows], given[rows] = lost, answers
+        masks = [line.members(given) if line.early else own for line, own in zip(about, members, strict=True)]
+        yield q, tuple(_of_losses(line, losses[mask]) for line, mask in zip(about, masks, strict=True))
 
 
 def _of_losses(line: Line, losses: npt.NDArray[np.float64]) -> Stratum:
@@ -317,13 +320,16 @@ def _of_losses(line: Line, losses: npt.NDArray[np.float64]) -> Stratum:
     return Stratum(line.name, len(losses), total, line.risk, losses=losses)
 
 
-def _loses_below(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
-    """Scale of each row above which none of its exits loses or gains anything; -inf if none does at any scale."""
+def _loses_below(stage_scores: StageScores, boundary: Boundary, or_differs: bool) -> npt.NDArray[np.float64]:
+    """Scale of each row above which no exit loses or gains anything, or none differs; -inf if none does at all."""
     reach = np.full(stage_scores.n_rows, -np.inf)
     for sign, centers, scales in boundary.sides(stage_scores.two_sided):
         for t, (center, scale) in enumerate(zip(sign * centers, scales, strict=True)):
             beyond = sign * stage_scores.margins[:, t].astype(np.float64)
             loses = stage_scores.lost_at(t, sign > 0) != 0
+            if or_differs:
+                given = np.int32(sign > 0) if stage_scores.answers is None else stage_scores.answers[:, t]
+                loses |= given != stage_scores.full
             with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
                 # The slack of 1e-12 is far above the rounding of a threshold.
                 room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))

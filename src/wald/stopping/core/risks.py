@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .boundary import Sides
+from .strata import NOUNS, bounds_by_answer, open_sides, require_whole, rows_of
 
 #: A bound for all rows, or bounds by stratum: class labels, and the words below.
 Risk = float | None | Mapping[Any, float | None]
 #: All rows, or the rows of one class, of each class for itself, or of named classes next to all rows.
-Subject = Literal["all", "positive", "negative", "each", "classes"]
-#: Words that name strata where they are no class labels; "positive" is the second of two classes.
-WORDS = ("all", "each", "positive", "negative")
-#: Labels that are words for their rows, whose plural names these: "outliers", not "rows of class outlier".
-NOUNS = ("outlier", "inlier")
+#: "predicted": rows by their early answer, and perhaps others by the full model's, without a bound for all rows.
+Subject = Literal["all", "positive", "negative", "each", "classes", "predicted"]
 
 
 class Line(NamedTuple):
@@ -29,18 +27,38 @@ class Line(NamedTuple):
     ----------
     name : str
     code : int or None
-        The full model's code of the rows; None: all rows.
+        Code of the rows' answer; None: all rows.
     risk : float or None
         The rows' own risk; None: the promise's.
+    early : bool
+        Whether the answer that counts is the one that rows get, rather than the full model's. It is the same for rows
+        that are evaluated in full.
     """
 
     name: str
     code: int | None
     risk: float | None = None
+    early: bool = False
 
-    def members(self, full: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Whether each row belongs to the stratum, by the full model's codes."""
-        return np.ones(len(full), dtype=bool) if self.code is None else full == self.code
+    def members(self, codes: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Whether each row belongs to the stratum, by the codes of the answer that counts."""
+        return np.ones(len(codes), dtype=bool) if self.code is None else codes == self.code
+
+    def counts(self, n_rows: int, full: npt.NDArray[np.int32], given: npt.NDArray[np.int32]) -> tuple[int, int]:
+        """Rows of the stratum, and how many of them differ.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows to which the full model gives the answer.
+        full, given : int32 arrays of equal length
+            Of the rows that differ, the full model's codes and those that they get.
+        """
+        own = int(np.count_nonzero(self.members(full)))
+        if not self.early:
+            return n_rows, own
+        others = int(np.count_nonzero(self.members(given)))
+        return n_rows - own + others, others
 
 
 @dataclass(frozen=True)
@@ -51,7 +69,7 @@ class Promised:
     ----------
     risk : float or None
         Bound for strata without one of their own; None: nothing is promised, and strata are measured.
-    about : {"all", "positive", "negative", "each", "classes"}
+    about : {"all", "positive", "negative", "each", "classes", "predicted"}
     lines : tuple of Line
         The strata whose losses are counted.
     sides : {"both", "negative", "positive"}
@@ -62,22 +80,6 @@ class Promised:
     about: Subject = "all"
     lines: tuple[Line, ...] = (Line("rows", None),)
     sides: Sides = "both"
-
-
-def rows_of(label: Any, kind: str = "class") -> str:
-    """Name of the stratum of a class, or of what else the rows of one answer are called."""
-    return f"{label}s" if label in NOUNS else f"rows of {kind} {label}"
-
-
-def plural(kind: str) -> str:
-    """Several of what the rows of one answer are called.
-
-    Examples
-    --------
-    >>> plural("class"), plural("band")
-    ('classes', 'bands')
-    """
-    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
 
 
 def require_risk(risk: Any, owner: str = "") -> None:
@@ -131,8 +133,8 @@ def promised(risk: Risk, classes: npt.ArrayLike, kind: str = "class") -> Promise
     Raises
     ------
     ValueError
-        For a stratum that is neither a class label nor a word; if some class has no bound, and there is none for all
-        rows; and if no row of a class may differ where there are more than two.
+        For a stratum that is neither a class label nor a word, or may be several; if some rows may differ without a
+        bound; if no row of a class may differ where there are more than two; and for bounds of rows that cannot differ.
 
     Examples
     --------
@@ -140,63 +142,31 @@ def promised(risk: Risk, classes: npt.ArrayLike, kind: str = "class") -> Promise
     Line(name='rows of class fraud', code=1, risk=0.01)
     >>> promised({"fraud": 0.01, "fine": 0}, ["fine", "fraud"]).sides
     'negative'
+    >>> [line.name for line in promised({"fraud": 0.05, "predicted fraud": 0.02}, ["fine", "fraud"]).lines]
+    ['rows of class fraud', 'rows of predicted class fraud']
     """
     require_risk(risk)
     overall = largest(risk)
     if not isinstance(risk, Mapping) or overall == 0:
         return Promised(overall)
     labels = np.asarray(classes).tolist()
-    everyone, bounds = _by_code(risk, labels, kind)
-    closed = {code for code, bound in bounds.items() if bound == 0}
-    if len(closed) == len(labels):
-        raise ValueError(f"risk lets no row of any {kind} differ, and others by the bound of all: give 0.")
-    if closed and len(labels) > 2:
-        raise ValueError(
-            f"risk bounds the rows of {kind} {labels[min(closed)]!r} by 0, which needs two {plural(kind)}, not "
-            f"{len(labels)}: give a bound above 0."
-        )
-    sides: Sides = "both" if not closed else "negative" if 0 in closed else "positive"
-    counted = {code: bound for code, bound in bounds.items() if code not in closed}
-    if everyone:
-        own = [Line(rows_of(labels[code], kind), code, bound) for code, bound in counted.items()]
-        return Promised(overall, "classes" if own else "all", (Line("rows", None), *own), sides)
-    if len(bounds) < len(labels):
-        missing = next(label for code, label in enumerate(labels) if code not in bounds)
-        raise ValueError(
-            f'risk says nothing of the rows of {kind} {missing!r}: give "all", "each", or every {kind} a bound.'
-        )
-    if closed:
-        (code,) = counted
+    bounds = bounds_by_answer(risk, labels, kind)
+    sides = open_sides(bounds, labels, kind)
+    counted = {one: bound for one, bound in bounds.items() if bound != 0}
+    lines = [
+        Line(rows_of(labels[one.code], kind, one.early), one.code, bound, one.early) for one, bound in counted.items()
+    ]
+    lines.sort(key=lambda line: line.early)
+    if "all" in risk:
+        return Promised(overall, "classes" if lines else "all", (Line("rows", None), *lines), sides)
+    require_whole(bounds, labels, kind)
+    if not any(line.early for line in lines) and sides != "both":
+        (code, _), *_ = counted
         about: Subject = "positive" if code == 1 else "negative"
         named = rows_of(labels[code]) if labels[code] in NOUNS else f"{about}s"
         return Promised(overall, about, (Line(named, code),), sides)
-    alike = len(set(counted.values())) == 1
-    lines = (
-        Line(rows_of(labels[code], kind), code, None if alike else bound) for code, bound in sorted(counted.items())
-    )
-    return Promised(overall, "each", tuple(lines), sides)
-
-
-def _by_code(risk: Mapping[Any, float | None], labels: list[Any], kind: str) -> tuple[bool, dict[int, float | None]]:
-    """Whether all rows have a bound, and the bounds of classes by code."""
-    both = [word for word in WORDS if word in risk and word in labels]
-    if both and both[0] in ("all", "each"):
-        raise ValueError(f"risk[{both[0]!r}] may mean the {kind} of this name or {both[0]} rows: rename the {kind}.")
-    bounds: dict[int, float | None] = {}
-    for stratum, bound in risk.items():
-        if stratum in labels or (stratum in ("positive", "negative") and len(labels) == 2):
-            code = labels.index(stratum) if stratum in labels else int(stratum == "positive")
-            if code in bounds:
-                raise ValueError(f"risk bounds the rows of {kind} {labels[code]!r} twice.")
-            bounds[code] = bound
-        elif stratum in ("positive", "negative"):
-            raise ValueError(f"risk[{stratum!r}] needs two {plural(kind)}, not {len(labels)}: name each by itself.")
-        elif stratum not in ("all", "each"):
-            raise ValueError(f"risk names {stratum!r}, which is none of the {plural(kind)} {_listed(labels)}.")
-    if "each" in risk:
-        bounds = {code: bounds.get(code, risk["each"]) for code in range(len(labels))}
-    return "all" in risk, bounds
-
-
-def _listed(labels: list[Any], most: int = 20) -> str:
-    return ", ".join(map(repr, labels[:most])) + (", ..." if len(labels) > most else "")
+    about = "predicted" if any(line.early for line in lines) else "each"
+    kinds = {line.early for line in lines}
+    if len(set(counted.values())) == 1 and len(lines) == len(labels) and len(kinds) == 1:
+        lines = [line._replace(risk=None) for line in lines]
+    return Promised(overall, about, tuple(sorted(lines, key=lambda line: (line.early, line.code or 0))), sides)
