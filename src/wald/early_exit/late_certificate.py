@@ -171,7 +171,7 @@ class LateCertificate:
             size = CertificateSize(n, promise.confidence)
             q = max(least_q, boldest(validation, plan.boundary, promise.rule, promise.about(model), size, LIKELY))
             leaves = 1.0 - shares_reached(validation, plan.boundary, q, plan.precision)[-1]
-            if leaves > best:
+            if leaves >= best:
                 best, found = leaves, (n, least_q)
             n = int(np.ceil(SIZE_STEP * n))
         return found

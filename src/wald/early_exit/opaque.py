@@ -19,7 +19,7 @@ from ..sources import Source
 from ..stopping.core.risks import largest
 from ..surrogates import Surrogate, learn, surrogates_of
 from ..utils.figures import thousands
-from .call_budget import Division, require_calls
+from .call_budget import ASKED_AGAIN, CallsNeeded, Division, require_calls
 from .data_split import ORDER_SHARE, Split, by_group, split_rows
 from .late_answers import LateAnswers
 from .late_certificate import LateCertificate
@@ -119,6 +119,28 @@ class Asking:
         """Share of the rows from which no surrogate is learnt."""
         fraction = self.planner.certificate_fraction
         return OpaqueTerms.planning.certificate_share if isinstance(fraction, str) else float(fraction)
+
+
+def calls_needed(n_rows: int, given: Parameters) -> CallsNeeded:
+    """Numbers of rows about which `fit` asks, for so many without groups, of which none trained the model.
+
+    Parameters
+    ----------
+    n_rows : int
+    given : Parameters
+        Of an estimator around a model that is asked as it is.
+    """
+    asking = Asking.of(given, None, None)
+    learnt = getattr(given, "surrogates", None) in (None, "auto")
+    rows, rng = np.arange(n_rows), np.random.default_rng(0)
+    teach, rest = _split(rows, None, rng) if learnt else (rows[:0], rows)
+    split = split_rows(rest, None, asking.certificate_share, rng)
+    n_plan = len(split.order) + len(split.validation)
+    late = asking.one_split and not asking.by_class
+    least = len(teach) + n_plan + (0 if late else len(split.certificate))
+    twice = min(least, ASKED_AGAIN)
+    fewest = Division.of(1, len(teach), n_plan)
+    return CallsNeeded(fewest.learn + fewest.plan + fewest.again, least + twice, n_rows + twice)
 
 
 def behind_surrogates(
