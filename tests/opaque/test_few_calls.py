@@ -117,7 +117,9 @@ def test_surrogates_are_learnt_with_few_calls():
 
 
 def test_too_few_calls_for_a_promise_are_named():
-    with pytest.warns(UserWarning, match=r"max_calls=80 left 12 for the certificate, too few for early exits that pay"):
+    with pytest.warns(
+        UserWarning, match=r"max_calls=80 left 12 calls for the certificate, and no early exits are sure"
+    ):
         fast = fitted(Server(), max_calls=80, risk=0.005, surrogates=[Surrogate(SMALL, cost=0.1)])
     assert fast.plan_.evaluate_all
     assert str(fast.certificate_).startswith("no early exit: max_calls=80")
@@ -143,6 +145,12 @@ def test_too_few_calls_for_a_promise_are_named():
 def test_bad_calls_and_answers(given, error, message):
     with pytest.raises(error, match=message):
         fitted(Server(), **given)
+
+
+def test_a_log_of_a_model_that_is_not_trained_yet():
+    fast = EarlyExitClassifier(GaussianNB(), surrogates=[LOOK], risk=0.05)
+    with pytest.raises(ValueError, match="answers are those of a model, and fit trains another one"):
+        fast.fit(ROWS, OWN, answers=OWN)
 
 
 def test_answers_that_are_none_of_the_classes():
@@ -252,7 +260,12 @@ def test_a_third_label_that_only_the_certificate_shows():
     assert (fast.predict(ROWS) == ask(ROWS)).all()
 
 
+#: Draws of the rows of `fit`.
+DRAWS = 100
+
+
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("given", [{}, {"max_calls": 300}])
 def test_promises_hold_as_often_as_they_say(given):
     many = np.random.default_rng(1).normal(size=(30_000, 3))
@@ -263,8 +276,8 @@ def test_promises_hold_as_often_as_they_say(given):
 
     look = Surrogate(lambda rows: rows[:, 0] + 0.3 * rows[:, 2], cost=0.01)
     broken = 0
-    for seed in range(200):
+    for seed in range(DRAWS):
         rows = many[np.random.default_rng(seed).choice(len(many), 1200, replace=False)]
         fast = EarlyExitClassifier(ask, surrogates=[look], risk=0.05, random_state=seed).fit(rows, **given)
         broken += np.mean(fast.predict(many) != true) > 0.05
-    assert broken <= 200 * 0.05 + 3 * (200 * 0.05 * 0.95) ** 0.5
+    assert broken <= DRAWS * 0.05 + 3 * (DRAWS * 0.05 * 0.95) ** 0.5

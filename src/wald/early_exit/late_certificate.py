@@ -96,6 +96,7 @@ class LateCertificate:
         if rows.groups is not None:
             each = one_row_per_group(rows.groups, np.random.default_rng(promise.seed))
             rows, places = rows.take(each), places[each]
+        n_all = len(places)
         n, least_q = self._size(model, plan, validation, self.rows[places], promise)
         rows, numbers = rows.first(n), self.rows[places[:n]]
         size = CertificateSize(n, confidence)
@@ -103,10 +104,10 @@ class LateCertificate:
         scores = scores_at_stages(model, plan, rows, n_threads)
         full = np.where(self.answers.known[numbers], self.answers.codes[numbers], UNKNOWN).astype(np.int32)
         certify = partial(certified, model, trial, validation, groups=rows.groups, promise=promise)
-        if trial.evaluate_all and least_q > 0 and not tried(model, plan, validation, size, promise).evaluate_all:
+        if trial.evaluate_all and n < n_all:
             reason = (
-                f"max_calls={self.answers.max_calls} left {thousands(left or 0)} for the certificate, too few for "
-                "early exits that pay; allow more of them, or a larger risk"
+                f"max_calls={self.answers.max_calls} left {thousands(left or 0)} calls for the certificate, and no early "
+                "exits are sure to pay with so few; allow more of them, or a larger risk"
             )
             certificate, plan = evaluating_everything(model, trial, validation, promise, reason)
         elif not self.lazily:
@@ -139,7 +140,7 @@ class LateCertificate:
             )
             if walked[1] == 0:
                 reason = (
-                    f"max_calls={self.answers.max_calls} left {thousands(left or 0)} for the certificate, too few to "
+                    f"max_calls={self.answers.max_calls} left {thousands(left or 0)} calls for the certificate, too few to "
                     "test an exit; allow more of them, or a larger risk"
                 )
                 certificate, plan = evaluating_everything(model, trial, validation, promise, reason)

@@ -109,6 +109,13 @@ class Asking:
                     f"{title_of(inner)}, so that fit asks nothing: leave it out."
                 )
 
+    def require_fitted(self, fitted: bool) -> None:
+        """Raise ValueError if there is a log, of a model that is trained only now."""
+        if self.answers is not None and not fitted:
+            raise ValueError(
+                "answers are those of a model, and fit trains another one on half of the rows: leave them out, or y."
+            )
+
     @property
     def one_split(self) -> bool:
         """Whether the rows are split once, so that rows of the certificate can be asked late."""

@@ -150,6 +150,7 @@ class PlannedEstimator(EarlyExitEstimator):
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         asked: BehindSurrogates | None = None
         if self._is_opaque(inner):
+            asking.require_fitted(len(untrained) == source.n_rows)
             asked = behind_surrogates(
                 inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs), asking
             )
