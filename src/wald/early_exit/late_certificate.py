@@ -104,11 +104,9 @@ class LateCertificate:
         scores = scores_at_stages(model, plan, rows, n_threads)
         full = np.where(self.answers.known[numbers], self.answers.codes[numbers], UNKNOWN).astype(np.int32)
         certify = partial(certified, model, trial, validation, groups=rows.groups, promise=promise)
+        few = f"max_calls={self.answers.max_calls} left {thousands(left or 0)} calls for the certificate"
         if trial.evaluate_all and n < n_all:
-            reason = (
-                f"max_calls={self.answers.max_calls} left {thousands(left or 0)} calls for the certificate, and no early "
-                "exits are sure to pay with so few; allow more of them, or a larger risk"
-            )
+            reason = f"{few}, and no early exits are sure to pay with so few; allow more of them, or a larger risk"
             certificate, plan = evaluating_everything(model, trial, validation, promise, reason)
         elif not self.lazily:
             if not trial.evaluate_all:
@@ -139,10 +137,7 @@ class LateCertificate:
                 left,
             )
             if walked[1] == 0:
-                reason = (
-                    f"max_calls={self.answers.max_calls} left {thousands(left or 0)} calls for the certificate, too few to "
-                    "test an exit; allow more of them, or a larger risk"
-                )
+                reason = f"{few}, too few to test an exit; allow more of them, or a larger risk"
                 certificate, plan = evaluating_everything(model, trial, validation, promise, reason)
             else:
                 certificate, plan = certify(walked[0], grid=grid[: walked[1]])

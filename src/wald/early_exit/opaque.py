@@ -81,14 +81,15 @@ class Asking:
     answers : array-like, dict, PartialAnswer or None
         The log of `fit`.
     max_calls : int or None
-    by_class : bool
-        Whether the promise has strata by the model's own answer.
+    whole : bool
+        Whether all rows of the certificate must be asked about: where the promise has strata, to which rows belong by
+        their answers, or losses that others make up for.
     planner : Planner
     """
 
     answers: Any
     max_calls: int | None
-    by_class: bool
+    whole: bool
     planner: Planner
 
     @classmethod
@@ -98,7 +99,9 @@ class Asking:
         if max_calls is not None and planner_of(given).n_splits not in (1, "auto"):
             raise ValueError("max_calls takes one split of the rows: leave n_splits of the planner out.")
         risk = given.promised_risk
-        return cls(answers, max_calls, isinstance(risk, Mapping) and set(risk) != {"all"}, planner_of(given))
+        strata = isinstance(risk, Mapping) and set(risk) != {"all"}
+        whole = strata or getattr(given, "reference", "model") != "model"
+        return cls(answers, max_calls, whole, planner_of(given))
 
     def require_unused(self, inner: Any) -> None:
         """Raise ValueError if something is given for a model that is not asked in `fit`."""
@@ -143,7 +146,7 @@ def calls_needed(n_rows: int, given: Parameters) -> CallsNeeded:
     teach, rest = _split(rows, None, rng) if learnt else (rows[:0], rows)
     split = split_rows(rest, None, asking.certificate_share, rng)
     n_plan = len(split.order) + len(split.validation)
-    late = asking.one_split and not asking.by_class
+    late = asking.one_split and not asking.whole
     least = len(teach) + n_plan + (0 if late else len(split.certificate))
     twice = min(least, ASKED_AGAIN)
     fewest = Division.of(1, len(teach), n_plan)
@@ -192,7 +195,7 @@ def behind_surrogates(
         )
         split = Split(order, validation, split.certificate)
     _require_enough(answers, teach, split, division)
-    lazily = asking.one_split and not asking.by_class
+    lazily = asking.one_split and not asking.whole
     late = lazily or asking.max_calls is not None
     first = np.concatenate([teach, split.order, split.validation, split.certificate[:0] if late else split.certificate])
     answers.ask(first)
