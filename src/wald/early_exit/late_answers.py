@@ -81,6 +81,12 @@ class LateAnswers:
         """Those of some rows that would be asked about."""
         return rows[~self.known[rows]]
 
+    def likely_unknown(self, rows: Indices) -> float:
+        """Share of some rows that the log is likely not to have, by the other rows."""
+        others = np.ones(len(self.known), dtype=bool)
+        others[rows] = False
+        return 1.0 - float(self._logged[others].mean()) if others.any() else 1.0
+
     def ask(self, rows: Indices) -> Codes:
         """Codes of the model's labels for rows, as places in `classes`; it is asked about those that are not known.
 

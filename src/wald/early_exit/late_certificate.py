@@ -148,20 +148,25 @@ class LateCertificate:
     def _size(
         self, model: AdditiveModel, plan: Plan, validation: StageScores, numbers: Indices, promise: Promise
     ) -> tuple[int, float]:
-        """How many of the rows certify, and the boldest scale that they can test with the calls that are left."""
-        n_all, n_unknown, left = len(numbers), len(self.answers.unknown(numbers)), self.answers.left
-        if left is None or n_unknown <= left:
+        """How many of the rows certify, and the boldest scale that they can test with the calls that are left.
+
+        The rows themselves have no say in it, not even by whether they are in the log.
+        """
+        n_all, left = len(numbers), self.answers.left
+        if left is None:
             return n_all, 0.0
         if not self.lazily or promise.risk is None:
-            paid = np.cumsum(~self.answers.known[numbers])
-            return int(np.searchsorted(paid, left, side="right")), 0.0
+            return min(n_all, left), 0.0
+        unknown = self.answers.likely_unknown(numbers)
+        if n_all * unknown <= left:
+            return n_all, 0.0
         n = rows_needed(promise.risk, promise.confidence)
         if n >= n_all:
             return n_all, 0.0
         reach = np.sort(leaves_below(validation, plan.boundary))[::-1]
         best, found = -1.0, (n, 0.0)
         while n < n_all:
-            may_leave = EXPECTED_PART * left / (n * n_unknown / n_all)
+            may_leave = EXPECTED_PART * left / (n * unknown)
             k = int(may_leave * len(reach))
             least_q = float(np.nextafter(max(reach[k], 0.0), np.inf)) if k < len(reach) else 0.0
             size = CertificateSize(n, promise.confidence)
