@@ -82,11 +82,13 @@ def test_rows_that_do_not_leave_are_not_asked_and_the_promise_is_the_same():
         (68, {}),
         (100, {"risk": 0.001}),
         (400, {"risk": {"each": 0.1}}),
+        (68, {"risk": {"each": 0.1}}),
+        (4000, {"risk": {"each": 0.1}, "surrogates": [Surrogate(SMALL, cost=3.0)]}),
         (100, {"risk": None}),
         (300, {"risk": {"all": 0.05}, "groups": np.arange(len(ROWS)) // 3}),
         (10_000, {}),
     ],
-    ids=["fewest", "small", "each", "measured", "groups", "many"],
+    ids=["fewest", "small", "each", "each, fewest", "each, costly", "measured", "groups", "many"],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_never_more_calls_than_allowed(max_calls, given):

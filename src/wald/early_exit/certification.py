@@ -24,6 +24,7 @@ from .planner import planner_of, require_sides
 from .rows import Rows
 from .stage_tables import full_answers, stage_scores
 
+COSTS_NO_MORE = "evaluating everything costs no more"
 #: A plan is kept if it pays at thresholds that its certificate will allow with this probability. The validation rows
 #: give the estimate.
 LIKELY = 0.9
@@ -171,7 +172,7 @@ def certified(
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
     if np.isfinite(q) and trial.evaluate_all:
         in_time = trial.cost_model.margin < 1
-        reason = "evaluating everything is not slower" if in_time else "evaluating everything costs no more"
+        reason = "evaluating everything is not slower" if in_time else COSTS_NO_MORE
         return evaluating_everything(model, trial, validation, promise, reason)
     reached = shares_reached(validation, trial.boundary, q, trial.precision)
     return certificate, trial.at(q, reached, evaluate_all=not np.isfinite(q))

@@ -15,7 +15,7 @@ from ..stopping.core.binomial import most_disagreements
 from ..stopping.core.certificate import Stratum, passes
 from ..stopping.core.certifying import one_row_per_group
 from ..utils.figures import thousands
-from .certification import LIKELY, Promise, certified, evaluating_everything, scores_at_stages, tried
+from .certification import COSTS_NO_MORE, LIKELY, Promise, certified, evaluating_everything, scores_at_stages, tried
 from .late_answers import LateAnswers
 from .lazy_walk import UNKNOWN, known_only, lazy_walk, leaves_below
 from .rows import Rows
@@ -108,10 +108,10 @@ class LateCertificate:
         if trial.evaluate_all and n < n_all:
             reason = f"{few}, and no early exits are sure to pay with so few; allow more of them, or a larger risk"
             certificate, plan = evaluating_everything(model, trial, validation, promise, reason)
+        elif not self.lazily and trial.evaluate_all and (full == UNKNOWN).any():
+            certificate, plan = evaluating_everything(model, trial, validation, promise, COSTS_NO_MORE)
         elif not self.lazily:
-            if not trial.evaluate_all:
-                full = self.answers.ask(numbers)
-            certificate, plan = certify(known_only(scores, full))
+            certificate, plan = certify(replace(scores, full=self.answers.ask(numbers)))
         elif trial.evaluate_all or (risk is not None and most_disagreements(n, risk, confidence) < 0):
             certificate, plan = certify(known_only(scores, full))
         else:
