@@ -61,6 +61,9 @@ TUNABLES = {
     "early_exit/documents.py": {"LEAST_ROWS": "texts", "READ_WHOLE": "texts"},
     "early_exit/opaque.py": {"LEARN_SHARE": "any-model", "MOST_LEARNT": "any-model"},
     "early_exit/opaque_plan.py": {"STRENGTHS": "any-model"},
+    "early_exit/call_budget.py": {"LEARN_PART": "any-model", "PLAN_PART": "any-model"},
+    "early_exit/lazy_walk.py": dict.fromkeys(("LEAST_BLOCK", "EXPECTED_LOSSES", "GROWTH"), "any-model"),
+    "early_exit/late_certificate.py": {"EXPECTED_PART": "any-model"},
     "early_exit/selection.py": {"LEFT_BY_PROOF": "values"},
     "early_exit/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},
     "early_exit/racing.py": {
@@ -120,10 +123,17 @@ FIXED = {
     "plan/order.py": {"_FLOOR": ROUNDING},
     "plan/recipes.py": {"VALUE_BYTES": LIMIT, "FEW_GROUPS": LIMIT},
     "early_exit/opaque.py": {
-        **dict.fromkeys(("ASKED_AGAIN", "ROUNDS", "TIMED_ROWS"), LEVEL),
+        **dict.fromkeys(("ROUNDS", "TIMED_ROWS"), LEVEL),
         "ROUNDED_TO": ROUNDING,
     },
     "early_exit/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},
+    "early_exit/call_budget.py": dict.fromkeys(
+        ("ASKED_AGAIN", "AGAIN_PART", "LEAST_LEARNT", "LEAST_PLANNED", "LEAST_AGAIN"), LEVEL
+    ),
+    "early_exit/late_answers.py": {"MOST_NAMED": LIMIT},
+    "early_exit/late_certificate.py": {"SIZE_STEP": ROUNDING},
+    "early_exit/late_classes.py": {"NEVER": ROUNDING},
+    "early_exit/lazy_walk.py": {"UNKNOWN": LEVEL},
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
     "early_exit/within.py": {"LOOKED_AT": LEVEL, "QUANTILES": LEVEL, "SHARE": LEVEL},
     "sources/lazy_groups.py": {"AT_HAND": HARDWARE, "MOST_NAMED": LIMIT},

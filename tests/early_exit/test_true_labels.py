@@ -332,3 +332,20 @@ def test_pages_and_checks_speak_of_wrong_labels(linear):
     own = np.zeros(4000, dtype=int)
     assert broken_promise(linear.certificate_, own, own == 0, linear.classes_) is None
     assert TradeoffDisplay.from_estimator(linear, X[TEST]).risk is None
+
+
+def test_strata_by_the_early_answer_are_refused():
+    model = LogisticRegression().fit(X[TRAIN], y[TRAIN])
+    with pytest.raises(ValueError, match="name the true labels of rows"):
+        wrapped(model, risk={"all": 0.03, "predicted bee": 0.05}).fit(X[FIT], y[FIT])
+
+
+def test_few_calls_are_kept_to_where_the_classes_are_known():
+    model = KNeighborsClassifier(5).fit(X[TRAIN], y[TRAIN])
+    fast = wrapped(model, risk=0.05).fit(X[FIT], y[FIT], max_calls=1500)
+    assert fast.n_calls_ <= 1500
+    assert fast.certificate_.reference == "labels"
+    with pytest.raises(ValueError, match="needs a model that says its classes"):
+        EarlyExitClassifier(model.predict, reference="labels", surrogates=[Surrogate(model, cost=0.1)]).fit(
+            X[FIT], y[FIT], max_calls=1500
+        )

@@ -44,7 +44,7 @@ def made(n_classes: int = 3, n: int = 5000):
 def fitted(request):
     X, y = made(request.param)
     model = Counted(5).fit(X[:500], y[:500])
-    fast = EarlyExitClassifier(model, risk=0.02, random_state=0).fit(X[500:4000])
+    fast = EarlyExitClassifier(model, risk=0.005, random_state=0).fit(X[500:4000])
     return model, fast, X[4000:]
 
 
@@ -54,16 +54,9 @@ def test_few_rows_reach_the_model_and_few_labels_differ(fitted):
     model.asked.clear()
     labels, cost = fast.predict(X, return_cost=True)
     assert sum(model.asked) < 0.5 * len(X)
-    assert np.mean(labels != model.predict(X)) < 0.03
+    assert np.mean(labels != model.predict(X)) < 0.01
     assert cost.mean() == pytest.approx(np.where(cost > 1, 1, 0).mean(), abs=0.3)
     assert fast.classes_.tolist() == sorted(set(model.classes_))
-
-
-def test_in_fit_the_model_is_asked_once_a_row_and_again_for_few():
-    X, y = made()
-    model = Counted(5).fit(X[:500], y[:500])
-    EarlyExitClassifier(model, risk=0.02, random_state=0).fit(X[500:4000])
-    assert sum(model.asked) == 3500 + 64
 
 
 def test_a_row_has_one_answer_at_every_door(fitted):
@@ -301,7 +294,7 @@ class Answering(GaussianNB):
         (lambda labels: labels[:-1], "must give one label for each of"),
         (
             lambda labels: np.where(np.arange(len(labels)) == 1, "dog", labels),
-            r"gave the label 'dog' for row 1 of .*none",
+            r"gave the label 'dog' for row \d+ of 1200, which is none",
         ),
         (lambda labels: RANDOM.permutation(labels), "answered .* of 64 rows otherwise when it was asked again"),
     ],

@@ -181,7 +181,8 @@ def fit(
                 if part is None:
                     _fit_without_rows(fast, read)
                 else:
-                    fast.fit(part.rows, **({} if part.groups is None else {"groups": part.groups}))
+                    grouped: dict[str, Any] = {} if part.groups is None else {"groups": part.groups}
+                    fast.fit(part.rows, **grouped)
             step("writing")
             with as_user_error(str(output)):
                 _save(fast, output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..engine import Status
 from .answers import Answers
+from .call_budget import CallsNeeded
 from .classifier import EarlyExitClassifier
 from .compiled_plan import CompiledPlan
 from .explaining import Explanation
@@ -18,6 +19,7 @@ from .tokens import Passage
 
 __all__ = [
     "Answers",
+    "CallsNeeded",
     "CompiledPlan",
     "EarlyExitClassifier",
     "EarlyExitOutlierDetector",

@@ -26,6 +26,7 @@ from .planner import planner_of, require_sides
 from .rows import Rows
 from .stage_tables import full_answers, stage_scores
 
+COSTS_NO_MORE = "evaluating everything costs no more"
 #: A plan is kept if it pays at thresholds that its certificate will allow with this probability. The validation rows
 #: give the estimate.
 LIKELY = 0.9
@@ -82,8 +83,8 @@ class Promise:
         early = next((line.name for line in found.lines if line.early), None)
         if early is not None and self.reference == "labels":
             raise ValueError(
-                f"risk bounds the {early}, of which the model gives its answer to others: with reference='labels', name "
-                "the true labels of rows."
+                f"risk bounds the {early}, and the model gives this answer to other rows: with reference='labels', "
+                "name the true labels of rows."
             )
         require_sides(self.rule, found.sides)
         return found
@@ -118,18 +119,26 @@ def certificate_scores(
     return None if by_proof else scores_at_stages(model, plan, rows, n_threads)
 
 
-def tried(model: AdditiveModel, plan: Plan, validation: StageScores, size: CertificateSize, promise: Promise) -> Plan:
+def tried(
+    model: AdditiveModel,
+    plan: Plan,
+    validation: StageScores,
+    size: CertificateSize,
+    promise: Promise,
+    least_q: float = 0.0,
+) -> Plan:
     """Set the thresholds that the certificate is likely to allow, and decide whether the plan pays.
 
     The validation rows give the estimate, and the certificate is made afterwards. If the certificate itself decided
-    whether a plan is kept, plans whose certificate is too bold by chance would be kept more often.
+    whether a plan is kept, plans whose certificate is too bold by chance would be kept more often. Bolder scales than
+    `least_q` will not be tested.
 
     Returns
     -------
     Plan
         It evaluates everything if the plan does not pay there by its own cost model.
     """
-    q = boldest(validation, plan.boundary, promise.rule, promise.about(model), size, LIKELY)
+    q = max(least_q, boldest(validation, plan.boundary, promise.rule, promise.about(model), size, LIKELY))
     plan = plan.at(q, shares_reached(validation, plan.boundary, q, plan.precision), evaluate_all=False)
     if promise.risk is None:  # the rule is used as published
         return plan
@@ -146,6 +155,7 @@ def certified(
     rows: StageScores | None,
     groups: ArrayLike | None,
     promise: Promise,
+    grid: ArrayLike | None = None,
 ) -> tuple[Certificate, Plan]:
     """Certify a plan and set its thresholds.
 
@@ -161,6 +171,8 @@ def certified(
     groups : array-like or None
         Group of each certificate row.
     promise : Promise
+    grid : array-like or None, default=None
+        The scales that are tested; None: those of `q_grid`, for the validation rows.
 
     Returns
     -------
@@ -168,11 +180,12 @@ def certified(
     plan : Plan
         With the certified thresholds. It evaluates everything if the trial does, or if nothing could be certified.
     """
-    certificate = _certificate(model, trial, validation, rows, groups, promise)
+    grid = q_grid(validation, trial.boundary) if grid is None else grid
+    certificate = _certificate(model, trial, grid, rows, groups, promise)
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
     if np.isfinite(q) and trial.evaluate_all:
         in_time = trial.cost_model.margin < 1
-        reason = "evaluating everything is not slower" if in_time else "evaluating everything costs no more"
+        reason = "evaluating everything is not slower" if in_time else COSTS_NO_MORE
         return evaluating_everything(model, trial, validation, promise, reason)
     reached = shares_reached(validation, trial.boundary, q, trial.precision)
     return certificate, trial.at(q, reached, evaluate_all=not np.isfinite(q))
@@ -205,7 +218,7 @@ def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
 def _certificate(
     model: AdditiveModel,
     plan: Plan,
-    validation: StageScores,
+    grid: ArrayLike,
     rows: StageScores | None,
     groups: ArrayLike | None,
     promise: Promise,
@@ -234,7 +247,7 @@ def _certificate(
         plan.boundary,
         risk=promise.risk_in_words(model),
         confidence=promise.confidence,
-        q_grid=q_grid(validation, plan.boundary),
+        q_grid=grid,
         groups=groups,
         classes=model.words.names_of(model.strata),
         random_state=promise.seed,
@@ -244,7 +257,9 @@ def _certificate(
     )
 
 
-def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None) -> str | None:
+def rare_classes(
+    model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None, estimated: bool = False
+) -> str | None:
     """Warning about rare classes of which a large part may disagree under a promise about all rows; None without any.
 
     All certificate rows are counted, whatever their group. A class is rare below half of an even share. It is named in
@@ -260,6 +275,8 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
         With the certified thresholds.
     rows : StageScores or None
         Stage scores of the certificate rows.
+    estimated : bool, default=False
+        Whether the answers of some of them, which do not leave early, are not the model's own, but likely ones.
     """
     overall = certificate.about in ("all", "classes") and len(model.strata) > 0
     if rows is None or rows.truth is not None:  # see `rare_true_labels`
@@ -290,7 +307,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     if not named:
         return None
     listed = "; ".join(
-        f"{words.rows_of(model.classes[code])}, which the model gives to {thousands(n[code])} of "
+        f"{words.rows_of(model.classes[code])}, which the model gives to {'about ' * estimated}{thousands(n[code])} of "
         f"{thousands(rows.n_rows)} certificate rows ({thousands(lost[code])} of them answered otherwise): the risk is "
         f"{_part(allowed, int(n[code]))} of it"
         for code in named[:MOST_NAMED]

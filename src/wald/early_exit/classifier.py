@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,15 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, fitted_for_good
+from ..models.boosters import unfrozen
 from ..models.reading import Kind
 from ..models.tolerances import probabilities_within
 from ..stopping.core.risks import Risk
 from .answers import Answers
+from .call_budget import CallsNeeded
 from .former import takes_former_names
-from .opaque import is_opaque
+from .opaque import calls_needed, is_opaque
 from .parameters import Parameters
 from .planned import wrapped_has
 from .planner import Planner
@@ -100,6 +104,8 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         The fitted estimator, whose labels are the reference of the promise.
     classes_ : ndarray of shape (n_classes,)
         Of the wrapped model; with `bands`, their numbers.
+    n_calls_ : int
+        Rows about which `fit` asked a model behind surrogates, counted twice if it was asked twice; only there.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Names of the columns, if the rows given to ``fit`` have names.
@@ -166,6 +172,37 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         self.tolerance = tolerance
         self.surrogates = surrogates
         self.reference = reference
+
+    def calls_needed(self, n_rows: int) -> CallsNeeded:
+        """How many rows `fit` asks a model about that it puts behind surrogates, before it asks any.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows for `fit`, without groups, of which none trained the model.
+
+        Returns
+        -------
+        CallsNeeded
+            The least that ``max_calls`` may be, what is asked at least without it, and at most. All are 0 for a model
+            that wald reads.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> from wald import EarlyExitClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> EarlyExitClassifier(KNeighborsClassifier().fit(X, y), risk=0.05).calls_needed(20_000)
+        CallsNeeded(fewest=168, least=9664, most=20064)
+        """
+        if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 0:
+            raise ValueError(f"n_rows must be a whole number of at least 0. Got {n_rows!r} instead.")
+        inner = unfrozen(self.estimator)
+        check_is_fitted(inner)
+        if not self._is_opaque(inner):
+            return CallsNeeded(0, 0, 0)
+        return calls_needed(int(n_rows), self)
 
     def _is_opaque(self, inner: Any) -> bool:
         """Whether a fitted classifier is asked as it is: surrogates are given, or wald cannot read it."""

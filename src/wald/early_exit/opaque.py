@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -12,20 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..models import AdditiveModel, decompose
 from ..models.asked import AskedFunction
-from ..models.asking import (
-    answered_codes,
-    answered_labels,
-    answers_labels,
-    asked_model,
-    seconds_of_calls,
-    title_of,
-)
+from ..models.asking import answers_labels, asked_model, title_of
 from ..models.opaque import OpaqueTerms, opaque_model
 from ..sources import Source
 from ..stopping.core.risks import largest
 from ..surrogates import Surrogate, learn, surrogates_of
-from .data_split import by_group
+from ..utils.figures import thousands
+from .call_budget import ASKED_AGAIN, CallsNeeded, Division, require_calls
+from .data_split import ORDER_SHARE, Split, by_group, split_rows
+from .late_answers import LateAnswers
+from .late_certificate import LateCertificate
+from .logged import logged_answers
 from .parameters import Parameters
+from .planner import Planner, planner_of
 from .truth import known_or, true_codes
 
 Indices = NDArray[np.intp]
@@ -34,8 +34,6 @@ Indices = NDArray[np.intp]
 LEARN_SHARE, MOST_LEARNT = 0.35, 20_000
 #: Rows on which surrogates and model are timed, and how often the surrogates are.
 TIMED_ROWS, ROUNDS = 1000, 3
-#: Rows about which the model is asked twice.
-ASKED_AGAIN = 64
 #: Costs are rounded to powers of this number, so that a plan changes seldom with measured times.
 ROUNDED_TO = 2**0.25
 
@@ -48,8 +46,14 @@ class BehindSurrogates:
     ----------
     model : AdditiveModel
     rows : ndarray of int
-        The rows from which no surrogate was learnt.
+        The rows that plan and certify, as `fit` was given them: none from which a surrogate was learnt.
     said : float64 ndarray of shape (n_rows, n_terms)
+        The answer of a row that is not known yet is that of the first class.
+    split : Split
+        Places among these rows.
+    answers : LateAnswers
+    lazily : bool
+        Whether rows of the certificate are asked about only if they would leave early.
     truth : int32 ndarray of shape (n_rows,) or None
         Codes of true labels.
     """
@@ -57,7 +61,100 @@ class BehindSurrogates:
     model: AdditiveModel
     rows: Indices
     said: NDArray[np.float64]
+    split: Split
+    answers: LateAnswers
+    lazily: bool
     truth: NDArray[np.int32] | None = None
+
+    def drawn(self) -> Split:
+        """The split of the rows."""
+        return self.split
+
+    @property
+    def certificate(self) -> LateCertificate:
+        """What certifies a plan."""
+        return LateCertificate(self.answers, self.rows, self.lazily)
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """How `fit` may ask a model.
+
+    Parameters
+    ----------
+    answers : array-like, dict, PartialAnswer or None
+        The log of `fit`.
+    max_calls : int or None
+    whole : bool
+        Whether all rows of the certificate must be asked about: where the promise has strata, to which rows belong by
+        their answers, or losses that others make up for.
+    planner : Planner
+    """
+
+    answers: Any
+    max_calls: int | None
+    whole: bool
+    planner: Planner
+
+    @classmethod
+    def of(cls, given: Parameters, answers: Any, max_calls: int | None) -> Asking:
+        """Read what `fit` was given; raises ValueError for a number of calls that is none, and for several splits."""
+        require_calls(max_calls)
+        if max_calls is not None and planner_of(given).n_splits not in (1, "auto"):
+            raise ValueError("max_calls takes one split of the rows: leave n_splits of the planner out.")
+        risk = given.promised_risk
+        strata = isinstance(risk, Mapping) and set(risk) != {"all"}
+        whole = strata or getattr(given, "reference", "model") != "model"
+        return cls(answers, max_calls, whole, planner_of(given))
+
+    def require_unused(self, inner: Any) -> None:
+        """Raise ValueError if something is given for a model that is not asked in `fit`."""
+        for name, value in (("max_calls", self.max_calls), ("answers", self.answers)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} is for models that are asked as they are, behind surrogates, and wald reads "
+                    f"{title_of(inner)}, so that fit asks nothing: leave it out."
+                )
+
+    def require_fitted(self, fitted: bool) -> None:
+        """Raise ValueError if there is a log, of a model that is trained only now."""
+        if self.answers is not None and not fitted:
+            raise ValueError(
+                "answers are those of a model, and fit trains another one on half of the rows: leave them out, or y."
+            )
+
+    @property
+    def one_split(self) -> bool:
+        """Whether the rows are split once, so that rows of the certificate can be asked late."""
+        return self.planner.n_splits in (1, "auto")
+
+    @property
+    def certificate_share(self) -> float:
+        """Share of the rows from which no surrogate is learnt."""
+        fraction = self.planner.certificate_fraction
+        return OpaqueTerms.planning.certificate_share if isinstance(fraction, str) else float(fraction)
+
+
+def calls_needed(n_rows: int, given: Parameters) -> CallsNeeded:
+    """Numbers of rows about which `fit` asks, for so many without groups, of which none trained the model.
+
+    Parameters
+    ----------
+    n_rows : int
+    given : Parameters
+        Of an estimator around a model that is asked as it is.
+    """
+    asking = Asking.of(given, None, None)
+    learnt = getattr(given, "surrogates", None) in (None, "auto")
+    rows, rng = np.arange(n_rows), np.random.default_rng(0)
+    teach, rest = _split(rows, None, rng) if learnt else (rows[:0], rows)
+    split = split_rows(rest, None, asking.certificate_share, rng)
+    n_plan = len(split.order) + len(split.validation)
+    late = asking.one_split and not asking.whole
+    least = len(teach) + n_plan + (0 if late else len(split.certificate))
+    about_truth = getattr(given, "reference", "model") == "labels"  # nothing is asked twice
+    twice, fewest = 0 if about_truth else min(least, ASKED_AGAIN), Division.of(1, len(teach), n_plan)
+    return CallsNeeded(fewest.learn + fewest.plan + fewest.again, least + twice, n_rows + twice)
 
 
 def behind_surrogates(
@@ -68,9 +165,10 @@ def behind_surrogates(
     groups: ArrayLike | None,
     rng: np.random.Generator,
     n_threads: int,
+    asking: Asking,
     y: NDArray[Any] | None = None,
 ) -> BehindSurrogates:
-    """Ask a model about all rows, once, and put it behind surrogates.
+    """Put a model behind surrogates, and ask it about the rows that learn and plan.
 
     Parameters
     ----------
@@ -86,43 +184,98 @@ def behind_surrogates(
         Group of each row of the source.
     rng : numpy.random.Generator
     n_threads : int
+    asking : Asking
     y : ndarray or None, default=None
         True label of each row of the source, where these are promised: surrogates are then learnt from them, and the
         model need not answer the same when it is asked again.
     """
-    start = perf_counter()
-    labels = answered_labels(model, source.take(rows))
-    per_row = seconds_of_calls(model) or (perf_counter() - start) / max(1, len(rows))
-    if not hasattr(model, "classes_"):
-        model = AskedFunction(model.function, np.unique(labels))
-    codes = answered_codes(model, labels)
-    if len(model.classes_) < 2:
-        raise ValueError(f"{title_of(model)} gave one label, {model.classes_.tolist()[0]!r}, for all {len(rows)} rows.")
-    truth = None if y is None else true_codes(y[rows], np.asarray(model.classes_))
-    told = codes if truth is None else known_or(truth, codes)
-    if truth is None:
-        again = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), ASKED_AGAIN)).astype(np.intp))
-        _require_same_again(model, source.take(rows[again]), codes[again])
+    if y is not None and asking.max_calls is not None and not hasattr(model, "classes_"):
+        raise ValueError(
+            "max_calls with reference='labels' needs a model that says its classes, as true labels are compared with "
+            "them: give an object with predict and classes_, or leave max_calls out."
+        )
+    answers = LateAnswers(model, source, logged_answers(asking.answers, source.n_rows), asking.max_calls)
     learnt = given is None or (isinstance(given, str) and given == "auto")
+    teach, rest = _split(rows, groups, rng) if learnt else (rows[:0], rows)
+    split = split_rows(rest, groups, asking.certificate_share, rng)
+    n_plan = len(split.order) + len(split.validation)
+    division = Division.of(asking.max_calls, len(teach), n_plan)
+    teach, n_order = _within(answers, teach, division.learn, rng), round(ORDER_SHARE * division.plan)
+    if asking.max_calls is not None:
+        order, validation = (
+            _first(answers, split.order, n_order),
+            _first(answers, split.validation, division.plan - n_order),
+        )
+        split = Split(order, validation, split.certificate)
+    _require_enough(answers, teach, split, division)
+    lazily = asking.one_split and not asking.whole
+    late = lazily or asking.max_calls is not None
+    first = np.concatenate([teach, split.order, split.validation, split.certificate[:0] if late else split.certificate])
+    answers.ask(first)
+    answers.sort_classes()
+    if y is None:
+        again = np.unique(np.linspace(0, len(first) - 1, min(len(first), division.again)).astype(np.intp))
+        answers.require_same_again(np.sort(first)[again])
+    if len(answers.classes) < 2:
+        raise ValueError(
+            f"{title_of(model)} gave one label, {answers.classes.tolist()[0]!r}, for all {len(first)} rows that it was "
+            "asked about."
+        )
+    truth = None if y is None else true_codes(y, answers.classes)
     if learnt:
-        chosen, rest = _split(np.arange(len(rows)), None if groups is None else np.asarray(groups)[rows], rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of learners that stop early
-            surrogates = learn(source.take(rows[chosen]), told[chosen], rng, n_threads)
+            taught = answers.ask(teach) if truth is None else known_or(truth[teach], answers.ask(teach))
+            surrogates = learn(source.take(teach), taught, rng, n_threads)
     else:
-        surrogates, rest = surrogates_of(given), np.arange(len(rows))
-    few = source.take(rows[rest])
+        surrogates = surrogates_of(given)
+    rest = np.sort(np.concatenate([split.order, split.validation, split.certificate]))
+    few = source.take(rest)
     said = [each.numbers(few, n_threads) for each in surrogates]
     timed = few.take(slice(TIMED_ROWS))
-    surrogates = [_costing(each, timed, per_row, n_threads) for each in surrogates]
+    surrogates = [_costing(each, timed, answers.seconds_of_row, n_threads) for each in surrogates]
     if learnt:
         order = np.argsort([each.cost or 0.0 for each in surrogates], kind="stable").tolist()
         surrogates, said = [surrogates[i] for i in order], [said[i] for i in order]
+    if not hasattr(model, "classes_"):
+        model = AskedFunction(model.function, answers.classes)
     read = opaque_model(model, surrogates, [numbers.shape[1] for numbers in said], source.n_columns)
     terms = OpaqueTerms.of(read.terms)
     assert terms is not None
-    said_of_all = np.column_stack([*said, terms.answered(codes[rest])])
-    return BehindSurrogates(read, rows[rest], said_of_all, None if truth is None else truth[rest])
+    codes = answers.codes[rest]  # 0 of rows that are not known
+    places = Split(*(np.searchsorted(rest, part) for part in (split.order, split.validation, split.certificate)))
+    said_of_all = np.column_stack([*said, terms.answered(codes)])
+    known = None if truth is None else truth[rest]
+    return BehindSurrogates(read, rest, said_of_all, places, answers, lazily, known)
+
+
+def _require_enough(answers: LateAnswers, teach: Indices, split: Split, division: Division) -> None:
+    """Raise ValueError if so few calls neither learn surrogates nor make a plan."""
+    if answers.max_calls is None:
+        return
+    learn, plan = (len(answers.unknown(rows)) for rows in (teach, np.concatenate([split.order, split.validation])))
+    least = learn + plan + division.again
+    if least > answers.max_calls:
+        taught = f"{thousands(learn)} from which surrogates are learnt, " if learn else ""
+        raise ValueError(
+            f"max_calls={answers.max_calls} are too few: fit asks about at least {thousands(least)} rows, {taught}"
+            f"{thousands(plan)} that plan, and {division.again} twice. Allow more calls, or give answers= that are "
+            "paid for."
+        )
+
+
+def _within(answers: LateAnswers, rows: Indices, most: int, rng: np.random.Generator) -> Indices:
+    """So many rows at least, those that are known first; all if they are not more."""
+    unknown = answers.unknown(rows)
+    n_asked = max(0, most - (len(rows) - len(unknown)))
+    if len(unknown) <= n_asked:
+        return rows
+    return np.sort(np.concatenate([rows[answers.known[rows]], rng.permutation(unknown)[:n_asked]]))
+
+
+def _first(answers: LateAnswers, rows: Indices, most: int) -> Indices:
+    """The first of shuffled rows, of which no more than so many are unknown."""
+    return rows[: np.searchsorted(np.cumsum(~answers.known[rows]), most, side="right")]
 
 
 def is_opaque(model: Any, given: Parameters) -> bool:
@@ -183,14 +336,3 @@ def _costing(surrogate: Surrogate, rows: Source, per_row: float, n_threads: int)
         times.append(perf_counter() - start)
     ratio = min(times) / rows.n_rows / max(per_row, 1e-12)
     return surrogate.costing(float(ROUNDED_TO ** round(np.log(max(ratio, 1e-9)) / np.log(ROUNDED_TO))))
-
-
-def _require_same_again(model: Any, rows: Source, codes: NDArray[np.int32]) -> None:
-    """Raise ValueError if the model answers some rows otherwise when it is asked again."""
-    other = np.flatnonzero(answered_codes(model, answered_labels(model, rows)) != codes)
-    if len(other):
-        raise ValueError(
-            f"{title_of(model)} answered {len(other)} of {rows.n_rows} rows otherwise when it was asked again "
-            f"(row {other[0]} of them first), so that a promise about its answers means little. Make it repeat itself, "
-            "for example with a fixed random state, or with a cache."
-        )

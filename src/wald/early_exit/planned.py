@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -26,12 +27,14 @@ from .base import EarlyExitEstimator
 from .bought import priced_by
 from .certification import Promise, require_proof
 from .compiled_plan import CompiledPlan, ValidationRows
-from .data_split import fitted_estimator, split_rows, warn_of_training_rows
+from .data_split import Split, fitted_estimator, split_rows, warn_of_training_rows
 from .documents import reading_in_parts
 from .in_front import warn_of_time
+from .late_answers import LateAnswers
+from .late_classes import with_late_classes
 from .locating import locate, located
 from .lossless import FeatureRanges
-from .opaque import BehindSurrogates, behind_surrogates
+from .opaque import Asking, BehindSurrogates, behind_surrogates
 from .parameters import checked_rule, require_counted, require_estimator, require_kind
 from .planner import planner_of
 from .reader import RowReader
@@ -67,7 +70,16 @@ class PlannedEstimator(EarlyExitEstimator):
 
     # ---- fitting ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any = None, y: Any = None, *, groups: ArrayLike | None = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+        max_calls: int | None = None,
+        answers: Any = None,
+        **params: Any,
+    ) -> Self:
         """Plan and certify on rows that the model was not trained on.
 
         Parameters
@@ -83,6 +95,13 @@ class PlannedEstimator(EarlyExitEstimator):
             Group of each row, such as its user, document or day. Rows of a group stay together in every split, and one
             random row of each is certified. The promise is then about a random row of a random group, if groups are
             independent draws; large groups count no more than small ones.
+        max_calls : int, default=None
+            Most rows about which a model behind surrogates may be asked, those that it is asked about twice included.
+            If that does not make the promise, every row is evaluated in full, and the certificate says why.
+        answers : array-like of shape (n_rows,), dict from row to answer, or PartialAnswer, default=None
+            Answers that a model behind surrogates has given before: it is not asked about these rows. None, NaN or
+            `pandas.NA` stands where it has not been asked. The ``partial`` of a `CallError` of `fit` is such a log. The
+            rows that certify are drawn from all rows, whether the log has them or not.
         **params : dict
             Routed to the estimator's ``fit``.
 
@@ -94,7 +113,11 @@ class PlannedEstimator(EarlyExitEstimator):
         ------
         ValueError, TypeError
             For parameters out of range, and for unsupported models or rows; the message lists what is supported. Also
-            if full evaluation by wald answers one of the rows that are compared otherwise than the wrapped object does.
+            if full evaluation by wald answers one of the rows that are compared otherwise than the wrapped object does,
+            and if `max_calls` are too few to learn and plan with (`calls_needed` says how many it takes).
+        CallError
+            If a call of a model behind surrogates fails for good; it names the rows, and its ``partial`` has all
+            answers so far, as `answers` takes them.
 
         Warns
         -----
@@ -112,9 +135,10 @@ class PlannedEstimator(EarlyExitEstimator):
         require_estimator(self.estimator)
         if self.bands is not None:
             checked_bands(self.bands, self.kind)
+        asking = Asking.of(self, answers, max_calls)
         if X is None:
             promise = Promise.of(self, grouped=False)
-            others = {"y": y, "groups": groups, **params}
+            others = {"y": y, "groups": groups, "max_calls": max_calls, "answers": answers, **params}
             compiled, inner = compiled_without_rows(self.estimator, self._read, promise, others)
             self._set_columns(compiled.schema.n_columns, None)
             self._install(compiled, inner)
@@ -131,12 +155,14 @@ class PlannedEstimator(EarlyExitEstimator):
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         asked: BehindSurrogates | None = None
         if self._is_opaque(inner):
+            asking.require_fitted(len(untrained) == source.n_rows)
             asked = behind_surrogates(
-                inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs), told
+                inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs), asking, told
             )
             inner, model, untrained = asked.model.estimator, asked.model, np.arange(len(asked.rows))
             source, groups = source.take(asked.rows), None if groups is None else np.asarray(groups)[asked.rows]
         else:
+            asking.require_unused(inner)
             untrained = self._look(inner, source, untrained, groups, rng)
             model = self._read(inner)
         if model.texts is not None:
@@ -174,19 +200,35 @@ class PlannedEstimator(EarlyExitEstimator):
             warn_of_leaf_counts(model, rows.preprocessed[untrained])
         request = Request.of(self, model, source, rule, promised, effective_threads(self.n_jobs), rng)
         request = request if lazy is None else priced_by(request, lazy, model)
-        draw = partial(split_rows, untrained, groups, certificate_share(planner.certificate_fraction, model), rng)
+        share = certificate_share(planner.certificate_fraction, model)
+        draw: Callable[[], Split] = partial(split_rows, untrained, groups, share, rng)
+        draw, late = (draw, None) if asked is None or not asking.one_split else (asked.drawn, asked.certificate)
         with LateBar() as progress:
-            outcome = plan_and_certify(model, rows, draw, planner.n_splits, request, promise, progress)
+            outcome = plan_and_certify(model, rows, draw, planner.n_splits, request, promise, progress, late)
+        if asked is not None:
+            model, outcome = with_late_classes(model, outcome, asked.answers, promise)
+            inner = model.estimator
         one_each = None if groups is None else one_row_per_group(np.asarray(groups)[outcome.split.validation], rng)
         seen, n_columns = (getattr(self, name, None) for name in ("feature_names_in_", "n_features_in_"))
         reader = RowReader(model, seen, n_columns, source.library, type(self).__name__)
         validation = ValidationRows(outcome.validation, one_each)
         compiled = CompiledPlan(model, outcome.plan, outcome.certificate, promise, validation, reader)
         self._install(compiled, inner, outcome.split.use_of(source.n_rows), source)
+        self._set_calls(None if asked is None else asked.answers)
         if request.cost == "time":
             compiled.measure_in_front(source)
             warn_of_time(compiled.in_front, outcome.plan.evaluate_all)
         return self
+
+    def _set_calls(self, answers: LateAnswers | None) -> None:
+        """Set the number of calls of `fit`; say it where they were too few for a promise."""
+        self.__dict__.pop("n_calls_", None)
+        if answers is None:
+            return
+        self.n_calls_ = answers.n_calls
+        certificate = self.compiled_plan_.certificate
+        if certificate.status == "full" and certificate.reason.startswith("max_calls"):
+            warn_caller(f"{certificate}.")
 
     def _is_opaque(self, inner: Any) -> bool:
         """Whether a fitted estimator is asked as it is, behind surrogates."""

@@ -7,7 +7,7 @@ from ..plan import Plan
 from ..stopping import Certificate, StageScores
 from ..stopping.core.binomial import shared_confidence
 from ..stopping.core.paired import paired_upper_bound
-from ..stopping.core.risks import rows_of
+from ..stopping.core.strata import rows_of
 from ..utils.figures import percent, thousands
 from .certification import FEWEST_LOST, LARGE_PART, LOST_PART, MOST_NAMED, RARE, TIMES
 

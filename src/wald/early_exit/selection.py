@@ -25,6 +25,7 @@ from .certification import (
 )
 from .costs import n_timed
 from .data_split import Split
+from .late_certificate import LateCertificate
 from .planning import cannot_save_time, full_precision, make_plan, plan_without_stages
 from .racing import kept_if_faster
 from .rare_labels import rare_true_labels
@@ -64,6 +65,7 @@ def plan_and_certify(
     request: Request,
     promise: Promise,
     report: Callable[[str, float], None],
+    late: LateCertificate | None = None,
 ) -> Outcome:
     """Plan and certify, and keep the plan that costs least on the rows of its certificate.
 
@@ -82,6 +84,8 @@ def plan_and_certify(
         Its ``n_splits`` is set here.
     report : callable
         Reports the current step, and the share of the work that is done.
+    late : LateCertificate or None, default=None
+        Asks a model about the certificate rows, of one split.
     """
     first = draw()
     promise = replace(promise, n_splits=_n_splits(n_splits, promise, _n_independent(rows, first), model))
@@ -89,7 +93,7 @@ def plan_and_certify(
         return _everything(model, first, rows, request, promise)
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
     outcomes = (
-        _outcome(model, rows, split, request, promise, _part_of(report, k, promise.n_splits))
+        _outcome(model, rows, split, request, promise, _part_of(report, k, promise.n_splits), late)
         for k, split in enumerate(splits)
     )
     kept = min(outcomes, key=lambda o: o.cost)
@@ -131,17 +135,23 @@ def _outcome(
     request: Request,
     promise: Promise,
     report: Callable[[str, float], None],
+    late: LateCertificate | None,
 ) -> Outcome:
     _require_rows(split, rows)
     report("planning", 0.0)
-    validation_rows = rows.take(split.validation)
-    size = CertificateSize(_n_independent(rows, split), shared_confidence(promise.confidence, promise.n_splits))
+    validation_rows, n_certificate = rows.take(split.validation), _n_independent(rows, split)
+    n_certificate = n_certificate if late is None else late.likely_size(n_certificate, promise)
+    size = CertificateSize(n_certificate, shared_confidence(promise.confidence, promise.n_splits))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plan = make_plan(model, rows.take(split.order), validation_rows, request, size)
     validation = scores_at_stages(model, plan, validation_rows, request.n_threads)
     report("certifying", PLANNED)
     certificate_rows = rows.take(split.certificate)
+    if late is not None:
+        made = late.certified(model, plan, validation, certificate_rows, split.certificate, promise, request.n_threads)
+        rare = rare_classes(model, made.certificate, made.plan, made.scores, estimated=True)
+        return Outcome(made.trial, made.plan, validation, made.certificate, 0.0, split, caught, rare)
     scores = certificate_scores(model, plan, certificate_rows, promise, request.n_threads)
     trial = tried(model, plan, validation, size, promise)
     certificate, plan = certified(model, trial, validation, scores, certificate_rows.groups, promise)
