@@ -330,7 +330,7 @@ def test_pages_and_checks_speak_of_wrong_labels(linear):
     assert "right where the model is wrong" in page
     assert "labels are wrong for a share of new rows" in page
     own = np.zeros(4000, dtype=int)
-    assert broken_promise(linear.certificate_, own, own == 0, linear.classes_) is None
+    assert broken_promise(linear.certificate_, own, own + 1, own == 0, linear.classes_) is None
     assert TradeoffDisplay.from_estimator(linear, X[TEST]).risk is None
 
 

@@ -150,7 +150,8 @@ def _outcome(
     certificate_rows = rows.take(split.certificate)
     if late is not None:
         made = late.certified(model, plan, validation, certificate_rows, split.certificate, promise, request.n_threads)
-        rare = rare_classes(model, made.certificate, made.plan, made.scores, estimated=True)
+        told = model, made.certificate, made.plan, made.scores
+        rare = rare_classes(*told, estimated=True) or rare_true_labels(*told)
         return Outcome(made.trial, made.plan, validation, made.certificate, 0.0, split, caught, rare)
     scores = certificate_scores(model, plan, certificate_rows, promise, request.n_threads)
     trial = tried(model, plan, validation, size, promise)
