@@ -290,7 +290,7 @@ def counts_along(
         lost = some.lost(*some.leave(*boundary.thresholds(q, stage_scores.dtype)))
         if stage_scores.truth is not None:
             worse, better = rows[lost > 0], rows[lost < 0]
-            pairs = [tuple(int(np.count_nonzero(mask[some])) for some in (worse, better)) for mask in members]
+            pairs = [tuple(int(np.count_nonzero(mask[which])) for which in (worse, better)) for mask in members]
             yield (
                 q,
                 tuple(
