@@ -24,7 +24,6 @@ def broken_promise(
     differs: NDArray[np.bool_],
     classes: NDArray[Any],
     words: Words | None = None,
-    *,
     early: NDArray[Any] | None = None,
 ) -> str | None:
     """Describe the promise that these rows refute, if any.
