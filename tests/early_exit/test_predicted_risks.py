@@ -100,10 +100,10 @@ def test_rows_that_refute_it_are_told_by_their_answer(fast) -> None:
     assert [s["risk"] for s in certificate_facts(fast.certificate_)["strata"]] == [0.2, 0.1]
     full = np.repeat(["fine", "fraud"], [300, 100])
     early = np.repeat(["fine", "fraud"], [250, 150])
-    told = broken_promise(fast.certificate_, full, early, full != early, fast.classes_)
+    told = broken_promise(fast.certificate_, full, full != early, fast.classes_, early=early)
     assert told is not None
     assert told.startswith("50 of 150 rows that wald calls fraud differ")
-    assert broken_promise(fast.certificate_, full, full, full != full, fast.classes_) is None
+    assert broken_promise(fast.certificate_, full, full != full, fast.classes_, early=full) is None
 
 
 def test_a_rare_class_is_still_named_where_only_its_answers_have_a_bound() -> None:

@@ -115,7 +115,7 @@ def bench(
         broken = None
         if output.early_values or not output.valued:  # in full, values of sums may differ in their last bits
             classes = np.empty(0) if output.valued else additive.classes
-            broken = broken_promise(certificate, full, found.labels, differs, classes, additive.words)
+            broken = broken_promise(certificate, full, differs, classes, additive.words, found.labels)
         facts = {
             "file": str(file),
             "model": rival.name,

@@ -21,24 +21,26 @@ DOUBT = 0.001
 def broken_promise(
     certificate: Certificate,
     full: NDArray[Any],
-    early: NDArray[Any],
     differs: NDArray[np.bool_],
     classes: NDArray[Any],
     words: Words | None = None,
+    early: NDArray[Any] | None = None,
 ) -> str | None:
     """Describe the promise that these rows refute, if any.
 
     Parameters
     ----------
     certificate : Certificate
-    full, early : ndarrays of shape (n_rows,)
-        The wrapped model's answers, and wald's.
+    full : ndarray of shape (n_rows,)
+        The wrapped model's answers.
     differs : bool ndarray of shape (n_rows,)
-        Whether the two differ; of values, by more than the tolerance.
+        Whether wald's answers differ from these; of values, by more than the tolerance.
     classes : ndarray
         Labels; empty for values.
     words : Words or None, default=None
         What the answers are called; None: classes, by their labels.
+    early : ndarray of shape (n_rows,) or None, default=None
+        Wald's answers, for promises about the rows that get one; None: these are left out.
 
     Returns
     -------
@@ -52,7 +54,10 @@ def broken_promise(
     if certificate.status == "measured" or certificate.reference == "labels":  # differences may be improvements
         return None
     for label, by_early, risk in _promised(certificate, classes.tolist(), words):
-        member = np.ones(len(full), dtype=bool) if label is None else (early if by_early else full) == label
+        answers = early if by_early else full
+        if answers is None:
+            continue
+        member = np.ones(len(full), dtype=bool) if label is None else answers == label
         n, k = int(member.sum()), int((member & differs).sum())
         if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
             called = label if words is None else words.name(label)
@@ -98,6 +103,7 @@ def _promised(certificate: Certificate, classes: list[Any], words: Words | None)
         (c, early, rows_of(*each, early)) for early in (False, True) for c, each in zip(classes, called, strict=True)
     ]
     named = [(c, early, bounds[name]) for c, early, name in strata if name in bounds]
-    chosen: dict[str, list[Any]] = {"all": [None], "classes": [None], "positive": classes[-1:], "negative": classes[:1]}
-    whole = chosen.get(certificate.about, []) if certificate.about in ("all", "classes") or not named else []
+    whole: list[Any] = [None] if certificate.about in ("all", "classes") else []
+    if not named:  # their names are not those of labels
+        whole = {"positive": classes[-1:], "negative": classes[:1], "each": classes}.get(certificate.about, whole)
     return [*((label, False, certificate.risk) for label in whole), *named]

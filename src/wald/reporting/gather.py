@@ -88,7 +88,7 @@ def gather(
         mean_cost=float(answers.costs.mean()),
         n_different=n_different,
         different_interval=interval(n_different, n_rows, fast.confidence),
-        broken=broken_promise(certificate, full, answers.labels, differs, _labels(fast), model.words),
+        broken=broken_promise(certificate, full, differs, _labels(fast), model.words, answers.labels),
         classes=_classes(fast, answers, differs),
         stages=_stages(fast, answers.stages),
         curve=None if scores is None else _curve(fast, scores, costs, answers.costs, differs),
