@@ -198,6 +198,11 @@ def behind_surrogates(
     lazily = asking.one_split and not asking.whole
     late = lazily or asking.max_calls is not None
     first = np.concatenate([teach, split.order, split.validation, split.certificate[:0] if late else split.certificate])
+    if len(first) == 0:
+        raise ValueError(
+            f"fit has n_samples={len(rows)}, too few to learn surrogates and to plan: give more rows; calls_needed says "
+            "how many of them the model is asked about."
+        )
     answers.ask(first)
     answers.sort_classes()
     again = np.unique(np.linspace(0, len(first) - 1, min(len(first), division.again)).astype(np.intp))
