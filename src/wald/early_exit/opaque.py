@@ -200,8 +200,8 @@ def behind_surrogates(
     first = np.concatenate([teach, split.order, split.validation, split.certificate[:0] if late else split.certificate])
     if len(first) == 0:
         raise ValueError(
-            f"fit has n_samples={len(rows)}, too few to learn surrogates and to plan: give more rows; calls_needed says "
-            "how many of them the model is asked about."
+            f"fit has n_samples={len(rows)}, too few to learn surrogates and to plan: give more rows; "
+            "wald.stopping.rows_needed says how many a promise takes."
         )
     answers.ask(first)
     answers.sort_classes()
