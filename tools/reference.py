@@ -24,7 +24,11 @@ SECTIONS = (
         "EarlyExitClassifier EarlyExitOutlierDetector EarlyExitRanker EarlyExitRegressor Planner Surrogate "
         "CompiledPlan CostModel answer read_model save load report",
     ),
-    ("How rows were answered", "wald.early_exit", "Answers Status CallsNeeded Explanation Part Passage PlaceExplanation"),
+    (
+        "How rows were answered",
+        "wald.early_exit",
+        "Answers Status CallsNeeded Explanation Part Passage PlaceExplanation",
+    ),
     ("In production", "wald.monitoring", "Monitor DriftWarning"),
     ("A web service", "wald.serving", "create_app"),
     ("Clusters", "wald.dask", "predict"),

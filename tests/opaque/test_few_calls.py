@@ -149,6 +149,12 @@ def test_bad_calls_and_answers(given, error, message):
         fitted(Server(), **given)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_too_few_rows(n):
+    with pytest.raises(ValueError, match=r"n_samples=|one label, .*, for all \d rows"):
+        EarlyExitClassifier(Server(), risk=0.05, random_state=0).fit(ROWS[:n])
+
+
 def test_a_log_of_a_model_that_is_not_trained_yet():
     fast = EarlyExitClassifier(GaussianNB(), surrogates=[LOOK], risk=0.05)
     with pytest.raises(ValueError, match="answers are those of a model, and fit trains another one"):

@@ -211,6 +211,11 @@ def behind_surrogates(
     lazily = asking.one_split and not asking.whole
     late = lazily or asking.max_calls is not None
     first = np.concatenate([teach, split.order, split.validation, split.certificate[:0] if late else split.certificate])
+    if len(first) == 0:
+        raise ValueError(
+            f"fit has n_samples={len(rows)}, too few to learn surrogates and to plan: give more rows; "
+            "wald.stopping.rows_needed says how many a promise takes."
+        )
     answers.ask(first)
     answers.sort_classes()
     if y is None:
