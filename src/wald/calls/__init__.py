@@ -22,7 +22,8 @@ from __future__ import annotations
 from .asked import Answered, Asked
 from .calls import Calls
 from .counts import Counts
-from .errors import BadAnswerError, CallError, PartialAnswer
+from .ending import ending
+from .errors import BadAnswerError, CallError, PartialAnswer, TooLateError
 from .reading import labels_of, numbers_of
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "Calls",
     "Counts",
     "PartialAnswer",
+    "TooLateError",
+    "ending",
     "labels_of",
     "numbers_of",
 ]

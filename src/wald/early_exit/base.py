@@ -40,11 +40,12 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         X: Any,
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         return_cost: bool = False,
         details: bool = False,
         check_input: bool = True,
         groups: ArrayLike | None = None,
-        resume: PartialAnswer | None = None,
+        resume: PartialAnswer | Answers | None = None,
     ) -> Any:
         """Predict labels, numbers of bands, or values, with early exits.
 
@@ -56,6 +57,11 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             Largest cost of a row, in the unit of the costs. Rows that are still undecided get the answer of the last
             stage within the budget. The certificate does not cover such calls. A row with values so large that an early
             estimate overflows is evaluated in full, even if that costs more than the budget.
+        deadline : float, default=None
+            Seconds, for what is called: a model behind surrogates, and groups of `LazyRows`. No call begins after them,
+            and none is waited for, but for a plain function that runs in this thread. Rows that are still undecided get
+            the answer of the last stage that they have reached, and the status ``OUT_OF_BUDGET``. Surrogates are always
+            asked. The certificate does not cover such calls.
         return_cost : bool, default=False
             Whether to return the cost of each row.
         details : bool, default=False
@@ -64,9 +70,9 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, for a watched promise about groups: ``monitor_`` counts one row of each.
-        resume : PartialAnswer, default=None
-            The ``partial`` of the `CallError` that an earlier call for the same rows has raised: rows that it has
-            decided keep their answers.
+        resume : PartialAnswer or Answers, default=None
+            The ``partial`` of the `CallError` that an earlier call for the same rows has raised, or the `Answers` of
+            one with a deadline: rows that it has decided keep their answers.
 
         Returns
         -------
@@ -81,14 +87,21 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         ValueError
             If rows do not fit the model, a value that is read or compared with ranges is NaN or infinite, the budget is
             below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
-            is watched.
+            is watched; for a ``deadline`` where nothing is called.
         CallError
-            If a call that fetches columns of `LazyRows`, or that asks the model behind surrogates, fails for good.
+            If a call that fetches columns of `LazyRows`, or that asks the model behind surrogates, fails for good; or
+            the deadline passes before anything is known of some rows.
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs, X)
         try:
             answers = compiled.predict(
-                X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups, resume=resume
+                X,
+                budget=budget,
+                deadline=deadline,
+                n_threads=n_threads,
+                check_input=check_input,
+                groups=groups,
+                resume=resume,
             )
         except CallError as error:
             if error.partial is not None:

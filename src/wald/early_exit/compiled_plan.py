@@ -198,10 +198,11 @@ class CompiledPlan:
         X: Any,
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         n_threads: int = 1,
         check_input: bool = True,
         groups: ArrayLike | None = None,
-        resume: PartialAnswer | None = None,
+        resume: PartialAnswer | Answers | None = None,
     ) -> Answers:
         """Answer rows of a table.
 
@@ -210,13 +211,15 @@ class CompiledPlan:
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
             Largest cost of a row, in the unit of the plan.
+        deadline : float, default=None
+            Seconds after which calls end.
         n_threads : int, default=1
         check_input : bool, default=True
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, for the monitor.
-        resume : PartialAnswer, default=None
-            What an earlier call for the same rows had decided when it failed.
+        resume : PartialAnswer or Answers, default=None
+            What an earlier call for the same rows had decided when it failed, or its deadline had passed.
 
         Returns
         -------
@@ -230,7 +233,7 @@ class CompiledPlan:
         self.require_unchanged()
         source = self._source(X) if check_input else source_of(X)
         with located(source, self.model):
-            decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, resume)
+            decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, resume, deadline)
             return Answers(self._predictor, decided)
 
     def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> Answers:
