@@ -40,7 +40,7 @@ KNOWS = {
     "structured": {"engine", "stopping", "utils"},
     "persistence": {
         *("codec", "early_exit", "engine", "models", "monitoring", "online", "outputs", "plan", "ranking", "sources"),
-        *("steps", "stopping", "structured", "utils"),
+        *("steps", "stopping", "structured", "surrogates", "utils"),
     },
     "serving": {"early_exit", "engine", "persistence", "utils"},
     "datasets": {"structured", "utils"},
