@@ -42,7 +42,7 @@ KNOWS = {
         *("codec", "early_exit", "engine", "models", "monitoring", "online", "outputs", "plan", "ranking", "sources"),
         *("steps", "stopping", "structured", "surrogates", "utils"),
     },
-    "serving": {"early_exit", "engine", "persistence", "utils"},
+    "serving": {"calls", "early_exit", "engine", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {
         "early_exit",

@@ -11,7 +11,6 @@ from persistence.forge import put_together, taken_apart
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 import wald
@@ -155,12 +154,11 @@ def test_names_and_monitors(tmp_path):
 
 def test_the_model_inside_by_skops(tmp_path):
     pytest.importorskip("skops")
-    model = MLPClassifier((5,), solver="lbfgs", max_iter=500, random_state=0).fit(X[:500], LABELS[:500])
-    fast = EarlyExitClassifier(model, risk=0.2, random_state=0).fit(X[500:])
+    fast = EarlyExitClassifier(MODEL, surrogates="auto", risk=0.2, random_state=0).fit(X[500:])
     assert written(fast, tmp_path / "a.wald", pipeline="skops") == []
     loaded = wald.load(tmp_path / "a.wald")
     require_equal(loaded, fast)
-    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(loaded.predict_proba(X), MODEL.predict_proba(X))
     require_equal(receive(ship(fast, pipeline="skops")[0]), fast)
     with (
         pytest.warns(UserWarning, match="no numbers"),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..calls import PartialAnswer
+from ..calls import CallError, PartialAnswer
 from ..engine import NOTHING, Decisions, Ledger, Packed, Status
 from ..models import AdditiveModel
 from ..models.protocols import Documents
@@ -428,7 +428,13 @@ class CompiledPlan:
     def _whole(self, X: Any) -> Source:
         """The same for what reads all columns of all rows: those that must be fetched are."""
         source = self._source(X)
-        return source.whole() if isinstance(source, LazyRows) else source
+        if not isinstance(source, LazyRows):
+            return source
+        try:
+            return source.whole()
+        except CallError as error:
+            error.partial = None  # columns, and no answers; what was fetched stays in the rows
+            raise
 
     # ---- other promises --------------------------------------------------------------------------------------------
 

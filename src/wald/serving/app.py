@@ -15,6 +15,7 @@ from urllib.parse import parse_qs
 
 import numpy as np
 
+from ..calls import CallError
 from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit, watched
 from ..early_exit.group_answers import promise_of
 from ..persistence import load as load_file
@@ -195,6 +196,10 @@ class Service:
         except (ValueError, TypeError, OverflowError) as error:  # of the model, about the rows
             status, content = 400, write_json({"error": str(error)})
             self.metrics.errors["rows"] += 1
+        except CallError:
+            _LOG.exception("a call that a request takes has failed")
+            status, content = 503, b'{"error":"What the service asks did not answer; its log says why."}'
+            self.metrics.errors["call"] += 1
         except Exception:
             _LOG.exception("a request could not be answered")
             status, content = 500, b'{"error":"The service failed; its log says why."}'
