@@ -237,6 +237,27 @@ def test_a_first_group_that_does_not_come_is_an_error(clock):
     assert np.array_equal(fast.predict(lazy, resume=partial), answers.labels)
 
 
+@pytest.mark.parametrize("kind", ["classifier", "function"])
+def test_a_model_behind_surrogates_whose_columns_come_late(kind, clock):
+    fast, answers = fitted(kind, SURE)
+    SERVER.asked.clear()
+    clock.now = 0.0
+
+    def fetch(rows):
+        clock.now += len(rows)
+        return NEW[rows, 3:]
+
+    groups = {"free": NEW[:, :3], "bought": Calls(fetch, batch_size=50)}
+    lazy = LazyRows(len(NEW), groups, columns={"free": [0, 1, 2], "bought": [3, 4, 5]})
+    with pytest.raises(CallError, match="nothing is known yet for row 200, 201") as found:
+        fast.predict(lazy, deadline=200.0)
+    partial = found.value.partial
+    assert not SERVER.asked
+    assert np.array_equal(np.flatnonzero(partial.decided), np.flatnonzero(answers.status[:200] == Status.EARLY))
+    assert np.array_equal(fast.predict(lazy, resume=partial), answers.labels)
+    assert lazy.counts["bought"].rows == len(NEW)
+
+
 def test_values_within_a_tolerance(clock):
     model = HistGradientBoostingRegressor(max_iter=30, interaction_cst=list(COLUMNS.values())).fit(
         Z[:500], SCORES[:500]
@@ -269,6 +290,12 @@ def test_bad_deadlines(deadline, error, message):
     fast, _ = priced()
     with pytest.raises(error, match=message):
         fast.predict(Z, deadline=deadline)
+
+
+def test_resume_of_answers_to_other_rows(clock):
+    fast, _ = fitted("classifier", SURE)
+    with pytest.raises(ValueError, match="resume is about 500 rows, and X has 499"):
+        fast.predict(NEW[1:], resume=fast.predict(NEW, deadline=9.0, details=True))
 
 
 def test_a_deadline_where_nothing_is_called():

@@ -3,7 +3,7 @@
 `Calls` says how a function of rows is called: in batches, so many at once, with a timeout, again after failures, with a
 cache. `Asked` holds what the function has answered in one use of it, such as one `predict`, by the numbers of the rows:
 no row is asked twice, and what was answered stays when a call fails. `CallError` names the rows of the call that
-failed, and carries a `PartialAnswer`, from which the work can go on.
+failed, and carries a `PartialAnswer`, from which the work can go on. `ending` sets a moment at which all calls end.
 
 Nothing is known here of sources, models or stages: rows are numbers, and a caller's function makes of them what the
 costly function takes.

@@ -378,20 +378,23 @@ class CompiledPlan:
         self.require_unchanged()
         source = self._whole(X)
         with located(source, self.model):
-            return self._predictor.trace(source, n_threads)
+            scores, decided = self._predictor.trace(source, n_threads)
+            return scores, decided.ledger.stages
 
     def trace(self, x: Any, n_threads: int = 1) -> Trace:
         """Trace one row: score, thresholds and cost at every stage."""
         self.require_unchanged()
         source = self.reader.one(x)
         with located(source, self.model):
-            scores, stage = self._predictor.trace(source, n_threads)
+            scores, decided = self._predictor.trace(source, n_threads)
+            stage = decided.ledger.stages[0]
             in_full = self.monitor is not None and self.monitor.answers_in_full
-            decided = self._predictor.predict(source, n_threads, None, full=in_full)
+            if in_full or not self._predictor.asks:  # who was asked for the trace has answered
+                decided = self._predictor.predict(source, n_threads, None, full=in_full)
         low, high = self.plan.thresholds()
         answers = Answers(self._predictor, decided)
         costs, cost = self._stage_costs(source), float(answers.costs[0])
-        return Trace(scores[0], low, high, costs, int(stage[0]), answers.labels[0], cost)
+        return Trace(scores[0], low, high, costs, int(stage), answers.labels[0], cost)
 
     def _stage_costs(self, source: Source) -> NDArray[np.float64]:
         """The costs of the stages for one row: those of the plan, or the characters of a text that is read in parts."""

@@ -149,7 +149,8 @@ def _by_what_is_there(
         return
     limited = predictor.deepest(budget)
     deepest = predictor.plan.n_stages if limited is None else limited - 1
-    for stages in (None, *range(deepest, 0, -1)):
+    in_full = () if predictor.asks else (None,)  # who is asked as it is has no time left
+    for stages in (*in_full, *range(deepest, 0, -1)):
         lacking = []
         while len(left):
             rows = source.take(left)

@@ -545,17 +545,17 @@ class Predictor:
 
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
-    def trace(self, source: Source, n_threads: int) -> tuple[NDArray[np.float64], Codes]:
-        """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
+    def trace(self, source: Source, n_threads: int) -> tuple[NDArray[np.float64], Decisions]:
+        """Estimates at every stage and full scores (n, T + 1), and the engine's decisions about the rows."""
         Z = source_of(preprocessed(self.model, source).array(self.model.terms.accepts.conversion))
         check_finite(self.model, Z)
         early = compared(self.model, self._packed, self.plan.early, Z, n_threads)[0].margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = self.model.decision.judged(full)[1]
-        ledger = self._cascade.predict(Z, *self._reach(None), n_threads).ledger
-        self._undo_unsafe_exits(Z, ledger, n_threads)
-        self._charge_overflows(ledger)
-        return np.column_stack([early.astype(np.float64), last]), ledger.stages
+        decided = self._cascade.predict(Z, *self._reach(None), n_threads)
+        self._undo_unsafe_exits(Z, decided.ledger, n_threads)
+        self._charge_overflows(decided.ledger)
+        return np.column_stack([early.astype(np.float64), last]), decided
 
 
 def _value_of_one(score_one: Callable[[Any, bool], Any], link: Any, x: Any, with_cost: bool) -> Any:
