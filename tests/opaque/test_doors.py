@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Surrogate, answer
+from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Surrogate, answer, report
 from wald.early_exit import Status
 
 X, y = make_classification(2000, 6, n_informative=5, n_redundant=0, class_sep=2.0, random_state=0)
@@ -150,6 +150,57 @@ def test_a_service_whose_model_does_not_answer():
     refused = client.post("/predict", json={"rows": NEW[[early, full]].tolist()})
     assert refused.status_code == 503
     assert "secret" not in json.dumps(refused.json())
+
+
+def test_rows_of_one_request_are_asked_about_together():
+    testclient = pytest.importorskip("starlette.testclient")
+    from wald.serving import create_app
+
+    sizes, hangs = [], [False]
+
+    async def served(rows):
+        sizes.append(len(rows))
+        await asyncio.sleep(60.0 if hangs[0] else 0.0)
+        return await later(rows)
+
+    fast = EarlyExitClassifier(served, surrogates=[LOOK], risk=0.02, random_state=0).fit(X[300:1600])
+    found, some = fast.predict(NEW, details=True), NEW[:50].tolist()
+    client = testclient.TestClient(create_app(fast))
+    sizes.clear()
+    assert client.post("/predict", json={"rows": some}).json()["labels"] == found.labels[:50].tolist()
+    assert sizes == [(found.status[:50] == Status.FULL).sum()]
+    hangs[0], first = True, float(fast.plan_.stage_costs[0])
+    late = client.post("/predict?deadline=0.05&cost=true", json={"rows": some})
+    assert late.json()["costs"] == [first] * 50
+    assert late.json()["labels"] == fast.predict(NEW[:50], budget=first).tolist()
+    one = client.post("/predict?deadline=0.05", json={"row": some[0]})
+    assert one.json() == {"label": late.json()["labels"][0]}
+    for query in ("deadline=soon", "deadline=0"):
+        assert client.post(f"/predict?{query}", json={"rows": some}).status_code == 400
+
+
+def test_one_row_and_dicts_have_deadlines():
+    _, fast, new = of_frames()
+    records = new[:5].to_dict("records")
+    assert np.array_equal(fast.predict_records(records, deadline=60.0), fast.predict(new[:5]))
+    assert fast.predict_one(records[0], deadline=60.0) == fast.predict_one(records[0])
+    one = fast.predict_one(records[0], deadline=60.0, return_cost=True)
+    assert one == fast.predict_one(records[0], return_cost=True)
+    assert fast.predict_one(records[0], deadline=60.0, details=True).labels.shape == (1,)
+
+
+@pytest.mark.slow
+def test_a_report_calls_a_function_for_its_answers_alone(tmp_path):
+    asked = []
+
+    def served(rows):
+        asked.extend(row.tobytes() for row in rows)
+        return MODEL.predict(rows)
+
+    fast = EarlyExitClassifier(served, surrogates=[LOOK], risk=0.1, random_state=0).fit(X[300:1600])
+    asked.clear()
+    assert "it was not called to be timed" in str(report(fast, NEW))
+    assert len(asked) < 4 * len(NEW)
 
 
 # ---- columns that are fetched ----------------------------------------------------------------------------------------

@@ -114,6 +114,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         x: Any,
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         return_cost: bool = False,
         details: bool = False,
         group: Any = None,
@@ -127,7 +128,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             only where it is read, or compared with ``Lossless(low=, high=)``. Other numbers are converted to float64.
             If the wrapped model or the rows of ``fit`` have feature names, a dict, a named tuple or a Series with these
             names is read by name.
-        budget, return_cost, details
+        budget, deadline, return_cost, details
             As in `predict`.
         group : object, default=None
             Group of the row, as ``groups`` of `predict`.
@@ -157,6 +158,11 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         True
         """
         compiled = self._compiled()
+        if deadline is not None:
+            answers = self._told(compiled.predict_one(x, budget=budget, deadline=deadline, group=group))
+            if details:
+                return answers
+            return (answers.labels[0], float(answers.costs[0])) if return_cost else answers.labels[0]
         if compiled.monitor is None and budget is None and group is None and not details:
             answer = compiled.label_one(x, return_cost)
             if answer is not None:
@@ -180,6 +186,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         records: Sequence[Mapping[str, Any]],
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         return_cost: bool = False,
         details: bool = False,
         groups: ArrayLike | None = None,
@@ -192,7 +199,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             From feature name to value, in any order. Values must be numbers, unless the model is a pipeline that begins
             with a ColumnTransformer; it receives a data frame of the library that ``fit`` received. Features that no
             transformer reads may be left out.
-        budget, return_cost, details, groups
+        budget, deadline, return_cost, details, groups
             As in `predict`.
 
         Returns
@@ -225,7 +232,9 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         True
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs)
-        answers = compiled.predict_records(records, budget=budget, n_threads=n_threads, groups=groups)
+        answers = compiled.predict_records(
+            records, budget=budget, deadline=deadline, n_threads=n_threads, groups=groups
+        )
         return _wanted(self._told(answers), return_cost, details)
 
     # ---- what was fitted -------------------------------------------------------------------------------------------

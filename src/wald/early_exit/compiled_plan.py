@@ -165,6 +165,11 @@ class CompiledPlan:
         """Whether only lossless exits are allowed."""
         return self._predictor.by_proof
 
+    @property
+    def asks(self) -> bool:
+        """Whether the model is asked as it is, behind surrogates: about many rows at once in little more time."""
+        return self._predictor.asks
+
     def require_unchanged(self) -> None:
         """Raise ValueError if the wrapped model is not the one that was planned.
 
@@ -236,16 +241,24 @@ class CompiledPlan:
             decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, resume, deadline)
             return Answers(self._predictor, decided)
 
-    def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> Answers:
+    def predict_one(
+        self, x: Any, *, budget: float | None = None, deadline: float | None = None, group: Any = None
+    ) -> Answers:
         """Answer one row in any form.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), or dict from feature name to value
-        budget : float, default=None
+        budget, deadline : float, default=None
         group : object, default=None
             Group of the row, for the monitor.
         """
+        if deadline is not None:
+            self.require_unchanged()
+            source, groups = self.reader.row(x)[1], None if group is None else [group]
+            with located(source, self.model):
+                decided = audited(self._predictor, self.monitor, source, 1, budget, groups, deadline=deadline)
+                return Answers(self._predictor, decided)
         if self.model.decision.valued:
             return self._one_value(x, budget, group)
         return Answers(self._predictor, Decisions.of_one(*self.decide_one(x, budget, group)))
@@ -306,6 +319,7 @@ class CompiledPlan:
         records: Sequence[Mapping[str, Any]],
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         n_threads: int = 1,
         groups: ArrayLike | None = None,
     ) -> Answers:
@@ -316,7 +330,8 @@ class CompiledPlan:
             return Answers(self._predictor, NOTHING)
         source = self.reader.records(records, "records[{}]".format)
         with located(source, self.model, "record"):
-            return Answers(self._predictor, audited(self._predictor, self.monitor, source, n_threads, budget, groups))
+            decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, deadline=deadline)
+            return Answers(self._predictor, decided)
 
     def columns_by_stage(self) -> list[NDArray[np.intp]] | None:
         """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole."""
