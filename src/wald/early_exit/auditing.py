@@ -164,22 +164,22 @@ def audited(
     audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
     lost: NDArray[Any] = np.zeros(n_answers)
     if len(chosen):
-        left = np.flatnonzero(own == UNKNOWN) if predictor.asks else np.arange(len(chosen))
+        rest = np.flatnonzero(own == UNKNOWN) if predictor.asks else np.arange(len(chosen))
         try:
-            found = predictor.predict(source.take(chosen[left]), n_threads, None, full=True).codes
+            found = predictor.predict(source.take(chosen[rest]), n_threads, None, full=True).codes
         except CallError as error:
             if not source.is_lazy:
-                error.renumber(chosen[left])
+                error.renumber(chosen[rest])
             if predictor.asks and error.partial is not None and isinstance(error.partial.state, Decisions):
                 heard = error.partial.decided
-                own[left[heard]] = error.partial.state.codes[heard]
+                own[rest[heard]] = error.partial.state.codes[heard]
             carried = predictor.carried(decided, np.ones(source.n_rows, dtype=bool))
             error.partial = replace(carried, state=UnfinishedAudit(decided, counted, chosen, own, watched))
             if groups is not None:
                 watched.put_back(np.asarray(groups)[counted])
             raise
         if predictor.asks:
-            own[left] = found
+            own[rest] = found
         else:
             own = found
         losses, own = _lost(predictor.model, decided.codes[chosen], own)
