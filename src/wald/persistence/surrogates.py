@@ -131,6 +131,7 @@ class Before:
         each = section.take("surrogates")
         listed = isinstance(each, list) and len(each) <= MOST_SURROGATES
         require(listed, "header.behind.surrogates should be a list, and not too long")
+        self._first: list[Terms] = []
         self._held = [
             self._surrogate(section.inside(about, f"surrogates.{i}"), n_columns) for i, about in enumerate(each)
         ]
@@ -147,8 +148,7 @@ class Before:
             allow_nan=False,
         )
 
-    @staticmethod
-    def _surrogate(section: Section, n_columns: int | None) -> _Held:
+    def _surrogate(self, section: Section, n_columns: int | None) -> _Held:
         """A surrogate, with nothing to ask where the file holds only its name."""
         name, width = section.get("name", str), section.integer("width", 1, MOST_NUMBERS)
         cost = section.number("cost", 0.0)
@@ -162,13 +162,21 @@ class Before:
                 terms = _decode_scores(section.inside(part, f"scores.{i}"))
                 require(n_before in (None, terms.n_features), f"{section.where}.scores do not fit together")
                 n_before = terms.n_outputs
-                chain.append(terms)
+                chain.append(self._shared(terms) if i == 0 else terms)
             require(n_before == width, f"{section.where}.scores gives another width")
             made = Surrogate(chain[-1], name=name, ask=Scores(*chain, bound=bound))
         elif "classifier" in section:
             made = Surrogate(decode_member(section.section("classifier"), _rebuild, "classifier"), name=name)
         section.done()
         return _Held(name, width, cost, made)
+
+    def _shared(self, terms: Terms) -> Terms:
+        """The same terms where an earlier surrogate has them, too, so that they are evaluated once."""
+        for known in self._first:
+            if type(known) is type(terms) and _fields(known) == _fields(terms):
+                return known
+        self._first.append(terms)
+        return terms
 
     def assembled(self, estimator: Any, given: Any, where: str) -> tuple[AdditiveModel, Any]:
         """The model behind its surrogates, and what `surrogates` was for the estimator.
@@ -232,6 +240,13 @@ class _Held:
     width: int
     cost: float
     made: Surrogate | None
+
+
+def _fields(terms: Terms) -> tuple[Any, ...]:
+    """All that terms consist of."""
+    arrays: Arrays = {}
+    fields = encode_terms(terms, arrays, "")
+    return fields, {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
 
 
 def _decode_scores(section: Section) -> Terms:
