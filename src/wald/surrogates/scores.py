@@ -41,13 +41,13 @@ class Scores:
         found: Floats = np.clip(rows.astype(np.float64), -self._bound, self._bound)
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _scores, (self._terms, self._bound)
+
     @property
     def parts(self) -> tuple[tuple[Terms, ...], float]:
         """The terms and the bound, of which the same can be made."""
         return self._terms, self._bound
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _scores, (self._terms, self._bound)
 
 
 def _scores(terms: tuple[Terms, ...], bound: float) -> Scores:
