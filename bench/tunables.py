@@ -135,6 +135,8 @@ FIXED = {
     "early_exit/late_classes.py": {"NEVER": ROUNDING},
     "early_exit/lazy_walk.py": {"UNKNOWN": LEVEL},
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
+    "early_exit/auditing.py": {"UNKNOWN": "no code"},
+    "early_exit/in_time.py": {"SHARE": LEVEL, "GROWTH": LIMIT},
     "early_exit/within.py": {"LOOKED_AT": LEVEL, "QUANTILES": LEVEL, "SHARE": LEVEL},
     "sources/lazy_groups.py": {"AT_HAND": HARDWARE, "MOST_NAMED": LIMIT},
     "plan/timing.py": {"THREAD_CLOCK": HARDWARE},

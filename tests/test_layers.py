@@ -40,9 +40,9 @@ KNOWS = {
     "structured": {"engine", "stopping", "utils"},
     "persistence": {
         *("codec", "early_exit", "engine", "models", "monitoring", "online", "outputs", "plan", "ranking", "sources"),
-        *("steps", "stopping", "structured", "utils"),
+        *("steps", "stopping", "structured", "surrogates", "utils"),
     },
-    "serving": {"early_exit", "engine", "persistence", "utils"},
+    "serving": {"calls", "early_exit", "engine", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {
         "early_exit",

@@ -17,7 +17,6 @@ from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
@@ -226,7 +225,6 @@ def test_a_file_holds_a_pipeline_that_numbers_do_not_describe(files: Path, tmp_p
 def model_that(kind: str, digits: Any, folder: Path) -> Path:
     X, y = digits.X_train, digits.y_train
     model: Any = {
-        "is its neighbours": lambda: KNeighborsClassifier().fit(X, y),
         "is no classifier": lambda: {"not": "a model"},
         "is not fitted": SVC,
         "clusters": lambda: KMeans(2, n_init=1).fit(X),
@@ -243,7 +241,6 @@ def model_that(kind: str, digits: Any, folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("is its neighbours", "KNeighborsClassifier is not"),
         ("is no classifier", "an object of type dict, which is no model that predicts"),
         ("is not fitted", "not fitted"),
         ("clusters", "KMeans is not supported"),

@@ -17,7 +17,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-import wald
 from wald import EarlyExitClassifier, Planner, Surrogate
 from wald.early_exit import Status
 
@@ -184,13 +183,6 @@ def test_stacks_and_polars():
         )
         < 0.06
     )
-
-
-def test_no_file_of_wald_holds_what_it_has_not_read(fitted, tmp_path):
-    with pytest.raises(
-        TypeError, match=r"Counted behind 2 surrogates is asked as it is\. Keep the estimator with joblib"
-    ):
-        wald.save(fitted[1], tmp_path / "a.wald")
 
 
 def test_an_explanation_names_the_surrogates_that_were_asked(fitted):

@@ -10,6 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
 from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Surrogate
+from wald.early_exit import Status
 from wald.models.opaque import Looks
 
 X, y = make_classification(3500, 6, n_informative=5, n_redundant=0, class_sep=2.0, random_state=0)
@@ -115,11 +116,46 @@ def test_audits_that_fail():
     with pytest.raises(CallError) as found:
         watched.predict(NEW)
     server.left = np.inf
-    assert found.value.rows.tolist() == list(range(10, 20))
+    early = np.flatnonzero(answers.status == Status.EARLY)  # the others were asked for their labels
+    assert found.value.rows.tolist() == early[10:20].tolist()
     assert found.value.partial.decided.all()
     assert np.array_equal(found.value.partial.labels, answers.labels)
+    assert watched.monitor_.n_rows == 0
     assert np.array_equal(watched.predict(NEW, resume=found.value.partial), answers.labels)
-    assert watched.monitor_.n_rows == len(NEW)
+    assert watched.monitor_.n_rows == watched.monitor_.n_audits == len(NEW)
+    assert len(server.asked) == len(set(server.asked)) == len(NEW)
+
+
+def test_rows_of_an_audit_that_has_failed_are_not_drawn_anew():
+    server, fast, answers, asked = fitted(SURE)
+    server.asked.clear()
+    watched, server.left = fast.watched(0.2), len(asked) + 10
+    with pytest.raises(CallError) as found:
+        watched.predict(NEW)
+    drawn = found.value.partial.state.chosen
+    assert len(drawn) < 0.3 * len(NEW)
+    server.left = 30
+    with pytest.raises(CallError) as again:
+        watched.predict(NEW, resume=found.value.partial)
+    assert np.array_equal(again.value.partial.state.chosen, drawn)
+    server.left = np.inf
+    watched.predict(NEW, resume=again.value.partial)
+    assert watched.monitor_.n_audits == len(drawn)
+    early = np.flatnonzero(answers.status == Status.EARLY)
+    assert sorted(rows_of(server.asked)) == sorted({*rows_of(asked), *np.intersect1d(early, drawn).tolist()})
+    assert len(server.asked) == len(set(server.asked))
+
+
+def test_one_row_that_the_model_has_answered_is_not_asked_again_for_its_audit():
+    server, fast, answers, _ = fitted(SURE)
+    server.asked.clear()
+    watched = fast.watched(1.0)
+    for status in (Status.FULL, Status.EARLY):
+        row = int(np.flatnonzero(answers.status == status)[0])
+        watched.predict_one(NEW[row])
+        assert rows_of(server.asked) == [row]
+        server.asked.clear()
+    assert watched.monitor_.n_audits == 2
 
 
 @pytest.mark.parametrize("failing", ["the model", "a group"])

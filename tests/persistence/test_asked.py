@@ -139,6 +139,10 @@ def set_losses(fields: Any, arrays: Any) -> None:
     arrays["stage_scores.losses"][:] = 2.0
 
 
+def set_relative(fields: Any, arrays: Any) -> None:
+    fields["parameters"]["relative"] = "weekly"
+
+
 def unasked(fields: Any, arrays: Any) -> None:
     fields["estimator"]["asked"]["output"] = fields["model"]["output"]
 
@@ -151,6 +155,7 @@ def unasked(fields: Any, arrays: Any) -> None:
         ("trees in bands", set_bands),
         ("probabilities", set_bands),
         ("trees within", set_losses),
+        ("trees within", set_relative),
         ("probabilities", unasked),
     ],
 )

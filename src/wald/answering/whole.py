@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_random_state
 
 from ..calls import Asked, CallError, PartialAnswer
 from ..engine.threads import effective_threads
+from ..models.asked import label_check
 from ..models.asking import asked_model, calls_of, title_of
 from ..sources import Source, source_of
 from ..surrogates import Surrogate, learn, log_odds, surrogates_of
@@ -200,7 +201,7 @@ class _Caller:
 
     def __init__(self, model: Any, source: Source, max_calls: int | None, resume: PartialAnswer | None) -> None:
         self._source, self._most, n = source, max_calls, source.n_rows
-        self._asked = Asked(calls_of(model), n, name=title_of(model), max_rows=max_calls)
+        self._asked = Asked(calls_of(model), n, name=title_of(model), max_rows=max_calls, check=label_check(model))
         self.codes, self.known = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=bool)
         self._classes: NDArray[Any] = np.asarray(getattr(model, "classes_", []))
         if resume is not None:

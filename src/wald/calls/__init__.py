@@ -3,7 +3,7 @@
 `Calls` says how a function of rows is called: in batches, so many at once, with a timeout, again after failures, with a
 cache. `Asked` holds what the function has answered in one use of it, such as one `predict`, by the numbers of the rows:
 no row is asked twice, and what was answered stays when a call fails. `CallError` names the rows of the call that
-failed, and carries a `PartialAnswer`, from which the work can go on.
+failed, and carries a `PartialAnswer`, from which the work can go on. `ending` sets a moment at which all calls end.
 
 Nothing is known here of sources, models or stages: rows are numbers, and a caller's function makes of them what the
 costly function takes.
@@ -22,7 +22,8 @@ from __future__ import annotations
 from .asked import Answered, Asked
 from .calls import Calls
 from .counts import Counts
-from .errors import BadAnswerError, CallError, PartialAnswer
+from .ending import ending
+from .errors import BadAnswerError, CallError, PartialAnswer, TooLateError
 from .reading import labels_of, numbers_of
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "Calls",
     "Counts",
     "PartialAnswer",
+    "TooLateError",
+    "ending",
     "labels_of",
     "numbers_of",
 ]

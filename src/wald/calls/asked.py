@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..utils.figures import thousands
 from .calls import Calls, Failure, Rows, Work
 from .counts import Counts
-from .errors import BadAnswerError, CallError, PartialAnswer, named
+from .ending import latest
+from .errors import BadAnswerError, CallError, PartialAnswer, TooLateError, named
 from .keys import key_of, rows_of
 from .reading import NUMBERS, as_answers
 
@@ -135,7 +136,7 @@ class Asked:
             Gets numbers of rows, and returns the batch that the function takes.
         deadline : float or None, default=None
             Seconds after which no call begins. Coroutines and calls in threads are not waited for any longer; a plain
-            function in the caller's thread is.
+            function in the caller's thread is. None: that of `ending`, if the caller has set one.
 
         Returns
         -------
@@ -145,8 +146,10 @@ class Asked:
         ------
         CallError
             If a call failed for good, or more rows would be asked than may be, before any of them is.
+        TooLateError
+            If the moment that `ending` has set came before all rows were answered.
         """
-        until = None if deadline is None else time.monotonic() + deadline
+        until = latest() if deadline is None else time.monotonic() + deadline
         with self._lock:
             missing, keys = self.missing(rows), dict[int, _Key]()
             if len(missing) and self.calls.cache is not None:
@@ -159,6 +162,9 @@ class Asked:
                 if failure is not None:
                     raise self._error(failure) from failure.error
             numbers = np.asarray(rows, dtype=np.intp)
+            if deadline is None and len(late := self.missing(numbers)):
+                text = f"{self.name!r} has not answered in time for {named(late)}."
+                raise TooLateError(text, self.name, late, self.partial())
             return Answered(self.values[numbers], self.answered[numbers])
 
     def _batch(self, fetch: Callable[[Rows], Any], rows: Rows) -> Any:

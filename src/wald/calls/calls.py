@@ -131,6 +131,11 @@ class Calls:
         size = self.batch_size or max(1, math.ceil(len(rows) / self.max_concurrency))
         return [rows[start : start + size] for start in range(0, len(rows), size)]
 
+    @property
+    def in_place(self) -> bool:
+        """Whether calls run in the caller's thread, so that each is waited for."""
+        return self.max_concurrency == 1 and self.timeout is None and not is_async(self.function)
+
     def answer(self, rows: Rows, work: Work) -> Failure | None:
         """Call the function for rows, and hand over what it answers.
 
@@ -147,7 +152,7 @@ class Calls:
         """
         batches = self.batches(rows)
         plain = not is_async(self.function)
-        if plain and self.max_concurrency == 1 and self.timeout is None:
+        if self.in_place:
             return Here.run(Attempts(self, work, Here(self._loop)).all(batches, 1))
         n_workers = min(self.max_concurrency, len(batches))
         return self._loop.run(Attempts(self, work, InLoop(plain)).all(batches, n_workers)) if batches else None

@@ -85,6 +85,10 @@ class CallError(RuntimeError):
         return super().__str__() if self.partial is None else f"{super().__str__()} {self.partial}, in .partial."
 
 
+class TooLateError(CallError):
+    """A function has not answered all rows before the moment that `ending` has set; nothing else has failed."""
+
+
 class BadAnswerError(ValueError):
     """What a function answered cannot be used.
 

@@ -17,7 +17,7 @@ from ..utils.progress import progress
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
-from .models import decomposed, form_of, load_model
+from .models import decomposed, form_of, is_behind, load_model
 from .rankings import ranking_facts, require_race
 from .rows import data_name, read_whole
 
@@ -127,6 +127,7 @@ def fit(
         from ..early_exit.estimators import ESTIMATORS, reading
         from ..early_exit.group_answers import promise_of
         from ..early_exit.parameters import Parameters, checked_rule
+        from ..stopping.core.risks import largest
 
         options.require_seed(seed)
         if str(output) == "-":
@@ -150,7 +151,7 @@ def fit(
         with progress(progress_console(), 4) as step:
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
-            read = decomposed(model, wrapped)
+            read = decomposed(model, wrapped, data is not None and (largest(bounds) or 0) > 0)
             shell: Any = ESTIMATORS[read.kind]
             threads = options.threads(jobs)
             if relative and relative_to is not None:
@@ -167,7 +168,8 @@ def fit(
                     _require_no_rows(bounds)
                 if isinstance(bounds, dict):
                     with as_user_error(str(model), ValueError, TypeError):
-                        planned["risk"] = by_label(bounds, reading(shell(None, **question))(wrapped).strata)
+                        asked = read if is_behind(read) else reading(shell(None, **question))(wrapped)
+                        planned["risk"] = by_label(bounds, asked.strata)
                 fast = shell(FrozenEstimator(wrapped), n_jobs=threads, **planned, **question)
             else:
                 _require_in_full(read.kind, risk, groups)
@@ -197,7 +199,14 @@ def fit(
 
 
 def _save(fast: EarlyExit, output: Path) -> None:
-    """Write a file of numbers and texts; where these do not describe a pipeline, one that holds it by skops."""
+    """Write a file of numbers and texts; where these do not describe a model, one that holds it by skops."""
+    if is_behind(fast.compiled_plan_.model):
+        try:
+            wald.save(fast, output, pipeline="skops")
+        except (ValueError, ImportError):
+            wald.save(fast, output)
+            note(f"{output} does not hold the model, which is asked as it is: give it again, with --model.")
+        return
     try:
         wald.save(fast, output)
     except ValueError as error:

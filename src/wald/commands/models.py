@@ -74,18 +74,35 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     return model
 
 
-def decomposed(path: Path, model: Any) -> AdditiveModel:
-    """Read a fitted model. Raises UserError if wald does not read it, or a file cannot hold it."""
+def decomposed(path: Path, model: Any, behind: bool = False) -> AdditiveModel:
+    """Read a fitted model. Raises UserError if wald does not read it, or a file cannot hold it.
+
+    `behind`: a classifier that wald does not read is asked as it is, behind surrogates that `fit` learns.
+    """
     from sklearn.exceptions import NotFittedError
 
     from ..models import decompose
+    from ..models.asking import answers_labels
+    from ..models.opaque import opaque_model
     from ..persistence import require_no_estimators
 
     with as_user_error(str(path), ValueError, TypeError, NotFittedError):
-        additive = decompose(model)
+        try:
+            additive = decompose(model)
+        except TypeError:
+            if not (behind and answers_labels(model)):
+                raise
+            return opaque_model(model, (), (), getattr(model, "n_features_in_", None))
         if additive.preprocessing is None:
             require_no_estimators(additive)  # terms that are no numbers
     return additive
+
+
+def is_behind(model: AdditiveModel) -> bool:
+    """Whether a model is asked as it is, behind surrogates."""
+    from ..models.opaque import OpaqueTerms
+
+    return OpaqueTerms.of(model.terms) is not None
 
 
 def form_of(path: Path, additive: AdditiveModel, model: Any) -> RowSchema:

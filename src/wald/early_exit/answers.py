@@ -51,6 +51,11 @@ class Answers:
         self.stages, self.costs, self.status = decided.ledger
 
     @property
+    def decided(self) -> Decisions:
+        """The codes of the answers, and the ledger."""
+        return Decisions.of(self._codes, self.stages, self.costs, self.status)
+
+    @property
     def labels(self) -> NDArray[Any]:
         """Labels of the rows, numbers of their bands, or their values.
 

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..calls import CallError, PartialAnswer
-from ..engine import Decisions
+from ..engine import Decisions, Status
 from ..models import AdditiveModel
 from ..monitoring import Monitor
 from ..plan import Plan, shares_reached
 from ..sources import Source
 from ..stopping import Certificate, StageScores
 from ..stopping.core.risks import Line
+from ..utils.deadlines import checked_deadline
+from .answers import Answers
 from .bought import resumed
 from .certification import Promise
+from .in_time import final, in_time
 from .predictor import Predictor
+
+#: In place of a code that is not known.
+UNKNOWN = -1
 
 
 def monitor_of(
@@ -82,6 +89,28 @@ def _strata(promise: Promise, model: AdditiveModel) -> list[Line]:
     return [line._replace(risk=about.risk) if line.risk is None else line for line in about.lines]
 
 
+@dataclass(frozen=True, eq=False)
+class UnfinishedAudit:
+    """Rows that are decided, with an audit of some of them that has failed: what `resume` needs to go on with it.
+
+    Parameters
+    ----------
+    decided : Decisions
+        About all rows.
+    counted, chosen : ndarray of int
+        Rows that the monitor counts, and those of them that are audited.
+    own : int32 ndarray of shape (n_chosen,)
+        The full model's codes of the audited rows; -1 where they are not known yet.
+    monitor : Monitor
+    """
+
+    decided: Decisions
+    counted: NDArray[np.intp]
+    chosen: NDArray[np.intp]
+    own: NDArray[Any]
+    monitor: Monitor
+
+
 def audited(
     predictor: Predictor,
     monitor: Monitor | None,
@@ -89,22 +118,33 @@ def audited(
     n_threads: int,
     budget: float | None,
     groups: ArrayLike | None,
-    resume: PartialAnswer | None = None,
+    resume: PartialAnswer | Answers | None = None,
+    deadline: float | None = None,
 ) -> Decisions:
-    """Decide rows, or those that `resume` has left. All of them are counted, and some are audited, if without a budget.
+    """Decide rows, or those that `resume` has left. All of them are counted, and some are audited, if without a limit.
 
     An error about a call of an audit carries the decisions about all rows; none of them is counted then.
     """
     if groups is not None:
         _require_groups(monitor)
-    # the certificate speaks neither of rows with a budget, nor of rows outside of a ranking
-    watched = monitor if budget is None and monitor is not None and monitor.trials != "groups" else None
+    seconds = checked_deadline(deadline)
+    limited = budget is not None or seconds < np.inf
+    # the certificate speaks neither of rows with a limit, nor of rows outside of a ranking
+    watched = monitor if not limited and monitor is not None and monitor.trials != "groups" else None
     full = watched is not None and watched.answers_in_full
 
     def answered(rows: Source) -> Decisions:
+        if seconds < np.inf:
+            return in_time(predictor, rows, n_threads, budget, seconds)
         return predictor.predict(rows, n_threads, budget, full=full)
 
-    decided = answered(source) if resume is None else resumed(source, resume, answered, predictor.carried)
+    before = resume
+    if isinstance(before, Answers):
+        before = predictor.carried(before.decided, final(before.decided))
+    begun = getattr(before, "state", None)
+    if isinstance(begun, UnfinishedAudit):
+        before = replace(before, state=begun.decided)  # type: ignore[type-var]  # it has a state
+    decided = answered(source) if before is None else resumed(source, before, answered, predictor.carried)
     if watched is None or full:
         return decided
     stages, n_stages = decided.ledger.stages, predictor.plan.n_stages + 1
@@ -112,21 +152,39 @@ def audited(
         watched.record(np.bincount(stages, minlength=n_stages))
         return decided
     counted = np.arange(source.n_rows) if groups is None else watched.pick(groups, source.n_rows)
-    chosen = counted[watched.draw(len(counted))]
+    if isinstance(begun, UnfinishedAudit) and begun.monitor is watched:
+        if groups is not None:  # but for those of which another call has counted a row in between
+            new = np.isin(np.asarray(groups), np.asarray(groups)[counted])
+            counted, still = begun.counted[new[begun.counted]], new[begun.chosen]
+            chosen, own = begun.chosen[still], begun.own[still]
+        else:
+            counted, chosen, own = begun.counted, begun.chosen, begun.own.copy()
+    else:
+        chosen = counted[watched.draw(len(counted))]
+        own = _known(predictor, decided, chosen)
     n_answers = predictor.model.decision.n_answers
     audits: NDArray[Any] = np.zeros(n_answers, dtype=np.int64)
     lost: NDArray[Any] = np.zeros(n_answers)
     predicted = audits, lost
     if len(chosen):
+        rest = np.flatnonzero(own == UNKNOWN) if predictor.asks else np.arange(len(chosen))
         try:
-            own = predictor.predict(source.take(chosen), n_threads, None, full=True).codes
+            found = predictor.predict(source.take(chosen[rest]), n_threads, None, full=True).codes
         except CallError as error:
             if not source.is_lazy:
-                error.renumber(chosen)
-            error.partial = predictor.carried(decided, np.ones(source.n_rows, dtype=bool))
+                error.renumber(chosen[rest])
+            if predictor.asks and error.partial is not None and isinstance(error.partial.state, Decisions):
+                heard = error.partial.decided
+                own[rest[heard]] = error.partial.state.codes[heard]
+            carried = predictor.carried(decided, np.ones(source.n_rows, dtype=bool))
+            error.partial = replace(carried, state=UnfinishedAudit(decided, counted, chosen, own, watched))
             if groups is not None:
                 watched.put_back(np.asarray(groups)[counted])
             raise
+        if predictor.asks:
+            own[rest] = found
+        else:
+            own = found
         losses, own = _lost(predictor.model, decided.codes[chosen], own)
         early = own if predictor.model.decision.valued else decided.codes[chosen]
         (audits, lost), predicted = (
@@ -136,6 +194,15 @@ def audited(
     left, one_per_group = np.bincount(stages[counted], minlength=n_stages), watched.grouped and groups is not None
     watched.record(left, audits, lost, predicted=predicted, one_per_group=one_per_group)
     return decided
+
+
+def _known(predictor: Predictor, decided: Decisions, chosen: NDArray[np.intp]) -> NDArray[Any]:
+    """The full model's codes of some rows: of a model that is asked, those of the rows that it has answered already."""
+    codes = np.full(len(chosen), UNKNOWN, dtype=np.int32)
+    if predictor.asks:
+        asked = decided.ledger.status[chosen] == Status.FULL
+        codes[asked] = decided.codes[chosen[asked]]
+    return codes
 
 
 def audited_one(
@@ -170,11 +237,12 @@ def counted_one(
     """Count one row that has its answer, and audit it perhaps: `in_full` then answers it without early exits."""
     if monitor is None:
         return answer
-    code, stage = answer[:2]
+    code, stage, _, status = answer
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
         return answer
     if monitor.record_one(stage, one_per_group=group is not None):
-        losses, own = _lost(predictor.model, np.array([code]), np.array([in_full()[0]]))
+        asked = predictor.asks and status == Status.FULL  # who has answered is not asked again
+        losses, own = _lost(predictor.model, np.array([code]), np.array([code if asked else in_full()[0]]))
         early = 0 if predictor.model.decision.valued else code
         monitor.record_audit(float(losses[0]), int(own[0]), early)
     return answer

@@ -40,11 +40,12 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         X: Any,
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         return_cost: bool = False,
         details: bool = False,
         check_input: bool = True,
         groups: ArrayLike | None = None,
-        resume: PartialAnswer | None = None,
+        resume: PartialAnswer | Answers | None = None,
     ) -> Any:
         """Predict labels, numbers of bands, or values, with early exits.
 
@@ -56,6 +57,11 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             Largest cost of a row, in the unit of the costs. Rows that are still undecided get the answer of the last
             stage within the budget. The certificate does not cover such calls. A row with values so large that an early
             estimate overflows is evaluated in full, even if that costs more than the budget.
+        deadline : float, default=None
+            Seconds, for what is called: a model behind surrogates, and groups of `LazyRows`. No call begins after them,
+            and none is waited for, but for a plain function that runs in this thread. Rows that are still undecided get
+            the answer of the last stage that they have reached, and the status ``OUT_OF_BUDGET``. Surrogates are always
+            asked. The certificate does not cover such calls.
         return_cost : bool, default=False
             Whether to return the cost of each row.
         details : bool, default=False
@@ -64,9 +70,9 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, for a watched promise about groups: ``monitor_`` counts one row of each.
-        resume : PartialAnswer, default=None
-            The ``partial`` of the `CallError` that an earlier call for the same rows has raised: rows that it has
-            decided keep their answers.
+        resume : PartialAnswer or Answers, default=None
+            The ``partial`` of the `CallError` that an earlier call for the same rows has raised, or the `Answers` of
+            one with a deadline: rows that it has decided keep their answers.
 
         Returns
         -------
@@ -81,14 +87,21 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         ValueError
             If rows do not fit the model, a value that is read or compared with ranges is NaN or infinite, the budget is
             below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
-            is watched.
+            is watched; for a ``deadline`` where nothing is called.
         CallError
-            If a call that fetches columns of `LazyRows`, or that asks the model behind surrogates, fails for good.
+            If a call that fetches columns of `LazyRows`, or that asks the model behind surrogates, fails for good; or
+            the deadline passes before anything is known of some rows.
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs, X)
         try:
             answers = compiled.predict(
-                X, budget=budget, n_threads=n_threads, check_input=check_input, groups=groups, resume=resume
+                X,
+                budget=budget,
+                deadline=deadline,
+                n_threads=n_threads,
+                check_input=check_input,
+                groups=groups,
+                resume=resume,
             )
         except CallError as error:
             if error.partial is not None:
@@ -101,6 +114,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         x: Any,
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         return_cost: bool = False,
         details: bool = False,
         group: Any = None,
@@ -114,7 +128,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             only where it is read, or compared with ``Lossless(low=, high=)``. Other numbers are converted to float64.
             If the wrapped model or the rows of ``fit`` have feature names, a dict, a named tuple or a Series with these
             names is read by name.
-        budget, return_cost, details
+        budget, deadline, return_cost, details
             As in `predict`.
         group : object, default=None
             Group of the row, as ``groups`` of `predict`.
@@ -144,6 +158,11 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         True
         """
         compiled = self._compiled()
+        if deadline is not None:
+            answers = self._told(compiled.predict_one(x, budget=budget, deadline=deadline, group=group))
+            if details:
+                return answers
+            return (answers.labels[0], float(answers.costs[0])) if return_cost else answers.labels[0]
         if compiled.monitor is None and budget is None and group is None and not details:
             answer = compiled.label_one(x, return_cost)
             if answer is not None:
@@ -167,6 +186,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         records: Sequence[Mapping[str, Any]],
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         return_cost: bool = False,
         details: bool = False,
         groups: ArrayLike | None = None,
@@ -179,7 +199,7 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             From feature name to value, in any order. Values must be numbers, unless the model is a pipeline that begins
             with a ColumnTransformer; it receives a data frame of the library that ``fit`` received. Features that no
             transformer reads may be left out.
-        budget, return_cost, details, groups
+        budget, deadline, return_cost, details, groups
             As in `predict`.
 
         Returns
@@ -212,7 +232,9 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         True
         """
         compiled, n_threads = self._compiled(), effective_threads(self.n_jobs)
-        answers = compiled.predict_records(records, budget=budget, n_threads=n_threads, groups=groups)
+        answers = compiled.predict_records(
+            records, budget=budget, deadline=deadline, n_threads=n_threads, groups=groups
+        )
         return _wanted(self._told(answers), return_cost, details)
 
     # ---- what was fitted -------------------------------------------------------------------------------------------

@@ -238,6 +238,8 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+            Of `LazyRows`, all groups are fetched for probabilities in full. If a call fails, the rows keep what was
+            fetched, and the same call goes on from there.
 
         Returns
         -------

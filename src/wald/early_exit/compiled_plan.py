@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..calls import PartialAnswer
+from ..calls import CallError, PartialAnswer
 from ..engine import NOTHING, Decisions, Ledger, Packed, Status
 from ..models import AdditiveModel
 from ..models.protocols import Documents
@@ -166,6 +166,11 @@ class CompiledPlan:
         """Whether only lossless exits are allowed."""
         return self._predictor.by_proof
 
+    @property
+    def asks(self) -> bool:
+        """Whether the model is asked as it is, behind surrogates: about many rows at once in little more time."""
+        return self._predictor.asks
+
     def require_unchanged(self) -> None:
         """Raise ValueError if the wrapped model is not the one that was planned.
 
@@ -199,10 +204,11 @@ class CompiledPlan:
         X: Any,
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         n_threads: int = 1,
         check_input: bool = True,
         groups: ArrayLike | None = None,
-        resume: PartialAnswer | None = None,
+        resume: PartialAnswer | Answers | None = None,
     ) -> Answers:
         """Answer rows of a table.
 
@@ -211,13 +217,15 @@ class CompiledPlan:
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
             Largest cost of a row, in the unit of the plan.
+        deadline : float, default=None
+            Seconds after which calls end.
         n_threads : int, default=1
         check_input : bool, default=True
             Whether feature names and their number are checked.
         groups : array-like of shape (n_rows,), default=None
             Group of each row, for the monitor.
-        resume : PartialAnswer, default=None
-            What an earlier call for the same rows had decided when it failed.
+        resume : PartialAnswer or Answers, default=None
+            What an earlier call for the same rows had decided when it failed, or its deadline had passed.
 
         Returns
         -------
@@ -231,19 +239,27 @@ class CompiledPlan:
         self.require_unchanged()
         source = self._source(X) if check_input else source_of(X)
         with located(source, self.model):
-            decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, resume)
+            decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, resume, deadline)
             return Answers(self._predictor, decided)
 
-    def predict_one(self, x: Any, *, budget: float | None = None, group: Any = None) -> Answers:
+    def predict_one(
+        self, x: Any, *, budget: float | None = None, deadline: float | None = None, group: Any = None
+    ) -> Answers:
         """Answer one row in any form.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), or dict from feature name to value
-        budget : float, default=None
+        budget, deadline : float, default=None
         group : object, default=None
             Group of the row, for the monitor.
         """
+        if deadline is not None:
+            self.require_unchanged()
+            source, groups = self.reader.row(x)[1], None if group is None else [group]
+            with located(source, self.model):
+                decided = audited(self._predictor, self.monitor, source, 1, budget, groups, deadline=deadline)
+                return Answers(self._predictor, decided)
         if self.model.decision.valued:
             return self._one_value(x, budget, group)
         return Answers(self._predictor, Decisions.of_one(*self.decide_one(x, budget, group)))
@@ -304,6 +320,7 @@ class CompiledPlan:
         records: Sequence[Mapping[str, Any]],
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         n_threads: int = 1,
         groups: ArrayLike | None = None,
     ) -> Answers:
@@ -314,7 +331,8 @@ class CompiledPlan:
             return Answers(self._predictor, NOTHING)
         source = self.reader.records(records, "records[{}]".format)
         with located(source, self.model, "record"):
-            return Answers(self._predictor, audited(self._predictor, self.monitor, source, n_threads, budget, groups))
+            decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, deadline=deadline)
+            return Answers(self._predictor, decided)
 
     def columns_by_stage(self) -> list[NDArray[np.intp]] | None:
         """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole."""
@@ -376,20 +394,23 @@ class CompiledPlan:
         self.require_unchanged()
         source = self._whole(X)
         with located(source, self.model):
-            return self._predictor.trace(source, n_threads)
+            scores, decided = self._predictor.trace(source, n_threads)
+            return scores, decided.ledger.stages
 
     def trace(self, x: Any, n_threads: int = 1) -> Trace:
         """Trace one row: score, thresholds and cost at every stage."""
         self.require_unchanged()
         source = self.reader.one(x)
         with located(source, self.model):
-            scores, stage = self._predictor.trace(source, n_threads)
+            scores, decided = self._predictor.trace(source, n_threads)
+            stage = decided.ledger.stages[0]
             in_full = self.monitor is not None and self.monitor.answers_in_full
-            decided = self._predictor.predict(source, n_threads, None, full=in_full)
+            if in_full or not self._predictor.asks:  # who was asked for the trace has answered
+                decided = self._predictor.predict(source, n_threads, None, full=in_full)
         low, high = self.plan.thresholds()
         answers = Answers(self._predictor, decided)
         costs, cost = self._stage_costs(source), float(answers.costs[0])
-        return Trace(scores[0], low, high, costs, int(stage[0]), answers.labels[0], cost)
+        return Trace(scores[0], low, high, costs, int(stage), answers.labels[0], cost)
 
     def _stage_costs(self, source: Source) -> NDArray[np.float64]:
         """The costs of the stages for one row: those of the plan, or the characters of a text that is read in parts."""
@@ -426,7 +447,13 @@ class CompiledPlan:
     def _whole(self, X: Any) -> Source:
         """The same for what reads all columns of all rows: those that must be fetched are."""
         source = self._source(X)
-        return source.whole() if isinstance(source, LazyRows) else source
+        if not isinstance(source, LazyRows):
+            return source
+        try:
+            return source.whole()
+        except CallError as error:
+            error.partial = None  # columns, and no answers; what was fetched stays in the rows
+            raise
 
     # ---- other promises --------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ def answered(
     groups: ArrayLike | None = None,
     *,
     budget: float | None = None,
+    deadline: float | None = None,
     n_threads: int = 1,
     check_input: bool = True,
 ) -> Answers:
@@ -35,7 +36,7 @@ def answered(
     rows : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
     groups : array-like of shape (n_rows,), default=None
         The key of each row's group.
-    budget, n_threads, check_input
+    budget, deadline, n_threads, check_input
         As for `CompiledPlan.predict`; with groups, ``n_jobs`` of the estimator says how many threads there are.
 
     Raises
@@ -46,10 +47,14 @@ def answered(
         As `EarlyExitRanker.predict`.
     """
     if groups is None:
-        alone: Answers = fast.compiled_plan_.predict(rows, budget=budget, n_threads=n_threads, check_input=check_input)
+        alone: Answers = fast.compiled_plan_.predict(
+            rows, budget=budget, deadline=deadline, n_threads=n_threads, check_input=check_input
+        )
         return alone
     require_groups(fast)
-    ranked: Answers = fast.predict(rows, groups=groups, budget=budget, details=True, check_input=check_input)
+    ranked: Answers = fast.predict(
+        rows, groups=groups, budget=budget, deadline=deadline, details=True, check_input=check_input
+    )
     return ranked
 
 

@@ -189,26 +189,40 @@ class Predictor:
 
     # ---- many rows -------------------------------------------------------------------------------------------------
 
-    def predict(self, source: Source, n_threads: int, budget: float | None, *, full: bool = False) -> Decisions:
+    def predict(
+        self,
+        source: Source,
+        n_threads: int,
+        budget: float | None,
+        *,
+        full: bool = False,
+        stages: int | None = None,
+    ) -> Decisions:
         """Decide rows; the wrapped model labels those that the engine leaves undecided.
 
-        `full`: without early exits. An error about a call carries the decisions so far.
+        `full`: without early exits. `stages`: rows that none of so many stages decides get the answer of the last one,
+        as with a budget. An error about a call carries the decisions so far.
         """
-        if not (source.is_lazy or isinstance(self._late, LateModel)):
-            return self._predict(source, n_threads, budget, full)
+        if not (source.is_lazy or self.asks):
+            return self._predict(source, n_threads, budget, full, stages)
         with carrying(self._undecided(source.n_rows), self.carried):
-            return self._predict(source, n_threads, budget, full)
+            return self._predict(source, n_threads, budget, full, stages)
 
-    def _predict(self, source: Source, n_threads: int, budget: float | None, full: bool) -> Decisions:
+    def _predict(
+        self, source: Source, n_threads: int, budget: float | None, full: bool, stages: int | None
+    ) -> Decisions:
         if self.model.preprocessing is None:
             refuse_half_precision(self.model, source)
         elif source.n_rows == 0:  # transformers refuse empty input
             return NOTHING
-        if source.n_rows == 1 and budget is None and not full and not self.model.decision.valued:
+        early = not full and stages is None
+        if source.n_rows == 1 and budget is None and early and not self.model.decision.valued:
             answer = self._decided_row(source.held())
             if answer is not None:
                 return Decisions.of_one(*answer)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
+        if stages is not None:
+            n_stages, at_end = stages, "answer"
         if n_stages == 0:
             source = self._readable(source)
         in_rows = source.is_sparse and self.model.centres  # its steps do not centre sparse rows
@@ -244,6 +258,16 @@ class Predictor:
         if isinstance(source, LazyRows) and self.model.preprocessing is not None:
             return source.whole()
         return source
+
+    @property
+    def asks(self) -> bool:
+        """Whether the model is asked as it is, behind surrogates: each answer of it is a call."""
+        return isinstance(self._late, LateModel)
+
+    def deepest(self, budget: float | None) -> int | None:
+        """Number of stages after which rows have an answer within a budget; None: they are evaluated in full."""
+        n_stages, at_end = self._reach(budget)
+        return n_stages if at_end == "answer" else None
 
     def carried(self, decided: Decisions, settled: NDArray[np.bool_] | None = None) -> PartialAnswer:
         """What an error about a call carries: the answers of rows that are settled, None: by the engine."""
@@ -521,17 +545,17 @@ class Predictor:
 
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
-    def trace(self, source: Source, n_threads: int) -> tuple[NDArray[np.float64], Codes]:
-        """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
+    def trace(self, source: Source, n_threads: int) -> tuple[NDArray[np.float64], Decisions]:
+        """Estimates at every stage and full scores (n, T + 1), and the engine's decisions about the rows."""
         Z = source_of(preprocessed(self.model, source).array(self.model.terms.accepts.conversion))
         check_finite(self.model, Z)
         early = compared(self.model, self._packed, self.plan.early, Z, n_threads)[0].margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = self.model.decision.judged(full)[1]
-        ledger = self._cascade.predict(Z, *self._reach(None), n_threads).ledger
-        self._undo_unsafe_exits(Z, ledger, n_threads)
-        self._charge_overflows(ledger)
-        return np.column_stack([early.astype(np.float64), last]), ledger.stages
+        decided = self._cascade.predict(Z, *self._reach(None), n_threads)
+        self._undo_unsafe_exits(Z, decided.ledger, n_threads)
+        self._charge_overflows(decided.ledger)
+        return np.column_stack([early.astype(np.float64), last]), decided
 
 
 def _value_of_one(score_one: Callable[[Any, bool], Any], link: Any, x: Any, with_cost: bool) -> Any:

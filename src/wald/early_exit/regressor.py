@@ -189,6 +189,7 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, WithinTolerance):
         x: Any,
         *,
         budget: float | None = None,
+        deadline: float | None = None,
         return_cost: bool = False,
         details: bool = False,
         group: Any = None,
@@ -199,7 +200,7 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, WithinTolerance):
         ----------
         x : array-like of shape (n_features,), or dict from feature name to value
             As for `EarlyExitClassifier.predict_one`.
-        budget, return_cost, details, group
+        budget, deadline, return_cost, details, group
             As for `EarlyExitClassifier.predict_one`.
 
         Returns
@@ -209,9 +210,10 @@ class EarlyExitRegressor(NoProbabilities, RegressorMixin, WithinTolerance):
         """
         compiled = self._compiled()
         in_full = compiled.plan.evaluate_all and compiled.model.decision.valued and compiled.monitor is None
-        if in_full and budget is None and not (return_cost or details) and group is None:
+        if in_full and budget is None and deadline is None and not (return_cost or details) and group is None:
             return compiled.value_one(x)
-        return super().predict_one(x, budget=budget, return_cost=return_cost, details=details, group=group)
+        limits = {"budget": budget, "deadline": deadline}
+        return super().predict_one(x, **limits, return_cost=return_cost, details=details, group=group)
 
     def _check_question(self) -> None:
         """Refuse parameters that do not go together."""

@@ -25,7 +25,7 @@ class Status(IntEnum):
     FULL
         By the full model.
     OUT_OF_BUDGET
-        By the last stage within the budget, between its thresholds.
+        By the last stage within the budget, or that the row reached before the deadline, between its thresholds.
     HANDED_OVER
         By the wrapped object, because the engine left the row to it: the plan says so, or the row lies within rounding
         of a tie. In the engine's own ledger such a row has no label yet.
@@ -99,6 +99,11 @@ class Decisions(NamedTuple):
         """The decision about one row; `code` may be a value."""
         codes = np.array([code], np.int32 if isinstance(code, int) else None)
         return cls.of(codes, np.array([stage], np.int32), np.array([paid]), np.array([status], np.uint8))
+
+    def taken(self, rows: NDArray[np.bool_]) -> Decisions:
+        """The decisions about some rows."""
+        stages, paid, status = self.ledger
+        return Decisions.of(self.codes[rows], stages[rows], paid[rows], status[rows])
 
     def put(self, rows: NDArray[np.intp] | slice, found: Decisions) -> None:
         """Write the decisions about some rows in place of what is there."""

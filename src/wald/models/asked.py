@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from ..calls import Asked, Calls
+from ..calls import Asked, BadAnswerError, Calls, labels_of
 from ..sources import Source, source_of
 from .tree_classifier import FittedForGood
 
@@ -51,7 +52,8 @@ class AskedFunction(ClassifierMixin, FittedForGood):
         if hasattr(self.function, "predict"):
             return np.asarray(self.function.predict(X))
         source = source_of(X)
-        return Asked(self.function, source.n_rows, name=self.name).ask(np.arange(source.n_rows), _taking(source)).values
+        asked = Asked(self.function, source.n_rows, name=self.name, check=label_check(self))
+        return asked.ask(np.arange(source.n_rows), _taking(source)).values
 
     @property
     def asked(self) -> Any:
@@ -69,6 +71,28 @@ class AskedFunction(ClassifierMixin, FittedForGood):
 def _taking(source: Source) -> Callable[[NDArray[np.intp]], Any]:
     """What gives rows of a source as they came; all of them as they are."""
     return lambda rows: (source if len(rows) == source.n_rows else source.take(rows)).rows
+
+
+def label_check(model: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """What takes the answers of a model for labels: one a row, none missing, of its classes where they are known.
+
+    It raises `BadAnswerError`, which knows the rows.
+    """
+    classes = getattr(model, "classes_", None)
+    return partial(_labels, None if classes is None else np.asarray(classes))
+
+
+def _labels(classes: NDArray[Any] | None, answers: NDArray[Any]) -> NDArray[Any]:
+    labels = answers[:, 0] if answers.ndim == 2 and answers.shape[1] == 1 else answers
+    if labels.ndim != 1:
+        raise BadAnswerError(f"it must answer one label a row. Got answers of shape {answers.shape}")
+    if labels.dtype.kind in "fO":
+        missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label]
+        if missing:
+            raise BadAnswerError(f"it answered {labels[missing[0]]!r}, which is no label", missing)
+    if classes is not None:
+        labels_of(labels, classes)
+    return labels
 
 
 def is_asked(model: Any) -> bool:

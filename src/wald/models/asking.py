@@ -46,15 +46,24 @@ def answered_codes(model: Any, labels: NDArray[Any]) -> NDArray[np.int32]:
         If one is none of its classes.
     """
     classes = np.asarray(model.classes_)
-    codes = codes_of_labels(classes, labels)
+    try:
+        codes = codes_of_labels(classes, labels)
+    except TypeError as error:
+        raise ValueError(
+            f"{title_of(model)} gave labels that cannot be compared with its classes_, {_shown(classes)}: {error}."
+        ) from error
     wrong = np.flatnonzero(classes[codes] != labels)
     if len(wrong):
-        known = f"{', '.join(map(repr, classes[:8].tolist()))}{', ...' if len(classes) > 8 else ''}"
         raise ValueError(
             f"{title_of(model)} gave the label {labels[wrong].tolist()[0]!r} for row {wrong[0]} of {len(labels)}, "
-            f"which is none of its classes_: {known}."
+            f"which is none of its classes_: {_shown(classes)}."
         )
     return codes.astype(np.int32)
+
+
+def _shown(classes: NDArray[Any]) -> str:
+    """The first classes, in messages."""
+    return f"{', '.join(map(repr, classes[:8].tolist()))}{', ...' if len(classes) > 8 else ''}"
 
 
 def answers_labels(model: Any) -> bool:

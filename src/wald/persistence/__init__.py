@@ -49,8 +49,8 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
         How to save an early-exit estimator around a pipeline whose steps are not folded into its terms, or around a
         vote of estimators. None describes vectorizers, encoders, imputers, scalers and a `ColumnTransformer` of these
         by their own numbers and texts, and refuses other steps, and votes; ``"skops"`` puts the whole wrapped estimator
-        into the file, as ``skops.io.dumps`` writes it, and needs skops (the extra ``cli``). Ignored for other
-        models.
+        into the file, as ``skops.io.dumps`` writes it, and needs skops (the extra ``cli``). So it does with a
+        classifier behind surrogates, which a file else does not hold. Ignored for other models.
 
     Raises
     ------
@@ -71,9 +71,10 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
         If the file cannot describe the wrapped estimator, because it is a `OneVsRestClassifier`, or a part of it is of
         a class of somebody else's or has been changed; the file is written, and needs
         ``wald.load(path, estimator=...)`` to answer as before at ties, and with ``risk=0``, for values, or where the
-        estimator codes categories first, to be loaded at all. If the
-        file holds types that must be named to `load` as ``trusted``. If the model takes more memory than `load` allows
-        a file of its size, so that `load` needs ``max_bytes``.
+        estimator codes categories first, to be loaded at all. If a model stands behind surrogates: it is given to
+        `load` again, and so are surrogates that are functions. If the file holds types that must be named to `load` as
+        ``trusted``. If the model takes more memory than `load` allows a file of its size, so that `load` needs
+        ``max_bytes``.
 
     See Also
     --------
@@ -104,6 +105,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     estimator: Any = None,
+    surrogates: Any = None,
     trusted: Sequence[str] = (),
     max_bytes: int | None = None,
 ) -> Any:
@@ -128,7 +130,11 @@ def load(
     estimator : estimator, default=None
         For an `EarlyExitClassifier` only: the fitted estimator that was wrapped, in which case the classifier is the
         one that was saved in all respects. Needed for files with ``risk=0`` that do not describe it, because the
-        promise is that estimator's own labels.
+        promise is that estimator's own labels, and for models behind surrogates, unless the file was saved with
+        ``pipeline="skops"``: the fitted classifier, or the function.
+    surrogates : list, default=None
+        For a model behind surrogates: those that the file does not hold, of which `save` warned, in their order and
+        with their names.
     trusted : sequence of str, default=()
         Full names of types that a pipeline inside the file may be built of, beside those that skops knows to be
         harmless. What is neither is refused by name, and nothing of the pipeline is built then.
@@ -148,10 +154,10 @@ def load(
         If the file was cut off or altered, contradicts itself, was written by a later version, is no file of wald's, or
         takes more memory than ``max_bytes``. It is a ValueError.
     ValueError
-        If ``estimator`` is not the one that was saved, or is missing for a file with ``risk=0``; if the file holds
-        types that are not ``trusted``.
+        If ``estimator`` is not the one that was saved, or is missing for a file with ``risk=0`` or with surrogates; if
+        ``surrogates`` are not those that the file lacks; if the file holds types that are not ``trusted``.
     TypeError
-        If ``estimator`` is given for a model that wraps none.
+        If ``estimator`` or ``surrogates`` are given for a model that has none.
     ImportError
         If the file holds a whole pipeline, and skops is not installed.
     OSError
@@ -169,7 +175,8 @@ def load(
     where, names = os.fspath(path), _checked_names(trusted)
     Room(0, max_bytes)  # checks it
     try:
-        return _loaded(*container.read(path), Room(os.stat(path).st_size, max_bytes), estimator, where, names)
+        room = Room(os.stat(path).st_size, max_bytes)
+        return _loaded(*container.read(path), room, estimator, where, names, surrogates)
     except FileFormatError as error:
         raise FileFormatError(f"{where}: {error}.") from None
 
@@ -252,13 +259,19 @@ def _checked_names(trusted: Any) -> tuple[str, ...]:
 
 
 def _loaded(
-    fields: dict[str, Any], arrays: Arrays, room: Room, estimator: Any, where: str, trusted: Sequence[str]
+    fields: dict[str, Any],
+    arrays: Arrays,
+    room: Room,
+    estimator: Any,
+    where: str,
+    trusted: Sequence[str],
+    surrogates: Any = None,
 ) -> Any:
     with np.errstate(all="ignore"):  # numbers near the limits of float64 overflow; warnings may be errors
         found = _decode(fields, arrays, room)
         if isinstance(found, Parts):
-            return assemble(found, estimator, where, trusted)
-    if estimator is not None:
+            return assemble(found, estimator, where, trusted, surrogates)
+    if estimator is not None or surrogates is not None:
         raise TypeError(f"{where} holds a {type(found).__name__}, which wraps no estimator.")
     return found
 

@@ -24,6 +24,7 @@ from ..early_exit.parameters import Parameters, checked_rule
 from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
+from ..models.asked import AskedFunction
 from ..models.encoding import needs_estimator, needs_members
 from ..models.opaque import OpaqueTerms
 from ..models.reading import Kind
@@ -42,6 +43,7 @@ from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan
 from .rankings import decode_ranking, encode_ranking
 from .rebuilding import NotRebuildableError, Reader, Writer
 from .saved import SavedModel
+from .surrogates import Before, encode_surrogates, require_same
 from .trees import LIBRARIES, decode_trees, encode_trees, is_trees
 
 #: Statuses of certificates whose rows were counted for the promise.
@@ -56,31 +58,39 @@ def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = N
     served = owner.compiled_plan_
     served.require_unchanged()
     model, certificate, validation = served.model, served.certificate, served.validation
-    if OpaqueTerms.of(model.terms) is not None:
-        raise TypeError(
-            f"A file of wald holds what it reads of a model, and {model.terms.description} is asked as it is. Keep the "
-            "estimator with joblib or pickle."
-        )
+    behind = OpaqueTerms.of(model.terms) is not None
+    if behind and pipeline is not None and isinstance(model.estimator, AskedFunction):
+        raise ValueError("A function is in no file: leave pipeline out, and give the function to wald.load again.")
     if pipeline is None:
         require_no_estimators(model)
-    own_steps = pipeline is None and model.preprocessing is not None
+    own_steps = pipeline is None and model.preprocessing is not None and not behind
     checked_rule(promising(owner))  # raises for parameters that a file cannot hold
     lossless = served.by_proof or served.promise.rule.needs.lossless
     try:
         check_promise(certificate, served.plan, served.model.decision, served.by_proof, lossless)
     except FileFormatError as error:
         raise ValueError(f"This estimator cannot be saved: {error}. Call fit again.") from None
-    whole = not own_steps and _needs_archive(model) and (pipeline is not None or not needs_members(model.terms))
+    whole = (
+        pipeline is not None
+        if behind
+        else not own_steps and _needs_archive(model) and (pipeline is not None or not needs_members(model.terms))
+    )
     rows = validation.one_per_group
     return {
-        "fingerprint": _fingerprint(owner, model),
+        "fingerprint": model.fingerprint() if behind else _fingerprint(owner, model),
         "by_proof": bool(served.by_proof),
         "parameters": encode_parameters(_as_fitted(owner), arrays),
-        "model": encode_model(model, arrays),
+        **(
+            {"behind": encode_surrogates(owner, model, arrays, whole)}
+            if behind
+            else {"model": encode_model(model, arrays)}
+        ),
         "plan": encode_plan(served.plan, arrays),
         "certificate": encode(certificate, arrays, "certificate"),
         "schema": _encode_schema(owner, arrays),
-        "estimator": (_archived if whole else _encode_estimator)(owner, model, arrays),
+        "estimator": None
+        if behind and not whole
+        else (_archived if whole else _encode_estimator)(owner, model, arrays),
         "own_steps": bool(own_steps),
         **({"ranking": encode_ranking(owner, arrays)} if model.kind == "ranker" else {}),
         "monitor": served.monitor and encode_fields(monitor_fields(served.monitor), arrays, "monitor"),
@@ -189,9 +199,13 @@ def _archived(owner: EarlyExit, model: AdditiveModel, arrays: Arrays) -> dict[st
     raw = archives.dump(owner.estimator_)
     unknown = archives.untrusted(raw)
     try:
-        rebuilt = read_again(archives.load(raw, unknown, Room(0, NO_END), "this file"), reading(owner), model)
-        if not (_needs_archive(rebuilt) and equal(rebuilt, model) and same_links(rebuilt, model)):
-            raise FileFormatError("it reads otherwise when it is built again")
+        made = archives.load(raw, unknown, Room(0, NO_END), "this file")
+        if OpaqueTerms.of(model.terms) is not None:
+            require_same(made, model)
+        else:
+            rebuilt = read_again(made, reading(owner), model)
+            if not (_needs_archive(rebuilt) and equal(rebuilt, model) and same_links(rebuilt, model)):
+                raise FileFormatError("it reads otherwise when it is built again")
     except FileFormatError as error:
         raise ValueError(f"The {type(owner.estimator_).__name__} cannot be saved: {error}.") from None
     if unknown:
@@ -267,11 +281,18 @@ class Parts:
         self.asking = self.shell(None, **self.parameters)
         self._read = reading(self.asking)
         whole, self.own_steps = self.archive is not None, header.get("own_steps", bool)
-        self.model, n_features = decode_model(header.section("model"), kind, whole or self.own_steps)
+        self.behind = Before(header.section("behind")) if "behind" in header else None
+        if self.behind is None:
+            self.model, n_features = decode_model(header.section("model"), kind, whole or self.own_steps)
+        else:
+            require(kind == "classifier" and not self.own_steps, "header.behind is about a classifier")
+            self.model, n_features = self.behind.model, 0
         _resolve(self.asking, self.model)
         own_columns = self.model.schema.n_columns
-        self.no_table = own_columns is None and not whole
+        self.no_table = own_columns is None and not whole and self.behind is None
         self.n_features = n_columns if whole else own_columns if self.own_steps else n_features
+        if self.behind is not None:
+            self.n_features = own_columns
         require(whole or not needs_estimator(self.model.terms), "the file lacks the estimator that its terms belong to")
         self.plan = decode_plan(header.section("plan"), self.model)
         self.certificate: Certificate = header.get("certificate", Certificate)
@@ -365,10 +386,21 @@ class Parts:
         return read if needs_members(self.model.terms) else replace(read, terms=self.model.terms)
 
 
-def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = ()) -> EarlyExit:
+def assemble(
+    parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = (), surrogates: Any = None
+) -> EarlyExit:
     """Compile an estimator, around the estimator if it is there; ``where`` names the file in messages."""
     packed = inner = None
-    if parts.archive is not None:
+    if parts.behind is not None:
+        if parts.archive is not None and estimator is None:
+            estimator = archives.load(parts.archive, trusted, parts.room, where)
+            require_same(estimator, parts.model)
+        inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+        model, parts.parameters["surrogates"] = parts.behind.assembled(inner, surrogates, where)
+        inner = model.estimator
+    elif surrogates is not None:
+        raise TypeError(f"{where} holds a model without surrogates in front of it: leave surrogates out.")
+    elif parts.archive is not None:
         if estimator is not None:
             raise ValueError(f"{where} holds its whole pipeline: load it without 'estimator'.")
         model = parts.whole(trusted, where)
@@ -398,7 +430,8 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     if model.schema.names is None:  # the estimator alone does not know them
         model = replace(model, schema=parts.model.schema)
     inner = parts.made or model.estimator if inner is None else inner
-    owner: Any = parts.shell(FrozenEstimator(inner), **parts.parameters)
+    frozen = inner if isinstance(inner, AskedFunction) else FrozenEstimator(inner)
+    owner: Any = parts.shell(frozen, **parts.parameters)
     owner.estimator_ = inner
     _resolve(owner, model)
     if len(model.classes):

@@ -9,6 +9,7 @@ from typing import Any
 from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode_fields, text_array
 from ..models import AdditiveModel, decompose
+from ..models.reading import Kind
 from ..sources import Schema
 from .comparing import equal, read_again
 from .models import decode_model, encode_model
@@ -37,10 +38,10 @@ def encode_member(member: AdditiveModel, arrays: Arrays, where: str, describe: D
     }
 
 
-def decode_member(section: Section, rebuild: Rebuild) -> Any:
+def decode_member(section: Section, rebuild: Rebuild, kind: Kind = "regressor") -> Any:
     """Build the estimator that `encode_member` described, which must have the numbers of the file."""
     own_steps = section.get("own_steps", bool)
-    model, n_features = decode_model(section.section("model"), "regressor", own_steps)
+    model, n_features = decode_model(section.section("model"), kind, own_steps)
     n_columns = model.schema.n_columns if own_steps else n_features
     names = None if section.lacks("names") else tuple(section.labels("names", (), n_columns).tolist())
     model = replace(model, schema=Schema(n_columns, names, section.choice("library", LIBRARIES)))

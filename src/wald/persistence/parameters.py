@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ RULES = tuple(
 PARAMETERS: dict[str, Any] = {
     "k": int,
     "tolerance": float | list[float] | None,
-    "relative": bool | str,
+    "relative": bool | Literal["std", "quantile"],
     "bands": list[float] | None,
     "risk": float | None | Mapping[bool | int | float | str, float | None],
     "confidence": float,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..engine import Stages
 from ..sources import Conversion, Source, source_of
+from ..utils.deadlines import checked_deadline
 from .groups import Indices, RowGroups
 from .measures import Floats
 
@@ -40,18 +41,16 @@ class Limits(NamedTuple):
         ValueError, TypeError
             If they are not positive numbers, or the budget is below the cost of the first stage.
         """
-        for name, given in (("budget", budget), ("deadline", deadline)):
-            if given is not None and (isinstance(given, bool) or not isinstance(given, Real)):
-                raise TypeError(f"{name} must be a number. Got {given!r} instead.")
+        if budget is not None and (isinstance(budget, bool) or not isinstance(budget, Real)):
+            raise TypeError(f"budget must be a number. Got {budget!r} instead.")
+        seconds = checked_deadline(deadline)
         if budget is not None and not budget >= stage_costs[0]:
             first = "the cost of the first stage" if len(stage_costs) > 1 else "since every row is evaluated in full"
             raise ValueError(f"budget must be at least {stage_costs[0]:g}, {first}. Got {budget!r} instead.")
-        if deadline is not None and not deadline > 0:
-            raise ValueError(f"deadline must be a positive number of seconds. Got {deadline!r} instead.")
         enough = budget is None or budget >= stage_costs[-1]
-        if enough and (deadline is None or deadline == math.inf):
+        if enough and seconds == math.inf:
             return None
-        return cls(math.inf if enough else float(budget), math.inf if deadline is None else float(deadline))
+        return cls(math.inf if budget is None or enough else float(budget), seconds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..early_exit.base import EarlyExitEstimator
 from ..engine.threads import effective_threads
 from ..models import TreeClassifier
+from ..models.asked import AskedFunction
 from ..persistence import SavedModel
 from ..sources import source_of
 from ..utils.alternating import Timing, in_turns
@@ -28,6 +29,8 @@ NO_LIBRARY = (
     "is nothing to compare with. Where the library is installed, the command line times it: wald report FILE DATA "
     "--model MODEL, where MODEL is the library's file."
 )
+#: Why a function has no times.
+NO_CALLS = "The model is a function, and each call of it may cost something: it was not called to be timed."
 #: One run takes about this many seconds of the wrapped model, and at most this many rows.
 _SECONDS, _MOST_ROWS, _MOST_SINGLE = 0.1, 1000, 20
 
@@ -72,6 +75,8 @@ def times(fast: EarlyExitEstimator, X: Any, n_rows: int, library: Rival | None =
     model = fast.estimator_
     if isinstance(model, SavedModel):
         return [], NO_MODEL
+    if isinstance(model, AskedFunction):
+        return [], NO_CALLS
     if library is None and isinstance(model, TreeClassifier):
         return [], NO_LIBRARY
     rival = Rival("the wrapped model", model.predict) if library is None else library

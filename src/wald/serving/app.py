@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs
 
 import numpy as np
 
+from ..calls import CallError
 from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit, watched
 from ..early_exit.group_answers import promise_of
 from ..persistence import load as load_file
@@ -35,10 +36,12 @@ from .bodies import (
     write_json,
 )
 from .metrics import CONTENT_TYPE, Metrics
-from .rows import Rows
+from .rows import Limits, Rows
 
 #: Bodies above this size, and rows that take longer than this together, are left to a thread.
 LARGE_BODY, LONG = 1 << 15, 0.002
+#: Options of a query that are true or false, and those that are numbers.
+FLAGS, LIMITS = ("cost", "proba"), ("budget", "deadline")
 _LOG = logging.getLogger("wald.serving")
 
 
@@ -186,7 +189,7 @@ class Service:
             if body is None:  # the client is gone
                 self.metrics.errors["cut off"] += 1
                 return
-            options = _options(scope["query_string"]) if scope["query_string"] else (False, None, False, None)
+            options = _options(scope["query_string"]) if scope["query_string"] else (False, {}, False, None)
             content = await self._answer(body, arrow, *options)
             media = ARROW if arrow else JSON
         except RequestError as error:
@@ -195,6 +198,10 @@ class Service:
         except (ValueError, TypeError, OverflowError) as error:  # of the model, about the rows
             status, content = 400, write_json({"error": str(error)})
             self.metrics.errors["rows"] += 1
+        except CallError:
+            _LOG.exception("a call that a request takes has failed")
+            status, content = 503, b'{"error":"What the service asks did not answer; its log says why."}'
+            self.metrics.errors["call"] += 1
         except Exception:
             _LOG.exception("a request could not be answered")
             status, content = 500, b'{"error":"The service failed; its log says why."}'
@@ -245,7 +252,7 @@ class Service:
         return RequestError(413, "too large", f"A body may have {self._max_body} bytes. Send several requests.")
 
     async def _answer(
-        self, body: bytes, arrow: bool, cost: bool, budget: float | None, proba: bool, groups: str | None
+        self, body: bytes, arrow: bool, cost: bool, limits: Limits, proba: bool, groups: str | None
     ) -> bytes:
         rows, batcher = self._rows, self._batcher  # a reload does not change them in the middle
         large = len(body) > LARGE_BODY
@@ -257,7 +264,7 @@ class Service:
             given = await asyncio.to_thread(read_json, body, self._loads, self._max_rows)
         else:
             given = read_json(body, self._loads, self._max_rows)
-        if given.kind == "row" and budget is None and not proba:
+        if given.kind == "row" and not limits and not proba:
             row = rows.read(given.rows)
             labels = self._labels
             label, spent, stage = batcher.one(row) if batcher.at_once() else await batcher.together(row)
@@ -270,7 +277,7 @@ class Service:
             if proba:
                 raise RequestError(400, "query", "proba: rows that race in groups have no probabilities.")
             answers, costs, stages, places = (
-                await asyncio.to_thread(rows.ranked, given, budget) if apart else rows.ranked(given, budget)
+                await asyncio.to_thread(rows.ranked, given, limits) if apart else rows.ranked(given, limits)
             )
             self.metrics.count_rows(costs, stages)
             if arrow:
@@ -279,9 +286,9 @@ class Service:
             ranked = {f"{rows.columns.name}s": answers.tolist(), "ranks": places.tolist()}
             return write_json(ranked | ({"costs": costs.tolist()} if cost else {}))
         if apart:
-            answers, costs, stages, found = await asyncio.to_thread(rows.answer, given, budget, proba)
+            answers, costs, stages, found = await asyncio.to_thread(rows.answer, given, limits, proba)
         else:
-            answers, costs, stages, found = rows.answer(given, budget, proba)
+            answers, costs, stages, found = rows.answer(given, limits, proba)
         self.metrics.count_rows(costs, stages)
         if arrow:
             named = {} if found is None else dict(zip(rows.probability_names, found.T, strict=True))
@@ -299,26 +306,30 @@ def _plain(answer: Any) -> Any:
     return answer.tolist() if isinstance(answer, np.generic | np.ndarray) else answer
 
 
-def _options(query: bytes) -> tuple[bool, float | None, bool, str | None]:
-    """Whether costs are wanted, the budget, whether probabilities are wanted, and the column of groups."""
+def _options(query: bytes) -> tuple[bool, Limits, bool, str | None]:
+    """Whether costs are wanted, budget and deadline, whether probabilities are wanted, and the column of groups."""
     try:
         given = parse_qs(query.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError:
         raise RequestError(400, "query", "The query is no text.") from None
-    unknown = [name for name in given if name not in ("cost", "budget", "proba", "groups")]
+    unknown = [name for name in given if name not in (*FLAGS, *LIMITS, "groups")]
     if unknown:
-        raise RequestError(400, "query", f"The query has {unknown[0]!r}; it may have cost, budget, proba and groups.")
-    budget, wanted = given.get("budget", [None])[-1], []
-    for name in ("cost", "proba"):
+        raise RequestError(
+            400, "query", f"The query has {unknown[0]!r}; it may have cost, budget, deadline, proba and groups."
+        )
+    wanted, limits = [], {}
+    for name in FLAGS:
         value = given.get(name, ["false"])[-1]
         if value.lower() not in ("true", "false", "1", "0"):
             raise RequestError(400, "query", f"{name} must be true or false. Got {value!r}.")
         wanted.append(value.lower() in ("true", "1"))
-    try:
-        limit = None if budget is None else float(budget)
-        return wanted[0], limit, wanted[1], given.get("groups", [None])[-1]
-    except ValueError:
-        raise RequestError(400, "query", f"budget must be a number. Got {budget!r}.") from None
+    for name in LIMITS:
+        if name in given:
+            try:
+                limits[name] = float(given[name][-1])
+            except ValueError:
+                raise RequestError(400, "query", f"{name} must be a number. Got {given[name][-1]!r}.") from None
+    return wanted[0], cast(Limits, limits), wanted[1], given.get("groups", [None])[-1]
 
 
 def _other_endpoints(service: Service) -> Any:

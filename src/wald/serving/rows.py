@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,15 @@ from .bodies import Body, RequestError, numbers, shown, table_of_numbers
 
 #: Labels or values, costs and stages of rows.
 Answers = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int32]]
+
+
+class Limits(TypedDict, total=False):
+    """What a request may take: a cost of each row, and seconds."""
+
+    budget: float
+    deadline: float
+
+
 #: What `predict_one` calls its row, at the beginning of a message, and what others call a row.
 _X, _RECORD = re.compile(r"x(?!\w)"), re.compile(r"\brecords\[(\d+)\]|\brecord (\d+)")
 #: Most columns that a message names.
@@ -89,27 +98,30 @@ class Rows:
 
     def one(self, row: Any) -> tuple[Any, float, int]:
         """Answer, cost and stage of a row."""
-        found = self._answered(row, "row", None)
+        found = self._answered(row, "row", {})
         return found.labels[0], float(found.costs[0]), int(found.stages[0])
 
     def many(self, rows: list[Any]) -> list[tuple[Any, float, int]]:
         """Answers, costs and stages of rows from `read`."""
+        together = rows if self._raw else np.stack(rows)
         if self._raw and self._kind != "texts":
-            return [self.one(row) for row in rows]
-        labels, costs, stages = self._predict(rows if self._raw else np.stack(rows), None)
+            together = self._together(rows)
+            if together is None:
+                return [self.one(row) for row in rows]
+        labels, costs, stages = self._predict(together, {})
         return list(zip(labels, costs.tolist(), stages.tolist(), strict=True))
 
-    def answer(self, body: Body, budget: float | None, proba: bool) -> tuple[Any, ...]:
+    def answer(self, body: Body, limits: Limits, proba: bool) -> tuple[Any, ...]:
         """Answers, costs and stages of the rows of a body, and their probabilities, which are None unless requested."""
         if not proba:
-            return (*self._labels(body, budget), None)
+            return (*self._labels(body, limits), None)
         if not hasattr(self._model, "predict_proba"):
             name = type(self._model.estimator_).__name__
             raise RequestError(400, "query", f"proba: the wrapped {name} has no probabilities. Leave it out.")
-        answers = self._labels(body, budget)
+        answers = self._labels(body, limits)
         return (*answers, answers[0] if self.columns.are_probabilities else self._probabilities(body))
 
-    def ranked(self, body: Body, budget: float | None) -> tuple[Any, ...]:
+    def ranked(self, body: Body, limits: Limits) -> tuple[Any, ...]:
         """Values, costs and stages of rows that race in groups, and the place of each in its group, from 1 on."""
         require_groups(self._model)
         if not body.n_rows:
@@ -117,7 +129,7 @@ class Rows:
                 raise RequestError(400, "rows", f"groups has {len(body.groups)} keys, and there are no rows.")
             return self.columns.none, np.empty(0), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
         check = self._schema.names is None and self._kind != "texts"
-        found = answered(self._model, self._table(body), body.groups, budget=budget, check_input=check)
+        found = answered(self._model, self._table(body), body.groups, **limits, check_input=check)
         return found.labels, found.costs, found.stages, ranks(found.labels, body.groups)
 
     def _table(self, body: Body) -> Any:
@@ -159,26 +171,36 @@ class Rows:
             rows = self._compiled.reader.named(rows, list(self._schema.names))
         return np.asarray(model.predict_proba(rows))
 
-    def _labels(self, body: Body, budget: float | None) -> Answers:
+    def _labels(self, body: Body, limits: Limits) -> Answers:
         """Answers, costs and stages of the rows of a body."""
         rows = body.rows
         if body.kind in ("row", "record"):
             if body.kind == "record":
                 self._require_records([rows], '"record"')
             given = self.read(rows) if body.kind == "row" else rows
-            found = self._answered(given, body.kind, budget)
+            found = self._answered(given, body.kind, limits)
             return found.labels, found.costs, found.stages
         if body.kind == "records":
             self._require_records(rows, "records[{}]")
-            return self._of_records(rows, budget)
+            return self._of_records(rows, limits)
         if body.kind == "table":
-            return self._predict(self._read_table(rows), budget)
+            return self._predict(self._read_table(rows), limits)
         if not self._raw:
-            return self._predict(table_of_numbers(rows, self._n_features), budget)
+            return self._predict(table_of_numbers(rows, self._n_features), limits)
         rows = self._read_rows(rows)
         if rows and self._schema.names is not None and isinstance(rows[0], dict):
-            return self._of_records(rows, budget, "row {}")
-        return self._predict(rows, budget) if self._kind == "texts" else self._in_turn(rows, budget)
+            return self._of_records(rows, limits, "row {}")
+        together = rows if self._kind == "texts" else self._together(rows)
+        return self._in_turn(rows, limits) if together is None else self._predict(together, limits)
+
+    def _together(self, rows: list[Any]) -> Any:
+        """Rows as a model takes them that is asked about many at once; None for other models, and rows of names."""
+        if not self._compiled.asks or not rows or self._schema.names is not None:
+            return None
+        try:
+            return rows if self._n_features is None else table_of_numbers(rows, self._n_features)
+        except RequestError:
+            return None
 
     def _read_rows(self, rows: list[Any]) -> list[Any]:
         return [self.read(row, f"row {r}") for r, row in enumerate(rows)]
@@ -193,10 +215,10 @@ class Rows:
                 what = "an object from feature name to value"
                 raise RequestError(400, "rows", f"{where.format(r)} must be {what}. Got {shown(row)}.")
 
-    def _of_records(self, rows: list[Any], budget: float | None, name: str = "") -> Answers:
+    def _of_records(self, rows: list[Any], limits: Limits, name: str = "") -> Answers:
         """Answer objects together; errors call them by another name than ``records[i]`` if there is one."""
         try:
-            found = self._compiled.predict_records(rows, budget=budget, n_threads=self._threads)
+            found = self._compiled.predict_records(rows, **limits, n_threads=self._threads)
         except self._refusals as error:
             words = str(error)
             raise RequestError(
@@ -204,25 +226,25 @@ class Rows:
             ) from None
         return found.labels, found.costs, found.stages
 
-    def _predict(self, rows: Any, budget: float | None) -> Answers:
+    def _predict(self, rows: Any, limits: Limits) -> Answers:
         if not len(rows):
             return self.columns.none, np.empty(0), np.empty(0, dtype=np.int32)
         check = self._schema.names is None and self._kind != "texts"
-        found = self._compiled.predict(rows, budget=budget, n_threads=self._threads, check_input=check)
+        found = self._compiled.predict(rows, **limits, n_threads=self._threads, check_input=check)
         return found.labels, found.costs, found.stages
 
-    def _answered(self, row: Any, name: str, budget: float | None, otherwise: str = "") -> Any:
+    def _answered(self, row: Any, name: str, limits: Limits, otherwise: str = "") -> Any:
         """Answer one row; errors of `predict_one` get the request's own name for it, or ``otherwise`` before them."""
         try:
-            return self._compiled.predict_one(row, budget=budget)
+            return self._compiled.predict_one(row, **limits)
         except self._refusals as error:
             words = str(error)
             raise RequestError(
                 400, "rows", _X.sub(name, words, count=1) if _X.match(words) else otherwise + words
             ) from None
 
-    def _in_turn(self, rows: list[Any], budget: float | None) -> Answers:
-        answers = [self._answered(row, f"row {r}", budget, f"row {r}: ") for r, row in enumerate(rows)]
+    def _in_turn(self, rows: list[Any], limits: Limits) -> Answers:
+        answers = [self._answered(row, f"row {r}", limits, f"row {r}: ") for r, row in enumerate(rows)]
         labels = np.concatenate([self.columns.none, *(found.labels for found in answers)])
         costs = np.concatenate([np.empty(0), *(found.costs for found in answers)])
         return labels, costs, np.concatenate([np.empty(0, dtype=np.int32), *(found.stages for found in answers)])

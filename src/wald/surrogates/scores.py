@@ -44,6 +44,11 @@ class Scores:
     def __reduce__(self) -> tuple[Any, ...]:
         return _scores, (self._terms, self._bound)
 
+    @property
+    def parts(self) -> tuple[tuple[Terms, ...], float]:
+        """The terms and the bound, of which the same can be made."""
+        return self._terms, self._bound
+
 
 def _scores(terms: tuple[Terms, ...], bound: float) -> Scores:
     return Scores(*terms, bound=bound)
