@@ -15,38 +15,33 @@ Floats = NDArray[np.float64]
 
 
 class Scores:
-    """Scores of terms, of which each takes what those before it give.
+    """Scores of terms.
 
     Parameters
     ----------
-    terms : sequence of Terms
+    terms : Terms
     bound : float, default=inf
         Scores of a larger size count as this.
+    unknown : float, default=nan
+        Counts for scores of rows whose numbers are too large for the engine, or of which no more is known.
     """
 
-    def __init__(self, *terms: Terms, bound: float = np.inf) -> None:
-        self._terms, self._bound = terms, bound
-        # float32 takes a kernel machine half of the time
-        self._single = ["float32" in each.planning.precisions for each in terms]
-        self._packed = [
-            pack(each, precision="float32" if single else "float64")
-            for each, single in zip(terms, self._single, strict=True)
-        ]
+    def __init__(self, terms: Terms, bound: float = np.inf, unknown: float = np.nan) -> None:
+        self._terms, self._bound, self._unknown = terms, bound, unknown
+        self._single = "float32" in terms.planning.precisions  # takes a kernel machine half of the time
+        self._packed = pack(terms, precision="float32" if self._single else "float64")
 
     def __call__(self, source: Source, n_threads: int) -> Floats:
         """Scores of rows, (n_rows, n_outputs)."""
-        rows: Any = source
-        for packed, single in zip(self._packed, self._single, strict=True):
-            rows = packed.scores(rows, _exactly, n_threads, single)[0]
-        found: Floats = np.clip(rows.astype(np.float64), -self._bound, self._bound)
+        found: Floats = self._packed.scores(source, _exactly, n_threads, self._single)[0]
+        if self._bound < np.inf:
+            found = np.clip(found, -self._bound, self._bound)
+        if not np.isnan(self._unknown):
+            found = np.where(np.isnan(found), self._unknown, found)
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _scores, (self._terms, self._bound)
-
-
-def _scores(terms: tuple[Terms, ...], bound: float) -> Scores:
-    return Scores(*terms, bound=bound)
+        return Scores, (self._terms, self._bound, self._unknown)
 
 
 def _exactly(dtype: Any) -> float:
