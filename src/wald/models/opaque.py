@@ -6,11 +6,11 @@ rows that are served are `LazyAnswers`, which ask a surrogate, or the model, for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,22 @@ from .watch import Watch
 
 __all__ = ["LazyAnswers", "Looks", "OpaqueTerms", "Prepared", "opaque_model"]
 
+T = TypeVar("T")
+
+
+class InSteps(Protocol):
+    """Numbers of rows in two steps; see `wald.surrogates.scores.Scores`."""
+
+    @property
+    def shared(self) -> Hashable | None:
+        """The first step."""
+
+    def prepared(self, source: Source, n_threads: int) -> Floats:
+        """What the first step makes of rows."""
+
+    def of_prepared(self, prepared: Floats, n_threads: int) -> Floats:
+        """What the second makes of that, (n_rows, m)."""
+
 
 class Look(Protocol):
     """What is asked before the model; see `wald.Surrogate`."""
@@ -46,14 +62,11 @@ class Look(Protocol):
         """Cost of a row, as a multiple of the model's."""
 
     @property
-    def before(self) -> Callable[[Source, int], Floats] | None:
-        """What it makes of rows before it looks at them, and may have in common with others."""
+    def shared(self) -> InSteps | None:
+        """What it asks in two steps, of which others may have the first in common."""
 
     def numbers(self, source: Source, n_threads: int) -> Floats:
         """What it says of rows, (n_rows, m)."""
-
-    def of_prepared(self, prepared: Floats, n_threads: int) -> Floats:
-        """The same of what `before` has made of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +194,10 @@ class _OpaqueCascade(PythonCascade):
         codes, stages = np.zeros(n, dtype=np.int32), np.full(n, len(self._stage_terms), dtype=np.int32)
         status = np.full(n, Status.PENDING, dtype=np.uint8)
         try:
-            self._answer(X, n_stages, at_end, codes, stages, status)
+            self._answer(X, n_stages, "pending" if at_end == "full" else at_end, codes, stages, status)
+            left = np.flatnonzero(status == Status.PENDING) if n_stages else np.arange(n)
+            if at_end == "full" and len(left):
+                codes[left], status[left] = X[left].codes(), Status.FULL
         except CallError as error:
             X.put_answers(codes, status)
             decided = Decisions(codes, Ledger(stages, self._costs.take(stages), status))
@@ -203,7 +219,7 @@ class Prepared:
     """
 
     def __init__(
-        self, source: Source, rows: NDArray[np.intp] | None = None, known: dict[int, Floats] | None = None
+        self, source: Source, rows: NDArray[np.intp] | None = None, known: dict[Hashable, Floats] | None = None
     ) -> None:
         self._whole, self._rows, self._known = source, rows, {} if known is None else known
         self.n_rows = source.n_rows if rows is None else len(rows)
@@ -222,14 +238,14 @@ class Prepared:
         """Their places among all."""
         return np.arange(self.n_rows) if self._rows is None else self._rows
 
-    def by(self, step: Callable[[Source, int], Floats], at_once: int, n_threads: int) -> Floats:
-        """What a step makes of them."""
-        found = self._known.get(id(step))
+    def by(self, steps: InSteps, at_once: int, n_threads: int) -> Floats:
+        """What the first of two steps makes of them."""
+        found = self._known.get(steps.shared)
         if found is not None:
             return found if self._rows is None else found[self._rows]
-        found = together([step(part, n_threads) for part in self.source.parts(at_once)])
+        found = together([steps.prepared(part, n_threads) for part in self.source.parts(at_once)])
         if self._rows is None:
-            self._known[id(step)] = found
+            self._known[steps.shared] = found
         return found
 
 
@@ -270,8 +286,15 @@ class LazyAnswers:
 
     def columns(self, terms: Ints) -> Floats:
         """Some columns of all rows. An error about a call names rows of all; what the model has answered is kept."""
+        return self._asked(lambda: self._looks.of_prepared(self._raw, terms, self._threads))
+
+    def codes(self) -> NDArray[np.int32]:
+        """The model's answers to all rows, with the same errors."""
+        return self._asked(lambda: self._looks.codes(self._raw.source))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
         try:
-            return self._looks.of_prepared(self._raw, terms, self._threads)
+            return ask()
         except CallError as error:
             own, source, rows = self._looks.answered(error), self._raw.source, self._raw.numbers
             if own is not None:
@@ -365,10 +388,11 @@ class Looks(Chain):
         if unit == len(self.surrogates):
             return self.terms.answered(self.codes(rows.source))
         surrogate = self.surrogates[unit]
-        if surrogate.before is None:
+        steps = surrogate.shared
+        if steps is None:
             numbers = together([surrogate.numbers(part, n_threads) for part in rows.source.parts(self.rows_at_once)])
         else:
-            numbers = surrogate.of_prepared(rows.by(surrogate.before, self.rows_at_once, n_threads), n_threads)
+            numbers = steps.of_prepared(rows.by(steps, self.rows_at_once, n_threads), n_threads)
         if numbers.shape[1] != self.terms.widths[unit]:
             raise ValueError(
                 f"The surrogate {surrogate.title!r} gave {self.terms.widths[unit]} numbers a row in fit, and now "

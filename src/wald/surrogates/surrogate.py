@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..sources import Source, source_of
+from ..sources import Source
+from .scores import Scores
 
 Floats = NDArray[np.float64]
 
@@ -38,9 +39,6 @@ class Surrogate:
     ask : callable or None, default=None
         Takes rows (a `Source`) and a number of threads and gives numbers of shape (n_rows, m), for surrogates that
         wald has learnt. None: `model` is asked.
-    before : callable or None, default=None
-        Takes the same and gives the rows that `ask` takes, as an array. Surrogates may have it in common, so that it is
-        called once for all of them.
 
     Examples
     --------
@@ -56,7 +54,6 @@ class Surrogate:
     cost: float | None = None
     name: str = ""
     ask: Callable[[Source, int], Floats] | None = None
-    before: Callable[[Source, int], Floats] | None = None
 
     def __post_init__(self) -> None:
         known = self.cost is None or (isinstance(self.cost, Real) and not isinstance(self.cost, bool))
@@ -101,8 +98,6 @@ class Surrogate:
         ValueError
             If it gives another number of rows, or what is no finite number; the message names the surrogate.
         """
-        if self.before is not None:
-            return self.of_prepared(self.before(source, n_threads), n_threads)
         if self.ask is not None:
             return self.ask(source, n_threads)
         rows, method = source.rows, self._method
@@ -127,10 +122,10 @@ class Surrogate:
             raise ValueError(f"The surrogate {self.title!r} gave {found[i, j]} for row {i} of {source.n_rows}.")
         return np.log(np.maximum(found, LEAST_PROBABILITY)) if method == "predict_proba" else found
 
-    def of_prepared(self, prepared: Floats, n_threads: int) -> Floats:
-        """What it says of rows, of which `before` has made this."""
-        assert self.ask is not None
-        return self.ask(source_of(prepared), n_threads)
+    @property
+    def shared(self) -> Scores | None:
+        """What is asked, where its first step may be one of several surrogates; see `Scores.shared`."""
+        return self.ask if isinstance(self.ask, Scores) and self.ask.shared is not None else None
 
     @property
     def _classes(self) -> NDArray[Any]:
