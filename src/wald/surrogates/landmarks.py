@@ -17,12 +17,10 @@ from .surrogate import Surrogate
 
 Floats = NDArray[np.float64]
 
-#: Numbers of landmarks by the number of directions: the engine takes 32 at a time.
-SIZES = {32: (500, 2000), 64: (2000,)}
-#: Largest share of the rows that landmarks may be, and number of rows in which directions are found.
-MOST_OF_ROWS, ROWS = 0.5, 4000
-#: Columns of at most so many are divided by their standard deviations.
-FEW_COLUMNS = 32
+#: Numbers of landmarks of the two sizes, and the largest share of the rows that they may be.
+SIZES, MOST_OF_ROWS = (500, 2000), 0.5
+#: Largest number of directions (the engine takes as many at a time), and rows in which they are found.
+DIRECTIONS, ROWS = 32, 4000
 #: Directions are computed in float32 if its rounding moves rows by at most this share of how they differ.
 SHARE_ROUNDED = 1e-4
 #: Widths of the kernel that are tried, as numbers divided by the median squared distance, each twice the one before.
@@ -59,38 +57,33 @@ def landmarks(
     list of Surrogate
         Of one size if there are few rows; empty if rows do not differ. They share the projection.
     """
-    some = rows[rng.permutation(len(rows))[:ROWS]].astype(np.float64)
-    pairs, order = rng.integers(len(rows), size=(2, PAIRS)), rng.permutation(len(rows))
+    projection = _projection(rows[rng.permutation(len(rows))[:ROWS]].astype(np.float64))
+    if projection is None:
+        return []
+    Z = Scores(projection)(source_of(rows), n_threads)
+    pairs = rng.integers(len(Z), size=(2, PAIRS))
+    median = float(np.median(((Z[pairs[0]] - Z[pairs[1]]) ** 2).sum(axis=1)))
+    if not median > 0:
+        return []
+    order, most = rng.permutation(len(Z)), int(MOST_OF_ROWS * len(Z))
     indicated = (codes[:, None] == np.unique(codes)).astype(np.float64)[order]
-    most = int(MOST_OF_ROWS * len(rows))
-    found: list[Surrogate] = []
-    for n_directions, sizes in SIZES.items():
-        if found and rows.shape[1] <= FEW_COLUMNS:  # there are no further directions
-            break
-        projection = _projection(some, n_directions)
-        if projection is None:
-            break
-        Z = Scores(projection)(source_of(rows), n_threads)
-        median = float(np.median(((Z[pairs[0]] - Z[pairs[1]]) ** 2).sum(axis=1)))
-        if not median > 0:
-            break
-        tried = SHARPNESS
-        for n in [n for n in sizes if n <= most] or [max(1, most)] * (not found):
-            sharpness, terms = _of_size(n, Z[order], indicated, tried, median)
-            found.append(Surrogate(terms, name=f"{n} landmarks, {projection.n_outputs} directions", ask=Scores(projection, terms)))
-            tried = (sharpness, 2 * sharpness)  # more landmarks may be narrower
+    tried, found = SHARPNESS, []
+    for n in [n for n in SIZES if n <= most] or [max(1, most)]:
+        sharpness, terms = _of_size(n, Z[order], indicated, tried, median)
+        found.append(Surrogate(terms, name=f"{n} landmarks", ask=Scores(projection, terms)))
+        tried = (sharpness, 2 * sharpness)  # more landmarks may be narrower
     return found
 
 
-def _projection(some: Floats, n_directions: int) -> Terms | None:
+def _projection(some: Floats) -> Terms | None:
     """The main directions of rows as terms; None if rows do not differ."""
     centre = some.mean(axis=0)
     scale = np.ones(some.shape[1])
-    if some.shape[1] <= FEW_COLUMNS:  # they have units of their own
+    if some.shape[1] <= DIRECTIONS:  # columns of few have units of their own
         spread = some.std(axis=0)
         scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
     _, sizes, axes = linalg.svd((some - centre) * scale, full_matrices=False)
-    kept = axes[:n_directions][sizes[:n_directions] > 1e-9 * max(sizes[0], 1e-300)]
+    kept = axes[:DIRECTIONS][sizes[:DIRECTIONS] > 1e-9 * max(sizes[0], 1e-300)]
     if len(kept) == 0:
         return None
     weights = kept * scale
