@@ -120,7 +120,7 @@ FIXED = {
     "plan/order.py": {"_FLOOR": ROUNDING},
     "plan/recipes.py": {"VALUE_BYTES": LIMIT, "FEW_GROUPS": LIMIT},
     "early_exit/opaque.py": {
-        **dict.fromkeys(("ASKED_AGAIN", "ROUNDS", "TIMED_ROWS"), LEVEL),
+        **dict.fromkeys(("ASKED_AGAIN", "QUICK", "ROUNDS", "TIMED_ROWS"), LEVEL),
         "ROUNDED_TO": ROUNDING,
     },
     "early_exit/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},

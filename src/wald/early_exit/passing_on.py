@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.opaque import Looks
-from ..models.tree_classifier import FittedForGood
 from ..sources.values import NATIVE
 
 if TYPE_CHECKING:
     from .compiled_plan import CompiledPlan
+
+#: Libraries whose classifiers give labels of their `classes_`, one a row: nothing is to be checked.
+LIBRARIES = ("sklearn",)
 
 
 def passed_on(compiled: CompiledPlan, X: Any) -> NDArray[Any] | None:
@@ -30,8 +32,8 @@ def passed_on(compiled: CompiledPlan, X: Any) -> NDArray[Any] | None:
         return None
     if type(X) is not np.ndarray or X.ndim != 2 or len(X) == 0 or X.dtype not in NATIVE or X.dtype.byteorder != "=":
         return None
-    known = model.schema
-    if known.names is not None or known.n_columns != X.shape[1] or isinstance(model.estimator, FittedForGood):
+    known, library = model.schema, type(model.estimator).__module__.partition(".")[0]
+    if known.names is not None or known.n_columns != X.shape[1] or library not in LIBRARIES:
         return None
     compiled.require_unchanged()
     try:

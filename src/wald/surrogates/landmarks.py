@@ -67,7 +67,8 @@ def landmarks(
         return []
     order, most = rng.permutation(len(Z)), int(MOST_OF_ROWS * len(Z))
     indicated = (codes[:, None] == np.unique(codes)).astype(np.float64)[order]
-    tried, found = SHARPNESS, []
+    tried: tuple[float, ...] = SHARPNESS
+    found: list[Surrogate] = []
     for n in [n for n in SIZES if n <= most] or [max(1, most)]:
         sharpness, terms = _of_size(n, Z[order], indicated, tried, median)
         found.append(Surrogate(terms, name=f"{n} landmarks", ask=Scores(projection, terms)))
