@@ -1,4 +1,4 @@
-"""What makes models behind surrogates quick: shared directions, a kernel that fits, and no detour where nothing pays."""
+"""What makes models behind surrogates quick: shared directions, a fitting kernel, no detour where nothing pays."""
 
 from __future__ import annotations
 
