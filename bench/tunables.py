@@ -123,7 +123,7 @@ FIXED = {
     "plan/order.py": {"_FLOOR": ROUNDING},
     "plan/recipes.py": {"VALUE_BYTES": LIMIT, "FEW_GROUPS": LIMIT},
     "early_exit/opaque.py": {
-        **dict.fromkeys(("ROUNDS", "TIMED_ROWS"), LEVEL),
+        **dict.fromkeys(("QUICK", "ROUNDS", "TIMED_ROWS"), LEVEL),
         "ROUNDED_TO": ROUNDING,
     },
     "early_exit/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},

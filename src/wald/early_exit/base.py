@@ -24,6 +24,7 @@ from .answers import Answers
 from .compiled_plan import CompiledPlan
 from .explaining import Explanation
 from .parameters import Parameters, with_input_tags
+from .passing_on import passed_on
 from .predictor import Trace
 
 
@@ -92,7 +93,12 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             If a call that fetches columns of `LazyRows`, or that asks the model behind surrogates, fails for good; or
             the deadline passes before anything is known of some rows.
         """
-        compiled, n_threads = self._compiled(), effective_threads(self.n_jobs, X)
+        compiled = self._compiled()
+        if not any(given is not None for given in (budget, deadline, groups, resume)) and not (return_cost or details):
+            labels = passed_on(compiled, X)
+            if labels is not None:
+                return labels
+        n_threads = effective_threads(self.n_jobs, X)
         try:
             answers = compiled.predict(
                 X,

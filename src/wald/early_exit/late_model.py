@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import AtEnd, Cascade, Decisions
-from ..models.opaque import LazyAnswers, Looks
+from ..models.opaque import LazyAnswers, Looks, Prepared
 from ..sources import Source
 
 
@@ -42,8 +42,11 @@ class LateModel:
         whole: Callable[[Source], Decisions],
     ) -> Decisions:
         """Decide raw rows by the first stages, and by the model."""
-        return self._cascade.predict(LazyAnswers(self._looks, source, n_threads), n_stages, at_end, n_threads)
+        return self._decided(source, n_stages, at_end, n_threads)
 
     def in_full(self, source: Source, n_threads: int) -> Decisions:
         """Ask the model about all rows."""
-        return self._cascade.predict(LazyAnswers(self._looks, source, n_threads), 0, "full", n_threads)
+        return self._decided(source, 0, "full", n_threads)
+
+    def _decided(self, source: Source, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
+        return self._cascade.predict(LazyAnswers(self._looks, Prepared(source), n_threads), n_stages, at_end, n_threads)

@@ -34,6 +34,8 @@ Indices = NDArray[np.intp]
 LEARN_SHARE, MOST_LEARNT = 0.35, 20_000
 #: Rows on which surrogates and model are timed, and how often the surrogates are.
 TIMED_ROWS, ROUNDS = 1000, 3
+#: Estimators that take fewer seconds a row are timed as often.
+QUICK = 5e-6
 #: Costs are rounded to powers of this number, so that a plan changes seldom with measured times.
 ROUNDED_TO = 2**0.25
 
@@ -238,7 +240,10 @@ def behind_surrogates(
     few = source.take(rest)
     said = [each.numbers(few, n_threads) for each in surrogates]
     timed = few.take(slice(TIMED_ROWS))
-    surrogates = [_costing(each, timed, answers.seconds_of_row, n_threads) for each in surrogates]
+    seconds = answers.seconds_of_row
+    if asking.max_calls is None:
+        seconds = _timed_again(model, timed, seconds)
+    surrogates = [_costing(each, timed, seconds, n_threads) for each in surrogates]
     if learnt:
         order = np.argsort([each.cost or 0.0 for each in surrogates], kind="stable").tolist()
         surrogates, said = [surrogates[i] for i in order], [said[i] for i in order]
@@ -341,3 +346,14 @@ def _costing(surrogate: Surrogate, rows: Source, per_row: float, n_threads: int)
         times.append(perf_counter() - start)
     ratio = min(times) / rows.n_rows / max(per_row, 1e-12)
     return surrogate.costing(float(ROUNDED_TO ** round(np.log(max(ratio, 1e-9)) / np.log(ROUNDED_TO))))
+
+
+def _timed_again(model: Any, rows: Source, per_row: float) -> float:
+    """Seconds that a model takes for a row; a quick one is asked again, since a busy machine may have stopped it."""
+    if isinstance(model, AskedFunction) or rows.n_rows == 0 or per_row > QUICK:
+        return per_row
+    for _ in range(ROUNDS):
+        start = perf_counter()
+        model.predict(rows.rows)
+        per_row = min(per_row, (perf_counter() - start) / rows.n_rows)
+    return per_row

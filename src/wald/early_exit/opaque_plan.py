@@ -102,9 +102,10 @@ def _recipes(terms: OpaqueTerms, values: Floats, codes: Codes) -> Iterator[Recip
     sizes = range(1, n + 1) if n <= MOST_CHOSEN else (n - 1, n)
     cheapest = np.argsort(terms.costs, kind="stable").tolist()
     for strength in STRENGTHS:
+        known: dict[tuple[int, ...], Readout] = {}
         for size in sizes:
             for chosen in combinations(cheapest, size):
-                yield _recipe(terms, list(chosen), values, codes, strength)
+                yield _recipe(terms, list(chosen), values, codes, strength, known)
 
 
 def _without_surrogates(terms: OpaqueTerms) -> Recipe:
@@ -120,13 +121,23 @@ def _without_surrogates(terms: OpaqueTerms) -> Recipe:
     )
 
 
-def _recipe(terms: OpaqueTerms, chosen: list[int], values: Floats, codes: Codes, strength: float) -> Recipe:
-    """Ask these surrogates, one after the other, and then the model."""
+def _recipe(
+    terms: OpaqueTerms,
+    chosen: list[int],
+    values: Floats,
+    codes: Codes,
+    strength: float,
+    known: dict[tuple[int, ...], Readout],
+) -> Recipe:
+    """Ask these surrogates, one after the other, and then the model. `known`: readouts of the first of others."""
     members = terms.units(None, None, None, 1).members
     order = np.concatenate([members[u] for u in chosen])
     ends = np.cumsum([len(members[u]) for u in chosen])
     costs = np.cumsum([terms.costs[u] for u in chosen])
-    readouts = tuple(_readout(terms, values[:, order[:end]], codes, strength) for end in ends)
+    for k, end in enumerate(ends, 1):
+        if tuple(chosen[:k]) not in known:
+            known[tuple(chosen[:k])] = _readout(terms, values[:, order[:end]], codes, strength)
+    readouts = tuple(known[tuple(chosen[: k + 1])] for k in range(len(chosen)))
     return Recipe(
         order=np.array(chosen, dtype=np.int64),
         terms=order.astype(np.int64),

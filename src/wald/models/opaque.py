@@ -6,10 +6,11 @@ rows that are served are `LazyAnswers`, which ask a surrogate, or the model, for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,23 @@ from .schema_of import schema_of
 from .units import Floats, Ints, Units
 from .watch import Watch
 
-__all__ = ["LazyAnswers", "Looks", "OpaqueTerms", "opaque_model"]
+__all__ = ["LazyAnswers", "Looks", "OpaqueTerms", "Prepared", "opaque_model"]
+
+T = TypeVar("T")
+
+
+class InSteps(Protocol):
+    """Numbers of rows in two steps; see `wald.surrogates.scores.Scores`."""
+
+    @property
+    def shared(self) -> Hashable | None:
+        """The first step."""
+
+    def prepared(self, source: Source, n_threads: int) -> Floats:
+        """What the first step makes of rows."""
+
+    def of_prepared(self, prepared: Floats, n_threads: int) -> Floats:
+        """What the second makes of that, (n_rows, m)."""
 
 
 class Look(Protocol):
@@ -43,6 +60,10 @@ class Look(Protocol):
     @property
     def cost(self) -> float | None:
         """Cost of a row, as a multiple of the model's."""
+
+    @property
+    def shared(self) -> InSteps | None:
+        """What it asks in two steps, of which others may have the first in common."""
 
     def numbers(self, source: Source, n_threads: int) -> Floats:
         """What it says of rows, (n_rows, m)."""
@@ -173,7 +194,10 @@ class _OpaqueCascade(PythonCascade):
         codes, stages = np.zeros(n, dtype=np.int32), np.full(n, len(self._stage_terms), dtype=np.int32)
         status = np.full(n, Status.PENDING, dtype=np.uint8)
         try:
-            self._answer(X, n_stages, at_end, codes, stages, status)
+            self._answer(X, n_stages, "pending" if at_end == "full" else at_end, codes, stages, status)
+            left = np.flatnonzero(status == Status.PENDING) if n_stages else np.arange(n)
+            if at_end == "full" and len(left):
+                codes[left], status[left] = X[left].codes(), Status.FULL
         except CallError as error:
             X.put_answers(codes, status)
             decided = Decisions(codes, Ledger(stages, self._costs.take(stages), status))
@@ -182,15 +206,65 @@ class _OpaqueCascade(PythonCascade):
         return Decisions(codes, Ledger(stages, self._costs.take(stages), status))
 
 
+class Prepared:
+    """Rows, and what surrogates that have their first step in common make of them: once for all of these.
+
+    Parameters
+    ----------
+    source : Source
+    rows : ndarray of int or None, default=None
+        Some of them, which are taken when they are needed. None: all.
+    known : dict, optional
+        What was made of all rows.
+    """
+
+    def __init__(
+        self, source: Source, rows: NDArray[np.intp] | None = None, known: dict[Hashable, Floats] | None = None
+    ) -> None:
+        self._whole, self._rows, self._known = source, rows, {} if known is None else known
+        self.n_rows = source.n_rows if rows is None else len(rows)
+
+    @cached_property
+    def source(self) -> Source:
+        """The rows themselves."""
+        return self._whole if self._rows is None else self._whole.take(self._rows)
+
+    def take(self, rows: NDArray[np.intp]) -> Prepared:
+        """Some of them."""
+        return Prepared(self._whole, self.numbers[rows], self._known)
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """Their places among all."""
+        return np.arange(self.n_rows) if self._rows is None else self._rows
+
+    def by(self, steps: InSteps, at_once: int, n_threads: int) -> Floats:
+        """What the first of two steps makes of them."""
+        found = self._known.get(steps.shared)
+        if found is not None:
+            return found if self._rows is None else found[self._rows]
+        found = together([steps.prepared(part, n_threads) for part in self.source.parts(at_once)])
+        if self._rows is None:
+            self._known[steps.shared] = found
+        return found
+
+
+def together(parts: Sequence[Floats]) -> Floats:
+    """Numbers of all rows."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 class LazyAnswers:
     """Rows of `OpaqueTerms` whose columns are asked for when they are needed.
 
     Parameters
     ----------
     looks : Looks
-    source : Source
+    rows : Prepared
         The raw rows.
     n_threads : int
+    heard : list, optional
+        Rows that the model had answered when a later call failed, and its answers.
     """
 
     dtype = np.dtype(np.float64)
@@ -198,33 +272,37 @@ class LazyAnswers:
     def __init__(
         self,
         looks: Looks,
-        source: Source,
+        rows: Prepared,
         n_threads: int,
-        rows: NDArray[np.intp] | None = None,
         heard: list[tuple[NDArray[np.intp], NDArray[np.int32]]] | None = None,
     ) -> None:
-        self._looks, self._source, self._threads = looks, source, n_threads
-        self._rows = np.arange(source.n_rows) if rows is None else rows
-        self._heard = [] if heard is None else heard
-        self.shape = source.n_rows, looks.width
+        self._looks, self._raw, self._threads, self._heard = looks, rows, n_threads, [] if heard is None else heard
+        self.shape = rows.n_rows, looks.width
 
     def __getitem__(self, rows: Any) -> LazyAnswers:
-        if isinstance(rows, np.ndarray) and len(rows) == self._source.n_rows:
+        if isinstance(rows, np.ndarray) and len(rows) == self.shape[0]:
             return self  # rows come in their order, and all of them are asked for
-        return LazyAnswers(self._looks, self._source.take(rows), self._threads, self._rows[rows], self._heard)
+        return LazyAnswers(self._looks, self._raw.take(rows), self._threads, self._heard)
 
     def columns(self, terms: Ints) -> Floats:
         """Some columns of all rows. An error about a call names rows of all; what the model has answered is kept."""
+        return self._asked(lambda: self._looks.of_prepared(self._raw, terms, self._threads))
+
+    def codes(self) -> NDArray[np.int32]:
+        """The model's answers to all rows, with the same errors."""
+        return self._asked(lambda: self._looks.codes(self._raw.source))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
         try:
-            return self._looks.columns(self._source, terms, self._threads)
+            return ask()
         except CallError as error:
-            own = self._looks.answered(error)
+            own, source, rows = self._looks.answered(error), self._raw.source, self._raw.numbers
             if own is not None:
-                self._heard.append((self._rows[own[0]], own[1]))
-            if not isinstance(self._source, LazyRows):
-                error.renumber(self._rows)
+                self._heard.append((rows[own[0]], own[1]))
+            if not isinstance(source, LazyRows):
+                error.renumber(rows)
             elif own is not None:
-                error.renumber(self._source.numbers)
+                error.renumber(source.numbers)
             raise
 
     def put_answers(self, codes: NDArray[np.int32], status: NDArray[np.uint8]) -> None:
@@ -276,14 +354,23 @@ class Looks(Chain):
 
     def columns(self, source: Source, terms: Ints, n_threads: int) -> Floats:
         """Ask those surrogates, and the model, that some columns need."""
-        found = np.empty((source.n_rows, len(terms)))
-        if source.n_rows == 0:
-            return found
+        return self.of_prepared(Prepared(source), terms, n_threads)
+
+    def of_prepared(self, rows: Prepared, terms: Ints, n_threads: int) -> Floats:
+        """The same for rows of which some is known."""
+        if rows.n_rows == 0:
+            return np.empty((0, len(terms)))
+        found = []
         for unit, (first, end, _) in enumerate(self.spans):
             wanted = np.flatnonzero((terms >= first) & (terms < end))
             if len(wanted):
-                found[:, wanted] = self._asked(unit, source, n_threads)[:, terms[wanted] - first]
-        return found
+                found.append((wanted, self._asked(unit, rows, n_threads)[:, terms[wanted] - first]))
+        if len(found) == 1:
+            return found[0][1]
+        every = np.empty((rows.n_rows, len(terms)))
+        for wanted, numbers in found:
+            every[:, wanted] = numbers
+        return every
 
     def answered(self, error: CallError) -> tuple[NDArray[np.intp], NDArray[np.int32]] | None:
         """Rows of a failed call that the model has answered, and its codes; None if something else has failed."""
@@ -297,12 +384,15 @@ class Looks(Chain):
             return rows, np.empty(0, dtype=np.int32)
         return rows, answered_codes(self.model, one_each(self.model, partial.labels[rows], len(rows)))
 
-    def _asked(self, unit: int, source: Source, n_threads: int) -> Floats:
+    def _asked(self, unit: int, rows: Prepared, n_threads: int) -> Floats:
         if unit == len(self.surrogates):
-            return self.terms.answered(self.codes(source))
+            return self.terms.answered(self.codes(rows.source))
         surrogate = self.surrogates[unit]
-        parts = [surrogate.numbers(part, n_threads) for part in source.parts(self.rows_at_once)]
-        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        steps = surrogate.shared
+        if steps is None:
+            numbers = together([surrogate.numbers(part, n_threads) for part in rows.source.parts(self.rows_at_once)])
+        else:
+            numbers = steps.of_prepared(rows.by(steps, self.rows_at_once, n_threads), n_threads)
         if numbers.shape[1] != self.terms.widths[unit]:
             raise ValueError(
                 f"The surrogate {surrogate.title!r} gave {self.terms.widths[unit]} numbers a row in fit, and now "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..sources import Source
+from .scores import Scores
 
 Floats = NDArray[np.float64]
 
@@ -120,6 +121,11 @@ class Surrogate:
             i, j = np.argwhere(~np.isfinite(found))[0]
             raise ValueError(f"The surrogate {self.title!r} gave {found[i, j]} for row {i} of {source.n_rows}.")
         return np.log(np.maximum(found, LEAST_PROBABILITY)) if method == "predict_proba" else found
+
+    @property
+    def shared(self) -> Scores | None:
+        """What is asked, where its first step may be one of several surrogates; see `Scores.shared`."""
+        return self.ask if isinstance(self.ask, Scores) and self.ask.shared is not None else None
 
     @property
     def _classes(self) -> NDArray[Any]:
