@@ -24,6 +24,7 @@ from .calls import Calls
 from .counts import Counts
 from .errors import BadAnswerError, CallError, PartialAnswer
 from .reading import labels_of, numbers_of
+from .together import ask_together
 
 __all__ = [
     "Answered",
@@ -33,6 +34,7 @@ __all__ = [
     "Calls",
     "Counts",
     "PartialAnswer",
+    "ask_together",
     "labels_of",
     "numbers_of",
 ]

@@ -126,6 +126,15 @@ class Calls:
         called = self.name or getattr(self.function, "__name__", type(self.function).__name__)
         return f"Calls({called}: {self.total})"
 
+    @property
+    def waits_apart(self) -> bool:
+        """Whether calls run in an event loop or in threads of their own, and not in the caller's thread."""
+        return is_async(self.function) or self.max_concurrency > 1 or self.timeout is not None
+
+    def cancel(self) -> None:
+        """End the calls of another thread, but for plain functions, which nobody waits for then."""
+        self._loop.cancel()
+
     def batches(self, rows: Rows) -> list[Rows]:
         """Rows as they are asked together."""
         size = self.batch_size or max(1, math.ceil(len(rows) / self.max_concurrency))
@@ -147,7 +156,7 @@ class Calls:
         """
         batches = self.batches(rows)
         plain = not is_async(self.function)
-        if plain and self.max_concurrency == 1 and self.timeout is None:
+        if not self.waits_apart:
             return Here.run(Attempts(self, work, Here(self._loop)).all(batches, 1))
         n_workers = min(self.max_concurrency, len(batches))
         return self._loop.run(Attempts(self, work, InLoop(plain)).all(batches, n_workers)) if batches else None
