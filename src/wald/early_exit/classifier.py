@@ -15,10 +15,12 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel, fitted_for_good
 from ..models.reading import Kind
 from ..models.tolerances import probabilities_within
+from ..sources import Source
 from ..stopping.core.risks import Risk
 from .answers import Answers
 from .former import takes_former_names
-from .opaque import is_opaque
+from .bought_parts import behind_groups
+from .opaque import BehindSurrogates, is_opaque
 from .parameters import Parameters
 from .planned import wrapped_has
 from .planner import Planner
@@ -161,6 +163,13 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
     def _is_opaque(self, inner: Any) -> bool:
         """Whether a fitted classifier is asked as it is: surrogates are given, or wald cannot read it."""
         return is_opaque(inner, self)
+
+    def _behind_groups(
+        self, inner: Any, opaque: bool, source: Source, rows: Any, groups: Any, rng: np.random.Generator
+    ) -> BehindSurrogates | None:
+        if not source.is_lazy:
+            return None
+        return behind_groups(self, None if opaque else self._read(inner), inner, source, rows, groups, rng)
 
     def _read(self, inner: Any, **options: Any) -> AdditiveModel:
         model = super()._read(inner, **options)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..engine import NO_STAGES, Readout, Stages
 from ..models import NO_SURROGATES, AdditiveModel
+from ..models.bought import BoughtTerms
 from ..models.opaque import OpaqueTerms
 from ..models.packing import pack
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
@@ -63,7 +64,7 @@ def opaque_plan(
             n_classes=model.decision.n_answers,
             sides=request.promised.sides,
         )
-        costs = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(1.0)
+        costs = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(terms.full_cost)
         return Evaluation(walk, "float64", costs)
 
     return build_plan(
@@ -94,6 +95,9 @@ def _recipes(terms: OpaqueTerms, values: Floats, codes: Codes) -> Iterator[Recip
     yield _without_surrogates(terms)
     if len(np.unique(codes)) < 2:
         return
+    if isinstance(terms, BoughtTerms):
+        yield from (_recipe(terms, chosen, values, codes, s) for s in STRENGTHS for chosen in terms.chains())
+        return
     sizes = range(1, n + 1) if n <= MOST_CHOSEN else (n - 1, n)
     cheapest = np.argsort(terms.costs, kind="stable").tolist()
     for strength in STRENGTHS:
@@ -109,7 +113,7 @@ def _without_surrogates(terms: OpaqueTerms) -> Recipe:
         order=none,
         terms=none,
         stages=np.array([1]),
-        stage_costs=np.ones(1),
+        stage_costs=terms.paid([]),
         early=NO_STAGES,
         surrogates=NO_SURROGATES,
     )
@@ -120,13 +124,12 @@ def _recipe(terms: OpaqueTerms, chosen: list[int], values: Floats, codes: Codes,
     members = terms.units(None, None, None, 1).members
     order = np.concatenate([members[u] for u in chosen])
     ends = np.cumsum([len(members[u]) for u in chosen])
-    costs = np.cumsum([terms.costs[u] for u in chosen])
     readouts = tuple(_readout(terms, values[:, order[:end]], codes, strength) for end in ends)
     return Recipe(
         order=np.array(chosen, dtype=np.int64),
         terms=order.astype(np.int64),
         stages=np.array([*range(1, len(chosen) + 1), len(chosen) + 1]),
-        stage_costs=np.array([*costs, costs[-1] + 1.0]),
+        stage_costs=terms.paid(chosen),
         early=Stages(ends.astype(np.int64), readouts),
         surrogates=NO_SURROGATES,
     )

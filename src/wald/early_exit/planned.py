@@ -124,11 +124,13 @@ class PlannedEstimator(EarlyExitEstimator):
             raise
         groups = None if groups is None else group_numbers(groups, source.n_rows)
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
-        asked: BehindSurrogates | None = None
-        if self._is_opaque(inner):
+        opaque = self._is_opaque(inner)
+        asked = self._behind_groups(inner, opaque, source, untrained, groups, rng)
+        if asked is None and opaque:
             asked = behind_surrogates(
                 inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs)
             )
+        if asked is not None:
             inner, model, untrained = asked.model.estimator, asked.model, np.arange(len(asked.rows))
             source, groups = source.take(asked.rows), None if groups is None else np.asarray(groups)[asked.rows]
         else:
@@ -184,6 +186,12 @@ class PlannedEstimator(EarlyExitEstimator):
     def _is_opaque(self, inner: Any) -> bool:
         """Whether a fitted estimator is asked as it is, behind surrogates."""
         return False
+
+    def _behind_groups(
+        self, inner: Any, opaque: bool, source: Source, rows: Any, groups: Any, rng: np.random.Generator
+    ) -> BehindSurrogates | None:
+        """A model that mixes bought groups behind surrogates; None for all others."""
+        return None
 
     def _read(self, inner: Any, **options: Any) -> AdditiveModel:
         """Read a fitted estimator, with what is asked of it here."""

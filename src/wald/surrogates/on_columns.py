@@ -1,0 +1,102 @@
+"""Surrogates of a model that know some of its columns only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.utils import assert_all_finite
+
+from ..models import decompose
+from ..sources import Source, source_of
+from .scores import Scores
+from .surrogate import LEAST_PROBABILITY, Surrogate
+
+Floats = NDArray[np.float64]
+
+#: Leaves of a tree, most trees of a score, and their rate. What is fetched costs more than trees, so they are many.
+LEAVES, MOST_ITERATIONS, RATE = 63, 400, 0.1
+#: There is one tree of a score for so many rows, but at least so many; of several scores the most are fewer.
+ROWS_OF_ONE, LEAST_ITERATIONS = 40, 50
+
+
+def learn_on_columns(
+    source: Source,
+    columns: Sequence[int],
+    codes: NDArray[np.int32],
+    scores: Floats | None,
+    name: str,
+    rng: np.random.Generator,
+    finite: bool = False,
+) -> Surrogate:
+    """Learn from some columns what a model answers that reads all.
+
+    Parameters
+    ----------
+    source : Source
+        Rows with all columns, which are numbers.
+    columns : sequence of int
+        What is read.
+    codes : int32 ndarray of shape (n_rows,)
+        Answers of the model, at least two different ones.
+    scores : float64 ndarray of shape (n_rows, n_outputs) or None
+        Its scores, which tell more of a row than its answer does; None if it has none.
+    name : str
+    rng : numpy.random.Generator
+    finite : bool, default=False
+        Whether a number that is not finite is an error, as it is for the model; else such numbers count as missing.
+
+    Returns
+    -------
+    Surrogate
+        It says what the scores are expected to be or, without scores, what the log-odds of the answers are.
+    """
+    rows, seed = _columns_of(source, list(columns)).array(), int(rng.integers(2**31 - 1))
+    n_scores = len(np.unique(codes)) - 1 if scores is None else scores.shape[1]
+    given: dict[str, Any] = {
+        "max_iter": int(max(LEAST_ITERATIONS, min(len(rows) / ROWS_OF_ONE, MOST_ITERATIONS / n_scores**0.5))),
+        "max_leaf_nodes": LEAVES,
+        "learning_rate": RATE,
+        "early_stopping": False,
+        "random_state": seed,
+    }
+    if scores is None:
+        models = [HistGradientBoostingClassifier(**given).fit(rows, codes)]
+    else:
+        models = [HistGradientBoostingRegressor(**given).fit(rows, column) for column in scores.T]
+    bound = -float(np.log(LEAST_PROBABILITY)) if scores is None else np.inf
+    said = [Scores(decompose(model).terms, bound=bound) for model in models]
+    return Surrogate(models[0], name=name, ask=OnColumns(columns, said, finite))
+
+
+class OnColumns:
+    """Scores of some columns of rows.
+
+    Parameters
+    ----------
+    columns : sequence of int
+    scores : sequence of Scores
+        Of these columns.
+    finite : bool
+        Whether a number that is not finite is an error.
+    """
+
+    def __init__(self, columns: Sequence[int], scores: Sequence[Scores], finite: bool) -> None:
+        self.columns, self._scores, self._finite = list(columns), list(scores), finite
+
+    def __call__(self, source: Source, n_threads: int) -> Floats:
+        """Scores of rows, (n_rows, n_scores); of `LazyRows` no other column is fetched."""
+        rows = _columns_of(source, self.columns)
+        if self._finite:
+            assert_all_finite(rows.array(), input_name="X")
+        return np.hstack([scores(rows, n_threads) for scores in self._scores])
+
+
+def _columns_of(source: Source, columns: list[int]) -> Source:
+    """Some columns of rows."""
+    if type(source).select is Source.select:  # rows of an array, whose columns have no names
+        return source_of(source.array()[:, columns])
+    return source.select(columns)
