@@ -61,6 +61,8 @@ TUNABLES = {
     "early_exit/documents.py": {"LEAST_ROWS": "texts", "READ_WHOLE": "texts"},
     "early_exit/opaque.py": {"LEARN_SHARE": "any-model", "MOST_LEARNT": "any-model"},
     "early_exit/opaque_plan.py": {"STRENGTHS": "any-model"},
+    "early_exit/bought_parts.py": dict.fromkeys(("MIXED_TREES", "MOST_LEARNT", "SHARE_LEARNT"), "any-model"),
+    "early_exit/bought_sets.py": {"CHEAP": "any-model"},
     "early_exit/selection.py": {"LEFT_BY_PROOF": "values"},
     "early_exit/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},
     "early_exit/racing.py": {
@@ -124,6 +126,8 @@ FIXED = {
         "ROUNDED_TO": ROUNDING,
     },
     "early_exit/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},
+    "early_exit/bought_parts.py": {"ASKED_AGAIN": LEVEL, "LEAST_PROBABILITY": ROUNDING},
+    "early_exit/bought_sets.py": dict.fromkeys(("ALL_CHOICES", "CHOICE_ROWS", "LEAVES", "TREES"), LIMIT),
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
     "early_exit/within.py": {"LOOKED_AT": LEVEL, "QUANTILES": LEVEL, "SHARE": LEVEL},
     "sources/lazy_groups.py": {"AT_HAND": HARDWARE, "MOST_NAMED": LIMIT},

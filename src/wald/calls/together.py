@@ -17,13 +17,11 @@ from .calls import Rows
 Fetch = Callable[[Rows], Any]
 
 
-def ask_together(
-    asked: Sequence[Asked], rows: Rows, fetch: Fetch, deadline: float | None = None
-) -> NDArray[np.bool_]:
+def ask_together(asked: Sequence[Asked], rows: Rows, fetch: Fetch, deadline: float | None = None) -> NDArray[np.bool_]:
     """Ask several functions about the same rows.
 
-    Coroutines, and functions whose calls have threads of their own, are asked at the same time. A plain function, and
-    one with a cache, whose mapping may belong to a thread, is asked in the caller's thread meanwhile, one after another.
+    Coroutines, and functions whose calls have threads of their own, are asked at the same time. Plain functions, and
+    those with a cache, whose mapping may belong to a thread, are asked in the caller's thread meanwhile, one by one.
 
     Parameters
     ----------
@@ -57,14 +55,18 @@ def ask_together(
             except Exception as error:
                 errors[k] = error
                 break
-        errors |= {k: error for k, each in beside.items() if (error := each.wait()) is not None}
+        ends = {k: each.wait() for k, each in beside.items()}
     except BaseException:
         for each in beside.values():
             each.cancel()
         raise
+    errors |= {k: failed for k, failed in ends.items() if failed is not None}
     if errors:
         raise errors[min(errors)]
-    return np.logical_and.reduce([np.ones(len(rows), dtype=bool), *(each.answered[rows] for each in asked)])
+    done = np.ones(len(rows), dtype=bool)
+    for answers in asked:
+        done &= answers.answered[rows]
+    return done
 
 
 class _Beside:

@@ -105,7 +105,18 @@ def behind_groups(
         for each in sets:
             columns = sorted(c for group in each for c in lazy.groups[group])
             name = " + ".join(group for group in lazy.groups if group in each)
-            surrogates.append(learn_on_columns(few, columns, own, seen, name, rng, finite=reference.finite))
+            learnt_on = learn_on_columns(
+                few,
+                columns,
+                own,
+                seen,
+                name,
+                rng,
+                smooth=reference.smooth,
+                finite=reference.finite,
+                n_threads=n_threads,
+            )
+            surrogates.append(learnt_on)
     few = whole.take(rest)
     said = [each.numbers(few, n_threads) for each in surrogates]
     model = reference.behind(surrogates, tuple(numbers.shape[1] for numbers in said), tuple(sets), prices.of_groups)
@@ -117,7 +128,8 @@ def behind_groups(
 def _is_plain(given: Parameters) -> bool:
     """Whether nothing is asked that needs the model's own terms."""
     theirs = ("bands", "tolerance", "feature_costs", "feature_groups")
-    given_ones = not (given.surrogates is None or isinstance(given.surrogates, str))
+    surrogates = getattr(given, "surrogates", None)
+    given_ones = not (surrogates is None or isinstance(surrogates, str))
     if given_ones or largest(given.promised_risk) == 0 or any(getattr(given, name) is not None for name in theirs):
         return False
     order = planner_of(given).order
@@ -183,6 +195,8 @@ class _Read:
         self._predictor = Predictor(model, plan_without_stages(model), by_proof=False)
         #: Whether the model refuses rows in which a number is not finite.
         self.finite = model.preprocessing is None and not model.allow_nan
+        #: Whether its scores change little between rows that differ little.
+        self.smooth = Sharing.of(model.terms) is None
 
     def codes(self, source: Source, n_threads: int) -> NDArray[np.int32]:
         """Codes of labels; some rows are answered by the wrapped object, too."""
@@ -221,7 +235,7 @@ class _Read:
 class _Asked:
     """A model that is asked as it is."""
 
-    finite = False
+    finite, smooth = False, True
 
     def __init__(self, model: Any, n_columns: int | None) -> None:
         self._model = model

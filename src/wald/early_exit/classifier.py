@@ -18,8 +18,8 @@ from ..models.tolerances import probabilities_within
 from ..sources import Source
 from ..stopping.core.risks import Risk
 from .answers import Answers
-from .former import takes_former_names
 from .bought_parts import behind_groups
+from .former import takes_former_names
 from .opaque import BehindSurrogates, is_opaque
 from .parameters import Parameters
 from .planned import wrapped_has

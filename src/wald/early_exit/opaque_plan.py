@@ -96,7 +96,7 @@ def _recipes(terms: OpaqueTerms, values: Floats, codes: Codes) -> Iterator[Recip
     if len(np.unique(codes)) < 2:
         return
     if isinstance(terms, BoughtTerms):
-        yield from (_recipe(terms, chosen, values, codes, s) for s in STRENGTHS for chosen in terms.chains())
+        yield from (_recipe(terms, chosen, values, codes, STRENGTHS[1]) for chosen in terms.chains())
         return
     sizes = range(1, n + 1) if n <= MOST_CHOSEN else (n - 1, n)
     cheapest = np.argsort(terms.costs, kind="stable").tolist()
