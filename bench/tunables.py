@@ -126,7 +126,7 @@ FIXED = {
         "ROUNDED_TO": ROUNDING,
     },
     "early_exit/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},
-    "early_exit/bought_parts.py": {"ASKED_AGAIN": LEVEL, "LEAST_PROBABILITY": ROUNDING},
+    "early_exit/bought_parts.py": {"ALL_ROWS": LIMIT, "ASKED_AGAIN": LEVEL, "LEAST_PROBABILITY": ROUNDING},
     "early_exit/bought_sets.py": dict.fromkeys(("ALL_CHOICES", "CHOICE_ROWS", "LEAVES", "TREES"), LIMIT),
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
     "early_exit/within.py": {"LOOKED_AT": LEVEL, "QUANTILES": LEVEL, "SHARE": LEVEL},

@@ -126,11 +126,6 @@ class Calls:
         called = self.name or getattr(self.function, "__name__", type(self.function).__name__)
         return f"Calls({called}: {self.total})"
 
-    @property
-    def waits_apart(self) -> bool:
-        """Whether calls run in an event loop or in threads of their own, and not in the caller's thread."""
-        return is_async(self.function) or self.max_concurrency > 1 or self.timeout is not None
-
     def cancel(self) -> None:
         """End the calls of another thread, but for plain functions, which nobody waits for then."""
         self._loop.cancel()
@@ -139,6 +134,11 @@ class Calls:
         """Rows as they are asked together."""
         size = self.batch_size or max(1, math.ceil(len(rows) / self.max_concurrency))
         return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+    @property
+    def in_place(self) -> bool:
+        """Whether calls run in the caller's thread, so that each is waited for."""
+        return self.max_concurrency == 1 and self.timeout is None and not is_async(self.function)
 
     def answer(self, rows: Rows, work: Work) -> Failure | None:
         """Call the function for rows, and hand over what it answers.
@@ -156,7 +156,7 @@ class Calls:
         """
         batches = self.batches(rows)
         plain = not is_async(self.function)
-        if not self.waits_apart:
+        if self.in_place:
             return Here.run(Attempts(self, work, Here(self._loop)).all(batches, 1))
         n_workers = min(self.max_concurrency, len(batches))
         return self._loop.run(Attempts(self, work, InLoop(plain)).all(batches, n_workers)) if batches else None

@@ -43,7 +43,7 @@ def ask_together(asked: Sequence[Asked], rows: Rows, fetch: Fetch, deadline: flo
     """
     until = None if deadline is None else time.monotonic() + deadline
     left = [each for each in asked if len(each.missing(rows))]
-    apart = [each.calls.waits_apart and each.calls.cache is None for each in left]
+    apart = [not each.calls.in_place and each.calls.cache is None for each in left]
     if all(apart):
         apart[:1] = [False] * len(apart[:1])  # the caller's thread has nothing else to do
     errors: dict[int, Exception] = {}

@@ -8,7 +8,7 @@ the rows of which it is not sure. The model itself then answers, by wald's engin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from ..surrogates import Surrogate, learn_on_columns
 from .bought_sets import Prices, chosen_sets
 from .data_split import by_group, warn_of_training_rows
 from .locating import located
-from .opaque import BehindSurrogates, require_same_again
 from .parameters import Parameters, checked_rule
 from .planner import planner_of
 from .planning import plan_without_stages
@@ -50,8 +49,27 @@ MIXED_TREES = 0.5
 SHARE_LEARNT, MOST_LEARNT = 0.35, 40_000
 #: Probabilities of such a model count as at least this, and at most as 1 less this.
 LEAST_PROBABILITY = 1e-3
+#: More rows than anybody has.
+ALL_ROWS = 1 << 62
 #: Rows about which a model is asked twice that wald does not read.
 ASKED_AGAIN = 64
+
+
+@dataclass(frozen=True, eq=False)
+class BehindGroups:
+    """A model behind surrogates on some of its groups, and what both said of the rows that plan and certify.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    rows : ndarray of int
+        The rows from which no surrogate was learnt.
+    said : float64 ndarray of shape (n_rows, n_terms)
+    """
+
+    model: AdditiveModel
+    rows: Indices
+    said: Floats
 
 
 def behind_groups(
@@ -62,7 +80,7 @@ def behind_groups(
     rows: Indices,
     groups: ArrayLike | None,
     rng: np.random.Generator,
-) -> BehindSurrogates | None:
+) -> BehindGroups | None:
     """Put a model that mixes bought groups behind surrogates; None if stages on its own terms tell groups apart.
 
     Also None for what needs these terms: bands, tolerances, proofs, an order or prices of the estimator's own; and if
@@ -122,7 +140,7 @@ def behind_groups(
     model = reference.behind(surrogates, tuple(numbers.shape[1] for numbers in said), tuple(sets), prices.of_groups)
     terms = BoughtTerms.of(model.terms)
     assert terms is not None
-    return BehindSurrogates(model, rows[rest], np.column_stack([*said, terms.answered(codes[rest])]))
+    return BehindGroups(model, rows[rest], np.column_stack([*said, terms.answered(codes[rest])]))
 
 
 def _is_plain(given: Parameters) -> bool:
@@ -167,23 +185,29 @@ def _split(n: int, groups: NDArray[Any] | None, rng: np.random.Generator) -> tup
 
 
 class BoughtLooks(Looks):
-    """The step from raw rows to what surrogates and the model say of them, where wald evaluates the model.
+    """The step from raw rows to what surrogates and the model say of them.
 
     Parameters
     ----------
     surrogates, model, terms
         As for `Looks`.
-    predictor : Predictor
-        Evaluates everything.
+    predictor : Predictor or None, default=None
+        Evaluates everything. None: the model is asked.
     """
 
-    def __init__(self, surrogates: Sequence[Look], model: Any, terms: BoughtTerms, predictor: Predictor) -> None:
+    rows_at_once = ALL_ROWS  # groups are fetched for all rows at once, in batches that `Calls` make
+
+    def __init__(
+        self, surrogates: Sequence[Look], model: Any, terms: BoughtTerms, predictor: Predictor | None = None
+    ) -> None:
         super().__init__(surrogates, model, terms)
         self._predictor = predictor
 
     def codes(self, source: Source, n_threads: int = 1) -> NDArray[np.int32]:
         """Codes of the model's own labels; all groups that rows lack are fetched at the same time."""
         rows = source.whole() if isinstance(source, LazyRows) else source
+        if self._predictor is None:
+            return super().codes(rows)
         return np.asarray(self._predictor.predict(rows, n_threads, None).codes, dtype=np.int32)
 
 
@@ -247,9 +271,14 @@ class _Asked:
         if not hasattr(self._model, "classes_"):
             self._model = AskedFunction(self._model.function, np.unique(labels))
         codes = answered_codes(self._model, labels)
-        n = source.n_rows
-        again = np.unique(np.linspace(0, n - 1, min(n, ASKED_AGAIN)).astype(np.intp))
-        require_same_again(self._model, source.take(again), codes[again])
+        again = np.unique(np.linspace(0, len(codes) - 1, min(len(codes), ASKED_AGAIN)).astype(np.intp))
+        other = answered_codes(self._model, answered_labels(self._model, source.take(again))) != codes[again]
+        if other.any():
+            raise ValueError(
+                f"{title_of(self._model)} answered {other.sum()} of {len(again)} rows otherwise when it was asked "
+                "again, so that a promise about its answers means little. Make it repeat itself, for example with a "
+                "fixed random state, or with a cache."
+            )
         return codes
 
     def scores(self, source: Source, n_threads: int) -> Floats | None:
@@ -268,4 +297,4 @@ class _Asked:
         """The model behind surrogates."""
         terms = BoughtTerms(widths, (), len(self._model.classes_), title_of(self._model), sets, prices)
         model = opaque_model(self._model, [], [], self.schema.n_columns)
-        return replace(model, terms=terms, preprocessing=Looks(surrogates, self._model, terms))
+        return replace(model, terms=terms, preprocessing=BoughtLooks(surrogates, self._model, terms))

@@ -18,9 +18,9 @@ from ..models.tolerances import probabilities_within
 from ..sources import Source
 from ..stopping.core.risks import Risk
 from .answers import Answers
-from .bought_parts import behind_groups
+from .bought_parts import BehindGroups, behind_groups
 from .former import takes_former_names
-from .opaque import BehindSurrogates, is_opaque
+from .opaque import is_opaque
 from .parameters import Parameters
 from .planned import wrapped_has
 from .planner import Planner
@@ -165,11 +165,12 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         return is_opaque(inner, self)
 
     def _behind_groups(
-        self, inner: Any, opaque: bool, source: Source, rows: Any, groups: Any, rng: np.random.Generator
-    ) -> BehindSurrogates | None:
+        self, inner: Any, source: Source, rows: NDArray[np.intp], groups: Any, rng: np.random.Generator
+    ) -> BehindGroups | None:
         if not source.is_lazy:
             return None
-        return behind_groups(self, None if opaque else self._read(inner), inner, source, rows, groups, rng)
+        read = None if self._is_opaque(inner) else self._read(inner)
+        return behind_groups(self, read, inner, source, rows, groups, rng)
 
     def _read(self, inner: Any, **options: Any) -> AdditiveModel:
         model = super()._read(inner, **options)

@@ -91,7 +91,7 @@ def behind_surrogates(
     if len(model.classes_) < 2:
         raise ValueError(f"{title_of(model)} gave one label, {model.classes_.tolist()[0]!r}, for all {len(rows)} rows.")
     again = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), ASKED_AGAIN)).astype(np.intp))
-    require_same_again(model, source.take(rows[again]), codes[again])
+    _require_same_again(model, source.take(rows[again]), codes[again])
     learnt = given is None or (isinstance(given, str) and given == "auto")
     if learnt:
         chosen, rest = _split(np.arange(len(rows)), None if groups is None else np.asarray(groups)[rows], rng)
@@ -173,7 +173,7 @@ def _costing(surrogate: Surrogate, rows: Source, per_row: float, n_threads: int)
     return surrogate.costing(float(ROUNDED_TO ** round(np.log(max(ratio, 1e-9)) / np.log(ROUNDED_TO))))
 
 
-def require_same_again(model: Any, rows: Source, codes: NDArray[np.int32]) -> None:
+def _require_same_again(model: Any, rows: Source, codes: NDArray[np.int32]) -> None:
     """Raise ValueError if the model answers some rows otherwise when it is asked again."""
     other = np.flatnonzero(answered_codes(model, answered_labels(model, rows)) != codes)
     if len(other):

@@ -24,6 +24,7 @@ from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
 from .base import EarlyExitEstimator
 from .bought import priced_by
+from .bought_parts import BehindGroups
 from .certification import Promise, require_proof
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
@@ -124,13 +125,15 @@ class PlannedEstimator(EarlyExitEstimator):
             raise
         groups = None if groups is None else group_numbers(groups, source.n_rows)
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
-        opaque = self._is_opaque(inner)
-        asked = self._behind_groups(inner, opaque, source, untrained, groups, rng)
-        if asked is None and opaque:
+        asked: BehindSurrogates | None = None
+        bought = self._behind_groups(inner, source, untrained, groups, rng)
+        if bought is not None:
+            inner, model, untrained = bought.model.estimator, bought.model, np.arange(len(bought.rows))
+            source, groups = source.take(bought.rows), None if groups is None else np.asarray(groups)[bought.rows]
+        elif self._is_opaque(inner):
             asked = behind_surrogates(
                 inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs)
             )
-        if asked is not None:
             inner, model, untrained = asked.model.estimator, asked.model, np.arange(len(asked.rows))
             source, groups = source.take(asked.rows), None if groups is None else np.asarray(groups)[asked.rows]
         else:
@@ -156,7 +159,9 @@ class PlannedEstimator(EarlyExitEstimator):
         promise = Promise.of(self, groups is not None)
         promised = promise.about(model)  # raises for strata that are no classes
         with located(source, model):
-            if asked is None:
+            if bought is not None:
+                rows = Rows(source, bought.said, None if groups is None else np.asarray(groups))
+            elif asked is None:
                 require_accepted(model, source)
                 rows = Rows.of(model, source, groups, effective_threads(self.n_jobs))
             else:
@@ -188,8 +193,8 @@ class PlannedEstimator(EarlyExitEstimator):
         return False
 
     def _behind_groups(
-        self, inner: Any, opaque: bool, source: Source, rows: Any, groups: Any, rng: np.random.Generator
-    ) -> BehindSurrogates | None:
+        self, inner: Any, source: Source, rows: NDArray[np.intp], groups: Any, rng: np.random.Generator
+    ) -> BehindGroups | None:
         """A model that mixes bought groups behind surrogates; None for all others."""
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from .scores import Scores
 from .surrogate import LEAST_PROBABILITY, Surrogate
 
 Floats = NDArray[np.float64]
+Numbers = Callable[[Source, int], Floats]
 
 #: Most leaves of a tree, most trees of a score, and their rate. What is fetched costs more than trees: they are many.
 MOST_LEAVES, MOST_ITERATIONS, RATE = 63, 400, 0.1
@@ -87,16 +88,16 @@ def learn_on_columns(
 
 def _smooth(
     rows: NDArray[Any], codes: NDArray[np.int32], scores: Floats | None, rng: np.random.Generator, n_threads: int
-) -> list[Scores]:
+) -> list[Numbers]:
     """A linear model, and landmarks."""
     filled = _filled(rows)
     wanted = (codes[:, None] == np.unique(codes)).astype(np.float64) if scores is None else scores
     spread = filled.std(axis=0)
     scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
     linear = Ridge().fit(filled * scale, wanted)
-    found = [Scores(linear_map(np.atleast_2d(linear.coef_) * scale, np.atleast_1d(linear.intercept_)))]
+    found: list[Numbers] = [Scores(linear_map(np.atleast_2d(linear.coef_) * scale, np.atleast_1d(linear.intercept_)))]
     made = landmarks(filled[:LANDMARK_ROWS], codes[:LANDMARK_ROWS], rng, n_threads)
-    return found + [each.ask for each in made[:1] if isinstance(each.ask, Scores)]
+    return found + [each.numbers for each in made[:1]]
 
 
 class OnColumns:
@@ -105,16 +106,16 @@ class OnColumns:
     Parameters
     ----------
     columns : sequence of int
-    scores : sequence of Scores
-        Of these columns.
-    smooth : sequence of Scores
-        Of these columns, in which 0 stands for what is not finite.
+    scores : sequence of callable
+        Take rows of these columns and a number of threads and give numbers, (n_rows, m).
+    smooth : sequence of callable
+        The same for rows in which 0 stands for what is not finite.
     finite : bool
         Whether a number that is not finite is an error.
     """
 
     def __init__(
-        self, columns: Sequence[int], scores: Sequence[Scores], smooth: Sequence[Scores], finite: bool
+        self, columns: Sequence[int], scores: Sequence[Numbers], smooth: Sequence[Numbers], finite: bool
     ) -> None:
         self.columns, self._scores, self._smooth, self._finite = list(columns), list(scores), list(smooth), finite
 
