@@ -61,7 +61,9 @@ TUNABLES = {
     "early_exit/documents.py": {"LEAST_ROWS": "texts", "READ_WHOLE": "texts"},
     "early_exit/opaque.py": {"LEARN_SHARE": "any-model", "MOST_LEARNT": "any-model"},
     "early_exit/opaque_plan.py": {"STRENGTHS": "any-model"},
-    "early_exit/bought_parts.py": dict.fromkeys(("MIXED_TREES", "MOST_LEARNT", "SHARE_LEARNT"), "any-model"),
+    "early_exit/bought_parts.py": dict.fromkeys(
+        ("LARGEST_SHARE", "LEAST_SHARE", "LEFT_OVER_RISK", "MIXED_TREES", "MOST_LEARNT"), "any-model"
+    ),
     "early_exit/bought_sets.py": {"CHEAP": "any-model"},
     "early_exit/selection.py": {"LEFT_BY_PROOF": "values"},
     "early_exit/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},

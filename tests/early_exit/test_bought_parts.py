@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.svm import SVC
 
 from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Planner, save
-from wald.early_exit.bought_parts import behind_groups, mixes_groups
+from wald.early_exit.bought_parts import _split, behind_groups, mixes_groups
 from wald.early_exit.bought_sets import Prices, chosen_sets
 from wald.models import decompose
 from wald.models.bought import BoughtTerms
@@ -233,6 +233,20 @@ def test_a_function_that_answers_otherwise_when_it_is_asked_again():
     fast = EarlyExitClassifier(lambda rows: random.integers(2, size=len(rows)), random_state=0)
     with pytest.raises(ValueError, match=r"answered .* of 64 rows otherwise when it was asked again"):
         fast.fit(Providers(X[FIT]).lazy())
+
+
+def test_rows_to_learn_from():
+    for risk, n, expected in (
+        (0.01, 1000, 350),
+        (0.01, 20_000, 10_000),
+        (0.01, 100_000, 60_000),
+        ({"all": 0.01, "yes": 0.002, "no": 0.0}, 100_000, 50_000),
+        (None, 1000, 600),
+        (0.05, 10**6, 80_000),
+    ):
+        learnt, rest = _split(n, EarlyExitClassifier(SVC(), risk=risk), None, RNG)
+        assert len(learnt) == expected
+        assert np.array_equal(np.sort(np.concatenate([learnt, rest])), np.arange(n))
 
 
 def test_prices_and_sets():

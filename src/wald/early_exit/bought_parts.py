@@ -45,8 +45,10 @@ Sets = tuple[frozenset[str], ...]
 
 #: A model tells groups apart if at most this share of its trees reads several of them.
 MIXED_TREES = 0.5
-#: Share of the rows of `fit` from which surrogates are learnt, and the largest number.
-SHARE_LEARNT, MOST_LEARNT = 0.35, 40_000
+#: Least and largest share of the rows of `fit` from which surrogates are learnt, and the largest number.
+LEAST_SHARE, LARGEST_SHARE, MOST_LEARNT = 0.35, 0.6, 80_000
+#: The larger share leaves at least this number, divided by the risk, to plan and certify with.
+LEFT_OVER_RISK = 100
 #: Probabilities of such a model count as at least this, and at most as 1 less this.
 LEAST_PROBABILITY = 1e-3
 #: More rows than anybody has.
@@ -104,17 +106,15 @@ def behind_groups(
     """
     if not isinstance(source, LazyRows) or not _is_plain(given):
         return None
-    reference: _Read | _Asked = _Asked(inner, source.n_columns) if read is None else _Read(read)
-    lazy = reference.schema.matched(source)
+    lazy = (schema_of(inner, inner, source.n_columns) if read is None else read.schema).matched(source)
     assert isinstance(lazy, LazyRows)
-    if read is not None and not mixes_groups(read, lazy.groups):
-        return None
     prices = Prices.of(lazy.costs)
-    if prices is None:
+    if prices is None or (read is not None and not mixes_groups(read, lazy.groups)):
         return None
+    reference: _Read | _Asked = _Asked(inner, source.n_columns) if read is None else _Read(read)
     n_threads, whole = effective_threads(given.n_jobs), lazy.take(rows).whole()
     codes = reference.codes(whole, n_threads)
-    learnt, rest = _split(len(rows), None if groups is None else np.asarray(groups)[rows], rng)
+    learnt, rest = _split(len(rows), given, None if groups is None else np.asarray(groups)[rows], rng)
     sets, surrogates = list[frozenset[str]](), list[Surrogate]()
     if len(np.unique(codes[learnt])) > 1:
         few, own = whole.take(learnt), codes[learnt]
@@ -172,9 +172,12 @@ def mixes_groups(model: AdditiveModel, groups: Mapping[str, Sequence[int]]) -> b
     return bought is not None and float(np.mean([len(each) > 1 for each in bought])) > MIXED_TREES
 
 
-def _split(n: int, groups: NDArray[Any] | None, rng: np.random.Generator) -> tuple[Indices, Indices]:
+def _split(n: int, given: Parameters, groups: NDArray[Any] | None, rng: np.random.Generator) -> tuple[Indices, Indices]:
     """Rows to learn from, and the others; groups stay together."""
-    share = min(SHARE_LEARNT, MOST_LEARNT / max(1, n))
+    risk = given.promised_risk
+    bounds = risk.values() if isinstance(risk, Mapping) else [risk]
+    least = min((each for each in bounds if each), default=np.inf)
+    share = min(max(LEAST_SHARE, 1.0 - LEFT_OVER_RISK / least / max(1, n)), LARGEST_SHARE, MOST_LEARNT / max(1, n))
     if groups is not None:
         return by_group(np.arange(n), groups, share, rng)
     shuffled, n_learnt = rng.permutation(n), round(share * n)
@@ -215,7 +218,7 @@ class _Read:
     """A model that wald reads, and evaluates."""
 
     def __init__(self, model: AdditiveModel) -> None:
-        self._model, self.schema = model, model.schema
+        self._model = model
         self._predictor = Predictor(model, plan_without_stages(model), by_proof=False)
         #: Whether the model refuses rows in which a number is not finite.
         self.finite = model.preprocessing is None and not model.allow_nan
@@ -262,8 +265,7 @@ class _Asked:
     finite, smooth = False, True
 
     def __init__(self, model: Any, n_columns: int | None) -> None:
-        self._model = model
-        self.schema = schema_of(model, model, n_columns)
+        self._model, self._n_columns = model, n_columns
 
     def codes(self, source: Source, n_threads: int) -> NDArray[np.int32]:
         """Codes of labels, of which some are asked for twice."""
@@ -296,5 +298,5 @@ class _Asked:
     ) -> AdditiveModel:
         """The model behind surrogates."""
         terms = BoughtTerms(widths, (), len(self._model.classes_), title_of(self._model), sets, prices)
-        model = opaque_model(self._model, [], [], self.schema.n_columns)
+        model = opaque_model(self._model, [], [], self._n_columns)
         return replace(model, terms=terms, preprocessing=BoughtLooks(surrogates, self._model, terms))

@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 Numbers = Callable[[Source, int], Floats]
 
 #: Most leaves of a tree, most trees of a score, and their rate. What is fetched costs more than trees: they are many.
-MOST_LEAVES, MOST_ITERATIONS, RATE = 63, 400, 0.1
+MOST_LEAVES, MOST_ITERATIONS, RATE = 127, 400, 0.1
 #: There is a leaf, and a tree of a score, for so many rows, but at least so many; of several scores the most are fewer.
-ROWS_OF_LEAF, LEAST_LEAVES, ROWS_OF_TREE, LEAST_ITERATIONS = 50, 15, 40, 50
+ROWS_OF_LEAF, LEAST_LEAVES, ROWS_OF_TREE, LEAST_ITERATIONS = 200, 15, 40, 50
 #: Most rows from which landmarks are learnt.
 LANDMARK_ROWS = 20_000
 
