@@ -157,6 +157,7 @@ def test_what_is_said():
     assert explained.parts[-1].name == "HistGradientBoostingClassifier"
     assert all("scan" not in part.name for part in explained.parts[:-1])
     assert explained.cost_unit == "feature cost"
+    assert fast.compiled_plan_.model.fingerprint() != fitted("a kernel").compiled_plan_.model.fingerprint()
     with pytest.raises(TypeError, match=r"surrogates on some of its groups\. Keep the estimator with joblib or pickle"):
         save(fast, "unused.wald")
 

@@ -206,6 +206,12 @@ class BoughtLooks(Looks):
         super().__init__(surrogates, model, terms)
         self._predictor = predictor
 
+    @property
+    def identity(self) -> Any:
+        """What decides what is written, for fingerprints."""
+        own = [] if self._predictor is None else [self._predictor.model.fingerprint()]
+        return super().identity, own
+
     def codes(self, source: Source, n_threads: int = 1) -> NDArray[np.int32]:
         """Codes of the model's own labels; all groups that rows lack are fetched at the same time."""
         rows = source.whole() if isinstance(source, LazyRows) else source

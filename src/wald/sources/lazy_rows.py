@@ -23,8 +23,10 @@ from .source import PLAIN, Block, Conversion, Source
 class LazyRows(Source):
     """Rows whose columns are fetched in groups, each for the rows that need it.
 
-    Early exit fetches a group for the rows that no stage before it has decided. Nothing is fetched twice: what was
-    fetched stays here, also when a call fails, so that the same object can be given again.
+    Early exit fetches a group for the rows that no stage before it has decided; groups of one stage at the same time,
+    where their functions allow it. Where a classifier mixes groups in most of its terms, as trees do, `fit` learns
+    surrogates that know some of them. Nothing is fetched twice: what was fetched stays here, also when a call fails, so
+    that the same object can be given again.
 
     Parameters
     ----------
