@@ -64,6 +64,10 @@ TUNABLES = {
     "early_exit/call_budget.py": {"LEARN_PART": "any-model", "PLAN_PART": "any-model"},
     "early_exit/lazy_walk.py": dict.fromkeys(("LEAST_BLOCK", "EXPECTED_LOSSES", "GROWTH"), "any-model"),
     "early_exit/late_certificate.py": {"EXPECTED_PART": "any-model"},
+    "early_exit/bought_parts.py": dict.fromkeys(
+        ("LARGEST_SHARE", "LEAST_SHARE", "LEFT_OVER_RISK", "MIXED_TREES", "MOST_LEARNT"), "any-model"
+    ),
+    "early_exit/bought_sets.py": {"CHEAP": "any-model"},
     "early_exit/selection.py": {"LEFT_BY_PROOF": "values"},
     "early_exit/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},
     "early_exit/racing.py": {
@@ -134,6 +138,8 @@ FIXED = {
     "early_exit/late_certificate.py": {"SIZE_STEP": ROUNDING},
     "early_exit/late_classes.py": {"NEVER": ROUNDING},
     "early_exit/lazy_walk.py": {"UNKNOWN": LEVEL},
+    "early_exit/bought_parts.py": {"ALL_ROWS": LIMIT, "ASKED_AGAIN": LEVEL, "LEAST_PROBABILITY": ROUNDING},
+    "early_exit/bought_sets.py": dict.fromkeys(("ALL_CHOICES", "CHOICE_ROWS", "LEAVES", "TREES"), LIMIT),
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
     "early_exit/auditing.py": {"UNKNOWN": "no code"},
     "early_exit/in_time.py": {"SHARE": LEVEL, "GROWTH": LIMIT},

@@ -25,6 +25,7 @@ from .counts import Counts
 from .ending import ending
 from .errors import BadAnswerError, CallError, PartialAnswer, TooLateError
 from .reading import labels_of, numbers_of
+from .together import ask_together
 
 __all__ = [
     "Answered",
@@ -36,6 +37,7 @@ __all__ = [
     "PartialAnswer",
     "TooLateError",
     "ending",
+    "ask_together",
     "labels_of",
     "numbers_of",
 ]

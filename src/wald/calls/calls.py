@@ -126,6 +126,10 @@ class Calls:
         called = self.name or getattr(self.function, "__name__", type(self.function).__name__)
         return f"Calls({called}: {self.total})"
 
+    def cancel(self) -> None:
+        """End the calls of another thread, but for plain functions, which nobody waits for then."""
+        self._loop.cancel()
+
     def batches(self, rows: Rows) -> list[Rows]:
         """Rows as they are asked together."""
         size = self.batch_size or max(1, math.ceil(len(rows) / self.max_concurrency))

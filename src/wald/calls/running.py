@@ -57,6 +57,12 @@ class Loop:
                 weakref.finalize(self, _close, self._runner.get_loop())
             return _beside(self._runner, work) if beside else self._runner.run(work)
 
+    def cancel(self) -> None:
+        """End what another thread runs."""
+        with suppress(AttributeError, RuntimeError):  # nothing runs yet, or not any more
+            loop = self._runner.get_loop()  # type: ignore[union-attr]  # None: nothing runs yet
+            loop.call_soon_threadsafe(_cancel_all, loop)
+
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:
     """Close a loop that is not needed any more."""

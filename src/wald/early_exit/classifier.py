@@ -18,9 +18,11 @@ from ..models import AdditiveModel, fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
 from ..models.tolerances import probabilities_within
+from ..sources import Source
 from ..stopping.core.risks import Risk
 from .answers import Answers
 from .call_budget import CallsNeeded
+from .bought_parts import BehindGroups, behind_groups
 from .former import takes_former_names
 from .opaque import calls_needed, is_opaque
 from .parameters import Parameters
@@ -207,6 +209,14 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
     def _is_opaque(self, inner: Any) -> bool:
         """Whether a fitted classifier is asked as it is: surrogates are given, or wald cannot read it."""
         return is_opaque(inner, self)
+
+    def _behind_groups(
+        self, inner: Any, source: Source, rows: NDArray[np.intp], groups: Any, rng: np.random.Generator
+    ) -> BehindGroups | None:
+        if not source.is_lazy:
+            return None
+        read = None if self._is_opaque(inner) else self._read(inner)
+        return behind_groups(self, read, inner, source, rows, groups, rng)
 
     def _read(self, inner: Any, **options: Any) -> AdditiveModel:
         model = super()._read(inner, **options)

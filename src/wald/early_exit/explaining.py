@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.bought import BoughtTerms
 from ..models.protocols import Documents
 from ..outputs import Output
 from ..outputs.words import Words
@@ -263,7 +264,7 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
         score_names=names,
         trace=trace,
         unit=model.terms.unit_name if Documents.of(model.terms) is None else "tokens",
-        cost_unit=model.terms.unit_name,
+        cost_unit=model.terms.unit_name if BoughtTerms.of(model.terms) is None else "feature cost",
         output=output,
         words=model.words,
         exits=not plan.evaluate_all and plan.n_stages > 0,

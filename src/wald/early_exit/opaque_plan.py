@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..engine import NO_STAGES, Readout, Stages
 from ..models import NO_SURROGATES, AdditiveModel
+from ..models.bought import BoughtTerms
 from ..models.opaque import OpaqueTerms
 from ..models.packing import pack
 from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
@@ -68,7 +69,7 @@ def opaque_plan(
             n_classes=model.decision.n_answers,
             sides=request.promised.sides,
         )
-        costs = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(1.0)
+        costs = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(terms.full_cost)
         return Evaluation(walk, "float64", costs)
 
     return build_plan(
@@ -99,6 +100,10 @@ def _recipes(terms: OpaqueTerms, values: Floats, codes: Codes) -> Iterator[Recip
     yield _without_surrogates(terms)
     if len(np.unique(codes)) < 2:
         return
+    if isinstance(terms, BoughtTerms):
+        shared: dict[tuple[int, ...], Readout] = {}
+        yield from (_recipe(terms, chosen, values, codes, STRENGTHS[1], shared) for chosen in terms.chains())
+        return
     sizes = range(1, n + 1) if n <= MOST_CHOSEN else (n - 1, n)
     cheapest = np.argsort(terms.costs, kind="stable").tolist()
     for strength in STRENGTHS:
@@ -115,7 +120,7 @@ def _without_surrogates(terms: OpaqueTerms) -> Recipe:
         order=none,
         terms=none,
         stages=np.array([1]),
-        stage_costs=np.ones(1),
+        stage_costs=terms.paid([]),
         early=NO_STAGES,
         surrogates=NO_SURROGATES,
     )
@@ -133,7 +138,6 @@ def _recipe(
     members = terms.units(None, None, None, 1).members
     order = np.concatenate([members[u] for u in chosen])
     ends = np.cumsum([len(members[u]) for u in chosen])
-    costs = np.cumsum([terms.costs[u] for u in chosen])
     for k, end in enumerate(ends, 1):
         if tuple(chosen[:k]) not in known:
             known[tuple(chosen[:k])] = _readout(terms, values[:, order[:end]], codes, strength)
@@ -142,7 +146,7 @@ def _recipe(
         order=np.array(chosen, dtype=np.int64),
         terms=order.astype(np.int64),
         stages=np.array([*range(1, len(chosen) + 1), len(chosen) + 1]),
-        stage_costs=np.array([*costs, costs[-1] + 1.0]),
+        stage_costs=terms.paid(chosen),
         early=Stages(ends.astype(np.int64), readouts),
         surrogates=NO_SURROGATES,
     )

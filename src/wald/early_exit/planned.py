@@ -25,6 +25,7 @@ from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
 from .base import EarlyExitEstimator
 from .bought import priced_by
+from .bought_parts import BehindGroups
 from .certification import Promise, require_proof
 from .compiled_plan import CompiledPlan, ValidationRows
 from .data_split import Split, fitted_estimator, split_rows, warn_of_training_rows
@@ -154,7 +155,13 @@ class PlannedEstimator(EarlyExitEstimator):
         told = true_labels(y, source.n_rows) if self.reference == "labels" else None
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         asked: BehindSurrogates | None = None
-        if self._is_opaque(inner):
+        bought = self._behind_groups(inner, source, untrained, groups, rng)
+        if bought is not None:
+            asking.require_unused(inner)
+            inner, model, untrained = bought.model.estimator, bought.model, np.arange(len(bought.rows))
+            source, groups = source.take(bought.rows), None if groups is None else np.asarray(groups)[bought.rows]
+            told = None if told is None else told[bought.rows]
+        elif self._is_opaque(inner):
             asking.require_fitted(len(untrained) == source.n_rows)
             asked = behind_surrogates(
                 inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs), asking, told
@@ -185,7 +192,9 @@ class PlannedEstimator(EarlyExitEstimator):
         promise = Promise.of(self, groups is not None)
         promised = promise.about(model)  # raises for strata that are no classes
         with located(source, model):
-            if asked is None:
+            if bought is not None:
+                rows = Rows(source, bought.said, None if groups is None else np.asarray(groups))
+            elif asked is None:
                 require_accepted(model, source)
                 rows = Rows.of(model, source, groups, effective_threads(self.n_jobs))
             else:
@@ -233,6 +242,12 @@ class PlannedEstimator(EarlyExitEstimator):
     def _is_opaque(self, inner: Any) -> bool:
         """Whether a fitted estimator is asked as it is, behind surrogates."""
         return False
+
+    def _behind_groups(
+        self, inner: Any, source: Source, rows: NDArray[np.intp], groups: Any, rng: np.random.Generator
+    ) -> BehindGroups | None:
+        """A model that mixes bought groups behind surrogates; None for all others."""
+        return None
 
     def _read(self, inner: Any, **options: Any) -> AdditiveModel:
         """Read a fitted estimator, with what is asked of it here."""

@@ -15,6 +15,7 @@ from .. import _core
 from ..calls import PartialAnswer
 from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
+from ..models.bought import BoughtTerms
 from ..models.opaque import Looks
 from ..models.packing import pack
 from ..models.planning import Rest
@@ -300,7 +301,7 @@ class Predictor:
         if self._rest is Rest.ONE_CALL:
             step = self.model.preprocessing
             assert isinstance(step, Looks)
-            return self._in_full(step.codes(source), Status.FULL)
+            return self._in_full(step.codes(source, n_threads), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:
             return self._in_full(self._full.predict(source), Status.FULL)  # sums of ones, which SciPy adds faster
         if source.is_sparse and self.model.centres and self.model.preprocessing is None:
@@ -395,7 +396,7 @@ class Predictor:
             Z = rows if self.model.preprocessing is None else preprocessed(self.model, rows, n_threads)
             return self._cascade.predict(Z, n_stages, at_end, n_threads)
 
-        if isinstance(source, LazyRows):
+        if isinstance(source, LazyRows) and BoughtTerms.of(self.model.terms) is None:
             bought, step = None, self.model.preprocessing
             if n_stages > 0 and (step is None or isinstance(step, RawColumns)):
                 bought = BoughtColumns.of_groups(source, self._cascade, self._terms_by_stage(), step)

@@ -152,6 +152,16 @@ class OpaqueTerms(Packable, Priced):
         """Bound of the memory of the readouts, in bytes."""
         return 64 * self.coef.size + (1 << 16)
 
+    @property
+    def full_cost(self) -> float:
+        """Cost of a row that the model alone answers."""
+        return 1.0
+
+    def paid(self, surrogates: Sequence[int]) -> Floats:
+        """What a row has paid after each of some surrogates, in this order, and after the model."""
+        costs = np.cumsum([self.costs[u] for u in surrogates])
+        return np.append(costs, self.full_cost + (costs[-1] if len(costs) else 0.0))
+
     def answered(self, codes: NDArray[np.integer[Any]]) -> Floats:
         """The columns of answers, (n_rows, n_outputs)."""
         if self.n_outputs == 1:
@@ -386,7 +396,7 @@ class Looks(Chain):
 
     def _asked(self, unit: int, rows: Prepared, n_threads: int) -> Floats:
         if unit == len(self.surrogates):
-            return self.terms.answered(self.codes(rows.source))
+            return self.terms.answered(self.codes(rows.source, n_threads))
         surrogate = self.surrogates[unit]
         steps = surrogate.shared
         if steps is None:
@@ -400,7 +410,7 @@ class Looks(Chain):
             )
         return numbers
 
-    def codes(self, source: Source) -> NDArray[np.int32]:
+    def codes(self, source: Source, n_threads: int = 1) -> NDArray[np.int32]:
         """Codes of the model's own labels."""
         return answered_codes(self.model, answered_labels(self.model, source))
 

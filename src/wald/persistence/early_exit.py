@@ -25,6 +25,7 @@ from ..early_exit.planner import planner_of
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel, decompose
 from ..models.asked import AskedFunction
+from ..models.bought import BoughtTerms
 from ..models.encoding import needs_estimator, needs_members
 from ..models.opaque import OpaqueTerms
 from ..models.reading import Kind
@@ -55,6 +56,7 @@ COUNTED = ("certified", "too few rows", "too many disagreements")
 def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = None) -> dict[str, Any]:
     """Describe a fitted estimator, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
     check_is_fitted(owner, "compiled_plan_")
+    _refuse_bought(owner.compiled_plan_.model)
     served = owner.compiled_plan_
     served.require_unchanged()
     model, certificate, validation = served.model, served.certificate, served.validation
@@ -97,6 +99,12 @@ def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = N
         "stage_scores": encode_fields(_given(validation.scores, model.decision), arrays, "stage_scores"),
         **encode_fields({"one_per_group": None if rows is None else rows.astype(np.int64)}, arrays, ""),
     }
+
+
+def _refuse_bought(model: AdditiveModel) -> None:
+    """Raise TypeError for a model behind surrogates on some of its groups."""
+    if BoughtTerms.of(model.terms) is not None:
+        raise TypeError(f"No file of wald holds a {model.terms.description}. Keep the estimator with joblib or pickle.")
 
 
 def _given(scores: StageScores, output: Output) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from ..calls import Asked, Counts
+from ..calls import Asked, Counts, ask_together
 from .arrays import ArraySource
 from .building import library_at_hand
 from .cells import Cells
@@ -24,8 +23,10 @@ from .source import PLAIN, Block, Conversion, Source
 class LazyRows(Source):
     """Rows whose columns are fetched in groups, each for the rows that need it.
 
-    Early exit fetches a group for the rows that no stage before it has decided. Nothing is fetched twice: what was
-    fetched stays here, also when a call fails, so that the same object can be given again.
+    Early exit fetches a group for the rows that no stage before it has decided; groups of one stage at the same time,
+    where their functions allow it. Where a classifier mixes groups in most of its terms, as trees do, `fit` learns
+    surrogates that know some of them. Nothing is fetched twice: what was fetched stays here, also when a call fails, so
+    that the same object can be given again.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ class LazyRows(Source):
     # ---- fetching --------------------------------------------------------------------------------------------------
 
     def fetch(self, columns: Iterable[int] | None = None, deadline: float | None = None) -> NDArray[np.bool_]:
-        """Fetch the groups of some columns, or of all, for the rows that lack them.
+        """Fetch the groups of some columns, or of all, for the rows that lack them: those that can be at the same time.
 
         Parameters
         ----------
@@ -208,13 +209,9 @@ class LazyRows(Source):
             If a call fails for good; what was fetched before stays here.
         """
         needed = range(self.n_columns) if columns is None else columns
-        until, done = time.monotonic() + (deadline or 0.0), np.ones(self.n_rows, dtype=bool)
-        for group in dict.fromkeys(self._shown[c].group for c in needed):
-            provider = self._table.providers[group]
-            if isinstance(provider, Asked):
-                left = None if deadline is None else until - time.monotonic()
-                done &= provider.ask(self._numbers(), _same, left).done
-        return done
+        providers = [self._table.providers[g] for g in dict.fromkeys(self._shown[c].group for c in needed)]
+        asked = [provider for provider in providers if isinstance(provider, Asked)]
+        return ask_together(asked, self._numbers(), _same, deadline)
 
     def some(self, columns: Sequence[int]) -> SomeColumns:
         """Some columns, of which the groups are fetched for all rows here; the others are not held.

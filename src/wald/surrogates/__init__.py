@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .learnt import learn
 from .log_odds import log_odds
+from .on_columns import learn_on_columns
 from .surrogate import Surrogate, surrogate_of, surrogates_of
 
-__all__ = ["Surrogate", "learn", "log_odds", "surrogate_of", "surrogates_of"]
+__all__ = ["Surrogate", "learn", "learn_on_columns", "log_odds", "surrogate_of", "surrogates_of"]
