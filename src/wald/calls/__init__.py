@@ -23,6 +23,7 @@ from .asked import Answered, Asked
 from .calls import Calls
 from .counts import Counts
 from .errors import BadAnswerError, CallError, PartialAnswer
+from .logged import Logged, logged_answers
 from .reading import labels_of, numbers_of
 
 __all__ = [
@@ -32,7 +33,9 @@ __all__ = [
     "CallError",
     "Calls",
     "Counts",
+    "Logged",
     "PartialAnswer",
     "labels_of",
+    "logged_answers",
     "numbers_of",
 ]
