@@ -15,9 +15,12 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
+from scipy.stats import hypergeom, poisson
 
 Floats = NDArray[np.float64]
+
+#: Places of cuts, about, over which calls are averaged.
+PLACES = 2000
 
 __all__ = ["best_sample", "cut", "fewest_sampled", "most_seen"]
 
@@ -127,18 +130,16 @@ def best_sample(rates: Floats, allowed: int, confidence: float, sizes: Iterable[
     calls : float
         The expected number of calls for the sample and the rows behind the cut.
     """
-    n_rows, expected = len(rates), np.cumsum(rates)
+    n_rows = len(rates)
+    expected = np.cumsum(rates)[:: max(1, n_rows // PLACES)]
     best, fewest = 0, float(n_rows)
     for size in sizes:
         most = most_seen(n_rows, size, allowed, confidence) if size < n_rows else -1
         if most < 0:
             continue
-        left = int(np.searchsorted(expected * (size / n_rows), most + MEDIAN))
+        # a cut leaves a row if the sample shows no more before it; wrong rows of the sample come about as a Poisson
+        left = float(poisson.cdf(most, expected * (size / n_rows)).mean()) * n_rows
         calls = n_rows - left + size * left / n_rows
         if calls < fewest:
             best, fewest = size, calls
     return best, fewest
-
-
-#: At this mean beyond k, one more than k events are as likely as not, if events are many and each is rare.
-MEDIAN = 0.67

@@ -120,7 +120,7 @@ class Stacked:
     def rates(self, margins: Floats) -> Floats:
         """About how likely answers with such margins are wrong, by a logistic regression on the uniform rows."""
         wrong, n = int(self._wrong.sum()), len(self._wrong)
-        if wrong < FOLDS or wrong == n or np.ptp(self._margins) == 0:
+        if wrong in (0, n) or np.ptp(self._margins) == 0:
             found = np.full(len(margins), (wrong + 0.5) / (n + 1.0))
         else:
             fitted = LogisticRegression(C=RATE_STRENGTH).fit(self._margins[:, None], self._wrong)
