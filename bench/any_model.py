@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 
-from wald import EarlyExitClassifier, answer
+from wald import EarlyExitClassifier
 from wald.datasets import fetch_mnist
 from wald.early_exit import Status
 
@@ -18,10 +18,8 @@ from .settings import Run
 from .timing import Task, measure
 
 TITLE = "10 digits of MNIST in float32; fit on 35 000 rows, of which a third teach the surrogates; 2 threads"
-TRAIN, FIT, TEST, WHOLE = 20_000, 35_000, 10_000, 30_000
+TRAIN, FIT, TEST = 20_000, 35_000, 10_000
 RISKS = (0.001, 0.005, 0.01)
-#: Draws of the rows that are asked, of a data set that is answered as a whole.
-DRAWS = 5
 
 
 def run(how: Run) -> list[Figure]:
@@ -36,8 +34,7 @@ def run(how: Run) -> list[Figure]:
     for risk in RISKS:
         figures += _early("neighbours", neighbours, risk, X[fit], X[test], how)
     net = MLPClassifier((512, 512), max_iter=how.rows(15, 3), random_state=0).fit(X[train], y[train])
-    figures += _early("net", net, 0.005, X[fit], X[test], how)
-    return figures + _whole(neighbours, X[fit][: how.rows(WHOLE, 6000)])
+    return figures + _early("net", net, 0.005, X[fit], X[test], how)
 
 
 def _early(name: str, model: Any, risk: float, fit: NDArray[Any], test: NDArray[Any], how: Run) -> list[Figure]:
@@ -55,22 +52,3 @@ def _early(name: str, model: Any, risk: float, fit: NDArray[Any], test: NDArray[
         Figure(f"{title}: speed", each["peer"] / each["ours"], "x", "predict", note),
         Figure(f"{title}: rows for which it is asked", 100 * asked, "%", note=f"{100 * differ:.2g} % of labels differ"),
     ]
-
-
-def _whole(model: Any, rows: NDArray[Any]) -> list[Figure]:
-    """Calls for a whole data set, on average over draws."""
-    own = model.predict(rows)
-    known = {row.tobytes(): label for row, label in zip(rows, own, strict=True)}
-
-    def ask(some: NDArray[Any]) -> NDArray[Any]:
-        return np.array([known[row.tobytes()] for row in some])
-
-    figures = []
-    for risk in (0.01, 0.05):
-        found = [answer(rows, ask, risk=risk, n_jobs=2, random_state=seed) for seed in range(DRAWS)]
-        calls = [each.n_calls / len(rows) for each in found]
-        most = max(float(np.mean(each.labels != own)) for each in found)
-        note = f"{100 * min(calls):.3g} to {100 * max(calls):.3g} %; at most {100 * most:.2g} % of labels differ"
-        title = f"whole data set, {100 * risk:g} %: rows asked"
-        figures.append(Figure(title, 100 * float(np.mean(calls)), "%", note=f"mean of {DRAWS} draws, {note}"))
-    return figures

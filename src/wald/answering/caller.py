@@ -54,7 +54,7 @@ class Caller:
             self._put_labels(logged.rows, logged.labels)
             self.logged[logged.rows] = True
         if resume is not None:
-            if not isinstance(resume, PartialAnswer) or not isinstance(resume.state, Asked) or resume.state.n_rows != n:
+            if not isinstance(resume.state, Asked) or resume.state.n_rows != n:
                 raise ValueError(
                     f"resume must be the partial of a CallError of answer, about the same {thousands(n)} rows. Got "
                     f"{resume!r}."
@@ -113,7 +113,9 @@ class Caller:
         self.codes[rows], self.known[rows] = codes_of_labels(self._classes, labels), True
 
     def _require_classes(self, logged: Logged) -> None:
-        other = np.flatnonzero(~np.isin(logged.labels, self._classes)) if len(self._classes) else []
+        if not len(self._classes):
+            return
+        other = np.flatnonzero(~np.isin(logged.labels, self._classes))
         if len(other):
             raise ValueError(
                 f"answers has {logged.labels[other].tolist()[0]!r} for row {logged.rows[other[0]]}, which is none of "
