@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 
@@ -16,9 +17,10 @@ from wald.early_exit import Status
 from .report import Figure
 from .settings import Run
 from .timing import Task, measure
+from .whole_data_sets import calls_figures, flights_figures
 
 TITLE = "10 digits of MNIST in float32; fit on 35 000 rows, of which a third teach the surrogates; 2 threads"
-TRAIN, FIT, TEST = 20_000, 35_000, 10_000
+TRAIN, FIT, TEST, WHOLE = 20_000, 35_000, 10_000, 30_000
 RISKS = (0.001, 0.005, 0.01)
 
 
@@ -34,7 +36,9 @@ def run(how: Run) -> list[Figure]:
     for risk in RISKS:
         figures += _early("neighbours", neighbours, risk, X[fit], X[test], how)
     net = MLPClassifier((512, 512), max_iter=how.rows(15, 3), random_state=0).fit(X[train], y[train])
-    return figures + _early("net", net, 0.005, X[fit], X[test], how)
+    figures += _early("net", net, 0.005, X[fit], X[test], how)
+    rows, proxy = X[fit][: how.rows(WHOLE, 6000)], LogisticRegression(max_iter=60).fit(X[train], y[train])
+    return figures + calls_figures("digits", rows, neighbours.predict(rows), proxy, how) + flights_figures(how)
 
 
 def _early(name: str, model: Any, risk: float, fit: NDArray[Any], test: NDArray[Any], how: Run) -> list[Figure]:

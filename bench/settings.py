@@ -28,7 +28,6 @@ SETTINGS = (
     "values",
     "ranking",
     "any-model",
-    "whole-data-set",
 )
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"
