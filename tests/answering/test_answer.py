@@ -55,6 +55,7 @@ def test_the_same_seed_gives_the_same_answers(data):
     assert one.n_calls == two.n_calls
 
 
+@pytest.mark.slow
 def test_given_surrogates_help(data):
     X, model = data
     oracle = Surrogate(lambda rows: model.predict_proba(rows)[:, 1], cost=0.5, name="the model's own probability")
@@ -66,6 +67,7 @@ def test_given_surrogates_help(data):
     assert "the model's own probability" in helped[0].surrogates
 
 
+@pytest.mark.slow
 def test_random_surrogates_do_no_harm():
     rng = np.random.default_rng(0)
     rows = [f"word{i}" for i in range(1200)]  # nothing can be learnt of them
