@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 
-from wald import EarlyExitClassifier, answer
+from wald import EarlyExitClassifier
 from wald.datasets import fetch_mnist
 from wald.early_exit import Status
 
 from .report import Figure
 from .settings import Run
 from .timing import Task, measure
+from .whole_data_sets import calls_figures, flights_figures
 
 TITLE = "10 digits of MNIST in float32; fit on 35 000 rows, of which a third teach the surrogates; 2 threads"
 TRAIN, FIT, TEST, WHOLE = 20_000, 35_000, 10_000, 30_000
 RISKS = (0.001, 0.005, 0.01)
-#: Calls of which `fit` makes a promise of 5 %.
-FEW = 500
-#: Draws of the rows that are asked, of a data set that is answered as a whole.
-DRAWS = 5
+#: Calls of which `fit` makes a promise of 5 %, and draws of the rows that are asked.
+FEW, DRAWS = 500, 5
 
 
 def run(how: Run) -> list[Figure]:
@@ -42,7 +42,8 @@ def run(how: Run) -> list[Figure]:
     net = MLPClassifier((512, 512), max_iter=how.rows(15, 3), random_state=0).fit(X[train], y[train])
     figures += _early("net", net, 0.005, X[fit], X[test], how)
     figures += _few_calls(neighbours, X[fit], X[test])
-    return figures + _whole(neighbours, X[fit][: how.rows(WHOLE, 6000)])
+    rows, proxy = X[fit][: how.rows(WHOLE, 6000)], LogisticRegression(max_iter=60).fit(X[train], y[train])
+    return figures + calls_figures("digits", rows, neighbours.predict(rows), proxy, how) + flights_figures(how)
 
 
 def _early(name: str, model: Any, risk: float, fit: NDArray[Any], test: NDArray[Any], how: Run) -> list[Figure]:
@@ -85,22 +86,3 @@ def _few_calls(model: Any, fit: NDArray[Any], test: NDArray[Any]) -> list[Figure
     note = f"at most {max(calls)} calls in fit, and {100 * max(differ):.2g} % of labels differ; mean of {DRAWS} draws"
     title = f"neighbours, 5 %, {FEW} calls in fit: rows for which it is asked"
     return [Figure(title, 100 * float(np.mean(asked)), "%", note=note)]
-
-
-def _whole(model: Any, rows: NDArray[Any]) -> list[Figure]:
-    """Calls for a whole data set, on average over draws."""
-    own = model.predict(rows)
-    known = {row.tobytes(): label for row, label in zip(rows, own, strict=True)}
-
-    def ask(some: NDArray[Any]) -> NDArray[Any]:
-        return np.array([known[row.tobytes()] for row in some])
-
-    figures = []
-    for risk in (0.01, 0.05):
-        found = [answer(rows, ask, risk=risk, n_jobs=2, random_state=seed) for seed in range(DRAWS)]
-        calls = [each.n_calls / len(rows) for each in found]
-        most = max(float(np.mean(each.labels != own)) for each in found)
-        note = f"{100 * min(calls):.3g} to {100 * max(calls):.3g} %; at most {100 * most:.2g} % of labels differ"
-        title = f"whole data set, {100 * risk:g} %: rows asked"
-        figures.append(Figure(title, 100 * float(np.mean(calls)), "%", note=f"mean of {DRAWS} draws, {note}"))
-    return figures

@@ -54,6 +54,7 @@ SECTIONS = (
     ("Families of models of your own", "wald.models", "Terms Family Reading register check_terms check_units"),
     ("Rows of your own", "wald.sources", "Source check_source"),
     ("Columns and answers that are bought", "wald", "LazyRows Calls CallError PartialAnswer"),
+    ("Data sets answered as a whole", "wald.answering", "WholeAnswer calls_needed"),
     ("Steps before a model", "wald.steps", "Step check_step"),
     ("What is asked of a model", "wald.outputs", "Output Bands Labels Values Words check_output"),
     ("Pictures", "wald.displays", ""),

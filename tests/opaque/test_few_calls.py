@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from wald import CallError, Calls, EarlyExitClassifier, Planner, Surrogate
 from wald.calls import PartialAnswer
-from wald.early_exit.logged import logged_answers
+from wald.calls import logged_answers
 
 X, y = make_classification(
     6000, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0

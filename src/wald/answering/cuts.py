@@ -2,25 +2,31 @@
 
 Rows are ordered by margin, the surest first. A cut leaves the first k of them to the surrogates. A row loses there if
 the surrogates answer it otherwise than the model; rows behind the cut, and rows of the sample, are asked and lose
-nothing. Cuts are tried from careful to bold, and the first that fails ends the walk: a fixed sequence, so that one
-level serves all of them.
+nothing. The cut is the place of the first wrong row of the sample that is one too many.
+
+Why this holds: let ``most`` be the wrong rows that the sample may show. More than ``allowed`` rows lose only if the
+first ``allowed + most + 1`` wrong rows all lie before the cut, of which the sample then has at most ``most``. How many
+it has of these is hypergeometric, whichever rows they are. So one level serves all cuts, exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
+from scipy.stats import hypergeom, poisson
 
 Floats = NDArray[np.float64]
 
-__all__ = ["cut", "expected_calls", "most_seen"]
+#: Places of cuts, about, over which calls are averaged.
+PLACES = 2000
+
+__all__ = ["best_sample", "cut", "fewest_sampled", "most_seen"]
 
 
 def most_seen(n_rows: int, n_sampled: int, allowed: int, confidence: float) -> int:
-    """Largest number of wrong rows in a sample at which more wrong rows than allowed are refuted.
+    """Largest number of wrong rows before a cut in a sample, at which more than so many others are refuted.
 
     Parameters
     ----------
@@ -28,7 +34,7 @@ def most_seen(n_rows: int, n_sampled: int, allowed: int, confidence: float) -> i
         Rows of which the sample is drawn.
     n_sampled : int
     allowed : int
-        Number of wrong rows that may be left.
+        Number of wrong rows that may be left, beside those of the sample.
     confidence : float
 
     Returns
@@ -41,11 +47,46 @@ def most_seen(n_rows: int, n_sampled: int, allowed: int, confidence: float) -> i
     >>> most_seen(30_000, 1500, 300, 0.95)
     8
     """
-    if allowed + 1 > n_rows:
+    if n_rows - n_sampled <= allowed:
         return n_sampled
-    seen = np.arange(min(n_sampled, allowed + 1) + 1)
-    refuted = hypergeom.cdf(seen, n_rows, allowed + 1, n_sampled) <= 1.0 - confidence
-    return int(np.count_nonzero(refuted)) - 1
+    # one more wrong row that is seen is at least as likely as this one: the probability rises with the number
+    low, high = -1, n_sampled
+    while high - low > 1:
+        seen = (low + high) // 2
+        if hypergeom.cdf(seen, n_rows, allowed + 1 + seen, n_sampled) <= 1.0 - confidence:
+            low = seen
+        else:
+            high = seen
+    return low
+
+
+def fewest_sampled(n_rows: int, allowed: int, confidence: float) -> int:
+    """Size of the smallest sample that can refute more wrong rows than allowed: one without a wrong row.
+
+    Parameters
+    ----------
+    n_rows : int
+    allowed : int
+    confidence : float
+
+    Returns
+    -------
+    int
+        At most ``n_rows - allowed``: then no more are left.
+
+    Examples
+    --------
+    >>> fewest_sampled(30_000, 300, 0.95)
+    296
+    """
+    low, high = -1, max(0, n_rows - allowed)
+    while high - low > 1:
+        size = (low + high) // 2
+        if most_seen(n_rows, size, allowed, confidence) >= 0:
+            high = size
+        else:
+            low = size
+    return high
 
 
 def cut(places: NDArray[np.intp], wrong: NDArray[np.bool_], most: int, n_rows: int) -> int:
@@ -69,39 +110,36 @@ def cut(places: NDArray[np.intp], wrong: NDArray[np.bool_], most: int, n_rows: i
     return int(places[beyond[0]]) if len(beyond) else n_rows
 
 
-def expected_calls(
-    wrong: NDArray[np.bool_], n_rows: int, allowed: int, confidence: float, sizes: Sequence[int]
-) -> tuple[int, float]:
+def best_sample(rates: Floats, allowed: int, confidence: float, sizes: Iterable[int]) -> tuple[int, float]:
     """The size of a sample with which the fewest calls are expected.
 
     Parameters
     ----------
-    wrong : bool array of shape (n,)
-        Whether the surrogates were wrong on rows like those to come, the surest first.
-    n_rows : int
-        Number of rows to come.
+    rates : float64 ndarray of shape (n_rows,)
+        Probability of each row that the surrogates are wrong, the surest first.
     allowed : int
-        Number of them that may be wrong.
+        Number of rows that may be wrong.
     confidence : float
-    sizes : sequence of int
+    sizes : iterable of int
         Sizes to choose from.
 
     Returns
     -------
     size : int
+        0 if no size leaves any row.
     calls : float
-        The expected number of calls for the sample and the rows behind the cut; `n_rows` if no size leaves any.
+        The expected number of calls for the sample and the rows behind the cut.
     """
-    share = np.arange(1, len(wrong) + 1) / max(1, len(wrong))
-    rate = np.cumsum(wrong) / max(1, len(wrong))  # wrong rows before each cut, of all rows
+    n_rows = len(rates)
+    expected = np.cumsum(rates)[:: max(1, n_rows // PLACES)]
     best, fewest = 0, float(n_rows)
     for size in sizes:
-        if size >= n_rows:
+        most = most_seen(n_rows, size, allowed, confidence) if size < n_rows else -1
+        if most < 0:
             continue
-        most = most_seen(n_rows, size, allowed, confidence)
-        left = share[rate * size <= most] if most >= 0 else share[:0]  # the walk ends where most + 1 are expected
-        kept = float(left[-1]) if len(left) else 0.0
-        calls = n_rows * (1.0 - kept) + size * kept
+        # a cut leaves a row if the sample shows no more before it; wrong rows of the sample come about as a Poisson
+        left = float(poisson.cdf(most, expected * (size / n_rows)).mean()) * n_rows
+        calls = n_rows - left + size * left / n_rows
         if calls < fewest:
             best, fewest = size, calls
     return best, fewest

@@ -24,6 +24,7 @@ from .calls import Calls
 from .counts import Counts
 from .ending import ending
 from .errors import BadAnswerError, CallError, PartialAnswer, TooLateError
+from .logged import Logged, logged_answers
 from .reading import labels_of, numbers_of
 from .together import ask_together
 
@@ -34,10 +35,12 @@ __all__ = [
     "CallError",
     "Calls",
     "Counts",
+    "Logged",
     "PartialAnswer",
     "TooLateError",
     "ending",
     "ask_together",
     "labels_of",
+    "logged_answers",
     "numbers_of",
 ]

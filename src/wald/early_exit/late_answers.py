@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calls import Asked, BadAnswerError, CallError, Calls, PartialAnswer, labels_of
+from ..calls import Asked, BadAnswerError, CallError, Calls, Logged, PartialAnswer, labels_of
 from ..models.asked import AskedFunction
 from ..models.asking import answered_labels, seconds_of_calls, title_of
 from ..sources import Source
-from .logged import Logged
 
 Indices = NDArray[np.intp]
 Codes = NDArray[np.int32]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..calls import logged_answers
 from ..models import AdditiveModel, decompose
 from ..models.asked import AskedFunction
 from ..models.asking import answers_labels, asked_model, title_of
@@ -23,7 +24,6 @@ from .call_budget import ASKED_AGAIN, CallsNeeded, Division, require_calls
 from .data_split import ORDER_SHARE, Split, by_group, split_rows
 from .late_answers import LateAnswers
 from .late_certificate import LateCertificate
-from .logged import logged_answers
 from .parameters import Parameters
 from .planner import Planner, planner_of
 from .truth import known_or, true_codes

@@ -1,4 +1,4 @@
-"""Answers that a costly model has given before, and that are paid for: `fit(X, answers=)`."""
+"""Answers that a costly model has given before, and that are paid for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calls import PartialAnswer
+from .errors import PartialAnswer
 
 #: Types of pandas for what is missing; nothing else is known of pandas here.
 MISSING = ("NAType", "NaTType")

@@ -1,0 +1,119 @@
+"""A whole data set, answered as a costly model answers it, with few calls: wald and BARGAIN, counted in calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wald import Surrogate, answer
+from wald.datasets import fetch_flights
+
+from .models import kept
+from .peers import optional
+from .report import Figure
+from .settings import Run
+
+FLIGHTS_TRAIN, FLIGHTS, TREES = 100_000, 30_000, 300
+RISKS = (0.01, 0.05)
+#: Draws of the rows that are asked, of wald and of BARGAIN.
+DRAWS, PEER_DRAWS = 5, 3
+
+Labels = NDArray[np.int64]
+
+
+def flights_figures(how: Run) -> list[Figure]:
+    """Calls for boosted trees on flights; nothing is given."""
+    X, y = fetch_flights(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+
+    def make() -> Any:
+        from lightgbm import LGBMClassifier
+
+        chosen = order[:FLIGHTS_TRAIN]
+        return LGBMClassifier(n_estimators=TREES, num_leaves=31, n_jobs=1, verbose=-1).fit(X[chosen], y[chosen])
+
+    rows = np.asarray(X[order[FLIGHTS_TRAIN : FLIGHTS_TRAIN + how.rows(FLIGHTS, 4000)]])
+    own = kept("whole-data-sets", make, "lightgbm").predict(rows)
+    return calls_figures("flights", rows, own, None, how)
+
+
+def calls_figures(name: str, rows: NDArray[Any], own: NDArray[Any], proxy: Any, how: Run) -> list[Figure]:
+    """Calls of wald for each risk, with nothing given and with a proxy, and of BARGAIN with the same proxy.
+
+    Every row that is asked counts once, also those to learn from and for the certificate. The model is a lookup.
+    """
+    own = np.asarray(own).astype(np.int64)
+    figures = []
+    for risk in RISKS:
+        title = f"{name} as a whole, {100 * risk:g} %"
+        ours = _ours(rows, own, risk, [])
+        figures.append(_figure(f"{title}: rows asked", *ours))
+        if proxy is None:
+            continue
+        figures.append(_figure(f"{title}: rows asked, a proxy is given", *_ours(rows, own, risk, [proxy])))
+        theirs = _bargain(rows, own, risk, proxy, how.rows(PEER_DRAWS, 1))
+        if theirs is not None:
+            more = float(np.mean(theirs[0]) / np.mean(ours[0]))
+            figures.append(_figure(f"{title}: rows asked, BARGAIN, the proxy is given", *theirs))
+            figures.append(Figure(f"{title}: times as many rows", more, "x", "BARGAIN", "nothing is given to wald"))
+    return figures
+
+
+def _figure(title: str, asked: list[float], differ: list[float]) -> Figure:
+    spread = f"{100 * min(asked):.3g} to {100 * max(asked):.3g} %"
+    note = f"mean of {len(asked)} draws, {spread}; at most {100 * max(differ):.2g} % of labels differ"
+    return Figure(title, _mean(asked), "%", note=note)
+
+
+def _mean(shares: list[float]) -> float:
+    return 100 * float(np.mean(shares))
+
+
+def _ours(rows: NDArray[Any], own: Labels, risk: float, proxies: list[Any]) -> tuple[list[float], list[float]]:
+    """Shares of rows that are asked, and that differ."""
+    ask, given = _lookup(rows, own), [Surrogate(each, name="proxy") for each in proxies]
+    asked, differ = [], []
+    for seed in range(DRAWS):
+        found = answer(rows, ask, risk=risk, surrogates=given, n_jobs=2, random_state=seed)
+        asked.append(found.n_calls / len(rows))
+        differ.append(float(np.mean(found.labels != own)))
+    return asked, differ
+
+
+def _lookup(rows: NDArray[Any], own: Labels) -> Callable[[NDArray[Any]], Labels]:
+    """The model: what it has answered before."""
+    known = {row.tobytes(): label for row, label in zip(rows, own.tolist(), strict=True)}
+    return lambda some: np.array([known[row.tobytes()] for row in some])
+
+
+def _bargain(
+    rows: NDArray[Any], own: Labels, risk: float, proxy: Any, n_draws: int
+) -> tuple[list[float], list[float]] | None:
+    """Shares of rows that BARGAIN asks, and that differ; None where it is not installed. A record is a row's number."""
+    peer = optional("BARGAIN")
+    if peer is None:
+        return None
+    said = proxy.predict_proba(rows)
+    labels, sure = proxy.classes_[said.argmax(axis=1)].astype(np.int64), said.max(axis=1)
+
+    class Proxy(peer.Proxy):  # type: ignore[name-defined]
+        def proxy_func(self, record: Any) -> tuple[int, float]:
+            return int(labels[record]), float(sure[record])
+
+    class Oracle(peer.Oracle):  # type: ignore[name-defined]
+        def oracle_func(self, record: Any, said: Any) -> tuple[bool, int]:
+            return bool(own[record] == said), int(own[record])
+
+    asked, differ = [], []
+    for seed in range(n_draws):
+        oracle = Oracle(verbose=False)
+        process = peer.BARGAIN_A(
+            Proxy(verbose=False), oracle, target=1.0 - risk, delta=0.05, verbose=False, seed=seed
+        ).process
+        found = np.asarray(process(list(range(len(rows)))))
+        asked.append(oracle.get_number_preds() / len(rows))
+        differ.append(float(np.mean(found != own)))
+    return asked, differ
