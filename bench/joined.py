@@ -76,7 +76,9 @@ class Base:
             columns = X[first][:, self._columns[group]].astype(float).tolist()
             marks = ", ".join("?" * (1 + len(GROUPS[group])))
             self._base.execute(f"CREATE TABLE {group} (number INTEGER PRIMARY KEY, {', '.join(GROUPS[group])})")
-            self._base.executemany(f"INSERT INTO {group} VALUES ({marks})", ((i, *row) for i, row in enumerate(columns)))
+            self._base.executemany(
+                f"INSERT INTO {group} VALUES ({marks})", [(i, *row) for i, row in enumerate(columns)]
+            )
             numbers.append(number.ravel().tolist())
         self._base.execute("CREATE TABLE flights (id INTEGER PRIMARY KEY, weather, aircraft)")
         self._base.executemany("INSERT INTO flights VALUES (?, ?, ?)", zip(range(len(X)), *numbers, strict=True))
