@@ -26,8 +26,8 @@ def files(how: Run) -> list[Figure]:
         from magika import Magika
     except ModuleNotFoundError:
         return []
-    paths = _paths(how.rows(FILES, 700))
-    found = [each for some in _parts(paths) for each in Magika().identify_paths([Path(path) for path in some])]
+    paths, magika = _paths(how.rows(FILES, 700)), Magika()
+    found = [each for some in _parts(paths) for each in magika.identify_paths([Path(path) for path in some])]
     types = dict(zip(paths, [str(each.output.label) for each in found], strict=True))
     own, figures = np.array([types[path] for path in paths]), []
     for risk in RISKS:
