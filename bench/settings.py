@@ -28,7 +28,10 @@ SETTINGS = (
     "values",
     "ranking",
     "any-model",
+    "calls",
 )
+#: Those that time nothing, so that it does not matter what else the machine does.
+COUNTED = frozenset({"calls"})
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -52,10 +53,11 @@ def learn(source: Source, codes: NDArray[np.int32], rng: np.random.Generator, n_
     if texts is not None:
         if not all(isinstance(text, str) for text in texts):  # dicts, or whatever else the model takes
             return []
-        linear = make_pipeline(HashingVectorizer(n_features=HASHED), LogisticRegression(C=10.0, max_iter=200))
-        return [Surrogate(linear.fit(source.rows, codes), name="hashed words")]
+        hashing = HashingVectorizer(n_features=HASHED)
+        words = _linear(hashing.transform(source.rows), codes, 10.0)
+        return [Surrogate(make_pipeline(hashing, words), name="hashed words")]
     if source.is_sparse:
-        return [Surrogate(LogisticRegression(max_iter=200).fit(source.rows, codes), name="linear classifier")]
+        return [Surrogate(_linear(csr_array(source.rows), codes, 1.0), name="linear classifier")]
     rows = _numbers(source)
     if rows is None:
         return []
@@ -72,6 +74,16 @@ def _numbers(source: Source) -> NDArray[Any] | None:
     except (TypeError, ValueError):
         return None
     return rows if rows.ndim == 2 and rows.shape[1] > 0 else None
+
+
+def _linear(rows: csr_array, codes: NDArray[np.int32], strength: float) -> LogisticRegression:
+    """A linear classifier of sparse rows, learnt on the columns that are anywhere other than 0: the others weigh 0."""
+    used = np.unique(rows.indices) if rows.nnz else np.arange(1)
+    model = LogisticRegression(C=strength, max_iter=200).fit(rows[:, used], codes)
+    weights = np.zeros((len(model.coef_), rows.shape[1]))
+    weights[:, used] = model.coef_
+    model.coef_, model.n_features_in_ = weights, rows.shape[1]
+    return model
 
 
 def _trees(rows: NDArray[Any], codes: NDArray[np.int32], rng: np.random.Generator) -> Surrogate:
