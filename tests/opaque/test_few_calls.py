@@ -13,8 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from wald import CallError, Calls, EarlyExitClassifier, Planner, Surrogate
-from wald.calls import PartialAnswer
-from wald.calls import logged_answers
+from wald.calls import PartialAnswer, logged_answers
 
 X, y = make_classification(
     6000, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0

@@ -21,8 +21,8 @@ from ..models.tolerances import probabilities_within
 from ..sources import Source
 from ..stopping.core.risks import Risk
 from .answers import Answers
-from .call_budget import CallsNeeded
 from .bought_parts import BehindGroups, behind_groups
+from .call_budget import CallsNeeded
 from .former import takes_former_names
 from .opaque import calls_needed, is_opaque
 from .parameters import Parameters
