@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -219,6 +222,24 @@ def test_a_call_that_fails_loses_nothing(data):
         answer(X[:10], calls, resume=partial)
 
 
+def test_who_goes_on_keeps_the_sample(data):
+    """A second sample, because the first has shown many wrong rows, would be a second chance to show few."""
+    X, model = data
+    whole = answer(X, model, risk=0.01, random_state=2)
+    asked = Counting(X, model)
+    with pytest.raises(CallError, match=r"are too few: the promise takes about .* Allow more calls\.") as error:
+        answer(X, asked, risk=0.01, max_calls=whole.n_calls - 1, random_state=2)
+    for given in ({"risk": 0.05}, {"confidence": 0.9}):
+        with pytest.raises(ValueError, match=r"a sample that was drawn for risk=0\.01 and confidence=0\.95"):
+            answer(X, asked, **{"risk": 0.01, "resume": error.value.partial, **given})
+    partial = pickle.loads(pickle.dumps(error.value.partial))
+    log = {0: model.predict(X[:1])[0]}
+    for seed, answers in ((0, None), (1, None), (2, log)):
+        found = answer(X, model, risk=0.01, resume=copy.deepcopy(partial), answers=answers, random_state=seed)
+        assert (found.labels[~whole.asked] == whole.labels[~whole.asked])[1:].all()
+        assert (found.asked == whole.asked)[1:].all()
+
+
 def test_rare_labels_and_one_label():
     X = np.random.default_rng(0).normal(size=(6000, 3))
 
@@ -307,6 +328,21 @@ def test_the_best_sample_leaves_rows():
     assert 1000 < calls < 2500
     assert best_sample(np.ones(10_000), 100, 0.95, (300,)) == (300, pytest.approx(9966, abs=2))
     assert best_sample(np.ones(10_000), 100, 0.95, (100,)) == (0, 10_000.0)
+
+
+@pytest.mark.parametrize(
+    ("n_sampled", "allowed", "confidence"), [(2, 3, 0.5), (3, 2, 0.6), (4, 1, 0.6), (4, 2, 0.9), (6, 1, 0.8)]
+)
+def test_no_wrong_rows_break_the_promise_of_a_cut_more_often(n_sampled, allowed, confidence):
+    """All samples of 8 rows, for all sets of wrong rows."""
+    most = most_seen(8, n_sampled, allowed, confidence)
+    assert most >= 0
+    samples, broken = [np.array(some) for some in combinations(range(8), n_sampled)], 0.0
+    for wrong in np.array(list(product([False, True], repeat=8))):
+        cuts = [cut(places, wrong[places], most, 8) for places in samples]
+        left = [wrong[:n].sum() - wrong[some[some < n]].sum() for n, some in zip(cuts, samples, strict=True)]
+        broken = max(broken, np.mean(np.array(left) > allowed))
+    assert broken <= 1 - confidence + 1e-12
 
 
 def test_the_cut_breaks_its_promise_seldom():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,63 @@ from ..utils.labels import codes_of_labels
 
 Indices = NDArray[np.intp]
 
-__all__ = ["Caller"]
+__all__ = ["Caller", "Ordered", "Sample"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """Rows that the model has not answered, the surest first.
+
+    Attributes
+    ----------
+    rows : int ndarray of shape (n,)
+    codes : int32 ndarray of shape (n,)
+        What surrogates answer.
+    sure : float64 ndarray of shape (n,)
+        Probabilities of these answers, as surrogates see them.
+    rates : float64 ndarray of shape (n,)
+        About how likely these answers are wrong.
+    titles : tuple of str
+        Of the surrogates.
+    """
+
+    rows: Indices
+    codes: NDArray[np.int32]
+    sure: NDArray[np.float64]
+    rates: NDArray[np.float64]
+    titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The sample that says where to cut.
+
+    Attributes
+    ----------
+    of : Ordered
+        The rows of which it is drawn.
+    places : int ndarray of shape (n_sampled,)
+        Its rows among them, ascending.
+    classes : ndarray of shape (n_classes,)
+        Labels of the codes.
+    promise : (float, float)
+        Risk and confidence.
+    """
+
+    of: Ordered
+    places: Indices
+    classes: NDArray[Any]
+    promise: tuple[float, float]
+
+
+class Answering(Asked):
+    """What the model has answered in one `answer`, and the sample once it is drawn.
+
+    Who goes on after an error keeps the sample. A second one, drawn because the first has shown many wrong rows, would
+    be a second chance to show few.
+    """
+
+    sample: Sample | None = None
 
 
 class Caller:
@@ -46,7 +103,7 @@ class Caller:
         self, model: Any, source: Source, max_calls: int | None, resume: PartialAnswer | None, logged: Logged | None
     ) -> None:
         self._source, self._most, n = source, max_calls, source.n_rows
-        self._asked = Asked(calls_of(model), n, name=title_of(model), max_rows=max_calls, check=label_check(model))
+        self._asked = Answering(calls_of(model), n, name=title_of(model), max_rows=max_calls, check=label_check(model))
         self.codes, self.known = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=bool)
         self.logged = np.zeros(n, dtype=bool)
         self._classes: NDArray[Any] = np.asarray(getattr(model, "classes_", []))
@@ -55,13 +112,25 @@ class Caller:
             self._put_labels(logged.rows, logged.labels)
             self.logged[logged.rows] = True
         if resume is not None:
-            if not isinstance(resume.state, Asked) or resume.state.n_rows != n:
+            if not isinstance(resume.state, Answering) or resume.state.n_rows != n:
                 raise ValueError(
                     f"resume must be the partial of a CallError of answer, about the same {thousands(n)} rows. Got "
                     f"{resume!r}."
                 )
             self._asked = resume.state
             self._asked.max_rows = max_calls
+            if self._asked.sample is not None:  # codes are places among its classes
+                self._recode(self._asked.sample.classes)
+
+    @property
+    def sample(self) -> Sample | None:
+        """The sample, of this run or of the one that it resumes; None before it is drawn."""
+        return self._asked.sample
+
+    def keep(self, rest: Ordered, places: Indices, promise: tuple[float, float]) -> Sample:
+        """Keep the sample, before any of its rows is asked."""
+        self._asked.sample = Sample(rest, places, self._classes, promise)
+        return self._asked.sample
 
     @property
     def n_calls(self) -> int:
@@ -81,11 +150,15 @@ class Caller:
         text = (
             f"max_calls={self._most} are too few: the promise takes {about} {thousands(expected)} of "
             f"{thousands(self._source.n_rows)} rows, and {thousands(self.n_calls)} were asked so far. Allow more "
-            "calls, or a larger risk."
+            f"calls{', or a larger risk' * (self.sample is None)}."
         )
         if self.n_calls == 0:
             raise ValueError(text)
         raise CallError(text, self._asked.name, (), self._asked.partial())
+
+    def n_new(self, rows: Indices) -> int:
+        """How many of some rows it has not answered, neither in this run nor in the one that it resumes."""
+        return int(np.count_nonzero(~(self.known | self._asked.answered)[rows]))
 
     def ask(self, rows: Indices) -> NDArray[np.int32]:
         """Codes of the model's answers for rows; it is asked about those that it has not answered yet."""
@@ -112,6 +185,14 @@ class Caller:
         new = np.setdiff1d(labels, self._classes)
         self._classes = np.concatenate([self._classes, new]) if len(self._classes) else new  # codes of before stay
         self.codes[rows], self.known[rows] = codes_of_labels(self._classes, labels), True
+
+    def _recode(self, classes: NDArray[Any]) -> None:
+        """Count labels as places among some classes, and then others."""
+        known = np.flatnonzero(self.known)
+        labels = self._classes.take(self.codes[known]) if len(known) else None
+        self._classes = classes
+        if labels is not None:
+            self._put_labels(known, labels)
 
     def _require_classes(self, logged: Logged) -> None:
         if not len(self._classes):

@@ -6,7 +6,9 @@ nothing. The cut is the place of the first wrong row of the sample that is one t
 
 Why this holds: let ``most`` be the wrong rows that the sample may show. More than ``allowed`` rows lose only if the
 first ``allowed + most + 1`` wrong rows all lie before the cut, of which the sample then has at most ``most``. How many
-it has of these is hypergeometric, whichever rows they are. So one level serves all cuts, exactly.
+it has of these is hypergeometric, whichever rows they are. So one level serves all cuts, exactly. If there are only
+``allowed + seen + 1`` wrong rows, with ``seen < most``, the sample has at most ``seen`` of them, which is no more
+likely: one row more is one more to be seen, at most.
 """
 
 from __future__ import annotations

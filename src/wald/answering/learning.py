@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..sources import Source
 from ..surrogates import Surrogate
-from .caller import Caller
+from .caller import Caller, Ordered
 from .stacked import Stacked
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 #: Share of the rows of which the first are learnt, drawn from all, and the smallest and largest number.
@@ -22,30 +19,6 @@ LEARN_SHARE, FEWEST, MOST = 0.02, 300, 20_000
 ROUNDS, OF_LATE, LEAST_GROWTH = 5, 0.5, 0.1
 #: Largest share of the calls that are allowed for the first rows.
 OF_ALLOWED = 1 / 3
-
-
-@dataclass(frozen=True, eq=False)
-class Ordered:
-    """Rows that the model has not answered, the surest first.
-
-    Attributes
-    ----------
-    rows : int ndarray of shape (n,)
-    codes : int32 ndarray of shape (n,)
-        What surrogates answer.
-    sure : float64 ndarray of shape (n,)
-        Probabilities of these answers, as surrogates see them.
-    rates : float64 ndarray of shape (n,)
-        About how likely these answers are wrong.
-    titles : tuple of str
-        Of the surrogates.
-    """
-
-    rows: Indices
-    codes: NDArray[np.int32]
-    sure: Floats
-    rates: Floats
-    titles: tuple[str, ...]
 
 
 def n_first(n_rows: int, max_calls: int | None) -> int:

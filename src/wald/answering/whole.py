@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_random_state
 from ..calls import PartialAnswer, logged_answers
 from ..engine.threads import effective_threads
 from ..models.asking import asked_model
-from ..sources import source_of
-from ..surrogates import surrogates_of
+from ..sources import Source, source_of
+from ..surrogates import Surrogate, surrogates_of
 from ..utils.figures import percent, thousands
-from .caller import Caller
+from .caller import Caller, Sample
 from .cuts import best_sample, cut, fewest_sampled, most_seen
 from .learning import FEWEST, learn_in_rounds, n_first
 
@@ -110,7 +110,8 @@ def answer(
         Rows about which the model may be asked; at least `wald.answering.calls_needed`, unless there are ``answers``.
     resume : PartialAnswer, default=None
         The ``partial`` of a `CallError` of this function, to go on with: rows that were answered are not asked again.
-        With the same ``random_state`` and ``answers``, the same rows are drawn.
+        With the same ``random_state`` and ``answers``, the same rows are drawn. Once the sample is drawn, it stays,
+        whatever is given here, and ``risk`` and ``confidence`` must be those for which it was drawn.
     n_jobs : int or None, default=None
         Threads of wald's engine, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -149,34 +150,59 @@ def answer(
     n, rng = source.n_rows, np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     given, logged = surrogates_of(surrogates or ()), logged_answers(answers, n)
     caller = Caller(asked_model(model), source, max_calls, resume, logged)
-    unknown, allowed = np.flatnonzero(~caller.known), _allowed(n, risk)
-    caller.require(_least(len(unknown), allowed, confidence), "at least")
-    first, promise = min(n_first(n, max_calls), len(unknown)), (risk, confidence)
-    if len(unknown) <= 2 * FEWEST or fewest_sampled(len(unknown) - first, allowed, confidence) >= len(unknown) - first:
-        caller.ask(unknown)
+    promise, allowed = (risk, confidence), _allowed(n, risk)
+    sample = caller.sample
+    if sample is None:
+        sample = _sampled(caller, source, given, promise, allowed, n_first(n, max_calls), rng, n_threads)
+    elif sample.promise != promise:
+        own_risk, own_confidence = sample.promise
+        raise ValueError(
+            f"resume has a sample that was drawn for risk={own_risk} and confidence={own_confidence}, and what it shows "
+            "cannot be used for another promise: go on with these."
+        )
+    if sample is None:
+        caller.ask(np.flatnonzero(~caller.known))
         return _answered(caller, promise)
-    least = fewest_sampled(len(unknown) - first, allowed, confidence)
-    drawn = np.sort(rng.choice(unknown, first, replace=False))
-    rest = learn_in_rounds(caller, source, drawn, given, allowed, 2 * least, rng, n_threads)
-    unknown = np.flatnonzero(~caller.known)
-    size, calls = 0, float(len(unknown))
-    if rest is not None:
-        size, calls = best_sample(rest.rates, allowed, confidence, (least, *SIZES))
-    caller.require(caller.n_calls + round(calls))
-    if rest is None or size == 0:
-        caller.ask(unknown)
-        return _answered(caller, promise)
-    places = np.sort(rng.choice(len(rest.rows), size, replace=False))
+    rest, places = sample.of, sample.places
     wrong = caller.ask(rest.rows[places]) != rest.codes[places]
-    n_left = cut(places, wrong, most_seen(len(rest.rows), size, allowed, confidence), len(rest.rows))
+    n_left = cut(places, wrong, most_seen(len(rest.rows), len(places), allowed, confidence), len(rest.rows))
     behind = rest.rows[n_left:]
-    caller.require(caller.n_calls + int(np.count_nonzero(~caller.known[behind])))
+    caller.require(caller.n_calls + caller.n_new(behind))
     caller.ask(behind)
     caller.finish()
     wrong = caller.known[rest.rows] & (caller.codes[rest.rows] != rest.codes) & (rest.sure >= SURE)
     suspects = np.flatnonzero(wrong)[np.argsort(-rest.sure[wrong], kind="stable")]
     caller.put(rest.rows, rest.codes)
     return _answered(caller, promise, rest.rows[suspects], rest.titles)
+
+
+def _sampled(
+    caller: Caller,
+    source: Source,
+    given: list[Surrogate],
+    promise: tuple[float, float],
+    allowed: int,
+    first: int,
+    rng: np.random.Generator,
+    n_threads: int,
+) -> Sample | None:
+    """Learn, and draw a sample of the rows that are left; None if all of them are to be asked."""
+    _, confidence = promise
+    unknown = np.flatnonzero(~caller.known)
+    caller.require(_least(len(unknown), allowed, confidence), "at least")
+    first = min(first, len(unknown))
+    least = fewest_sampled(len(unknown) - first, allowed, confidence)
+    if len(unknown) <= 2 * FEWEST or least >= len(unknown) - first:
+        return None
+    drawn = np.sort(rng.choice(unknown, first, replace=False))
+    rest = learn_in_rounds(caller, source, drawn, given, allowed, 2 * least, rng, n_threads)
+    size, calls = 0, float(np.count_nonzero(~caller.known))
+    if rest is not None:
+        size, calls = best_sample(rest.rates, allowed, confidence, (least, *SIZES))
+    caller.require(caller.n_calls + round(calls))
+    if rest is None or size == 0:
+        return None
+    return caller.keep(rest, np.sort(rng.choice(len(rest.rows), size, replace=False)), promise)
 
 
 def calls_needed(n_rows: int, risk: float = 0.01, confidence: float = 0.95) -> int:
