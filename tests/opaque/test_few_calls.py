@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from wald import CallError, Calls, EarlyExitClassifier, Planner, Surrogate
+from wald import CallError, Calls, EarlyExitClassifier, Planner, Surrogate, load, save
 from wald.calls import PartialAnswer, logged_answers
 
 X, y = make_classification(
@@ -265,6 +265,42 @@ def test_a_third_label_that_only_the_certificate_shows():
     assert "only rows of the certificate have shown the label 'bat'" in str(fast.certificate_)
     assert fast.plan_.evaluate_all
     assert (fast.predict(ROWS) == ask(ROWS)).all()
+
+
+@pytest.mark.parametrize(
+    ("risk", "certified"),
+    [
+        ({"each": 0.3}, False),
+        ({"ant": 0.3, "bee": 0.3, "cow": 0.3}, False),
+        ({"predicted ant": 0.3, "predicted bee": 0.4, "predicted cow": 0.4}, True),
+        ({"all": 0.05, "ant": 0.3}, True),
+    ],
+    ids=["each", "named", "predicted", "all"],
+)
+def test_a_label_that_only_the_certificate_shows_is_in_no_stratum(tmp_path, risk, certified):
+    """All rows of it that leave early are wrong, and a promise by class would not say so."""
+    none = Server()
+    fitted(none, risk=risk, max_calls=3000)
+
+    def ask(rows):
+        numbers = [NUMBER[row.tobytes()] for row in rows]
+        return np.where(np.isin(numbers, none.asked[-100:]), "zat", OWN[numbers])
+
+    fast = fitted(ask, risk=risk, max_calls=3000)
+    assert fast.classes_.tolist() == [*NAMES, "zat"]
+    assert fast.certificate_.status == ("certified" if certified else "full")
+    assert certified or "the label 'zat', of which risk says nothing" in str(fast.certificate_)
+    watched = fast.watched(1.0)
+    labels = watched.predict(ROWS)
+    assert certified or (labels == ask(ROWS)).all()
+    promised = {s.name: fast.certificate_.risk_of(s) for s in fast.certificate_.strata}
+    lines = {line.name: line.risk for line in watched.monitor_.lines}
+    assert promised.items() <= lines.items()
+    with pytest.warns(UserWarning, match="loaded by"):
+        save(fast, tmp_path / "fast.wald")
+    read = load(tmp_path / "fast.wald", estimator=ask)
+    assert read.certificate_ == fast.certificate_
+    assert (read.watched(1.0).predict(ROWS) == labels).all()
 
 
 #: Draws of the rows of `fit`.

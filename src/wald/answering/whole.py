@@ -157,8 +157,8 @@ def answer(
     elif sample.promise != promise:
         own_risk, own_confidence = sample.promise
         raise ValueError(
-            f"resume has a sample that was drawn for risk={own_risk} and confidence={own_confidence}, and what it shows "
-            "cannot be used for another promise: go on with these."
+            f"resume has a sample that was drawn for risk={own_risk} and confidence={own_confidence}, and what it "
+            "shows cannot be used for another promise: go on with these."
         )
     if sample is None:
         caller.ask(np.flatnonzero(~caller.known))

@@ -215,7 +215,7 @@ class PlannedEstimator(EarlyExitEstimator):
         with LateBar() as progress:
             outcome = plan_and_certify(model, rows, draw, planner.n_splits, request, promise, progress, late)
         if asked is not None:
-            model, outcome = with_late_classes(model, outcome, asked.answers, promise)
+            model, outcome, promise = with_late_classes(model, outcome, asked.answers, promise)
             inner = model.estimator
         one_each = None if groups is None else one_row_per_group(np.asarray(groups)[outcome.split.validation], rng)
         seen, n_columns = (getattr(self, name, None) for name in ("feature_names_in_", "n_features_in_"))
