@@ -159,7 +159,8 @@ def certify(
     Raises
     ------
     ValueError
-        For parameters out of range, or strata that `classes` does not have.
+        For parameters out of range, strata that `classes` does not have, and strata by predicted classes where true
+        labels are given.
 
     References
     ----------
@@ -268,7 +269,14 @@ def _promised(owner: str, risk: Risk, stage_scores: StageScores, classes: npt.Ar
     require_risk(risk, f"{owner}: ")
     if isinstance(risk, Mapping) and set(risk) != {"all"} and classes is None and not stage_scores.two_sided:
         raise ValueError(f"{owner} with a risk by class needs classes=, lest a class without rows goes unnoticed.")
-    return promised(risk, np.arange(2) if classes is None else classes, kind)
+    found = promised(risk, np.arange(2) if classes is None else classes, kind)
+    early = next((line.name for line in found.lines if line.early), None)
+    if early is not None and stage_scores.truth is not None:
+        raise ValueError(
+            f"{owner}: risk bounds the {early}, to which the model gives other rows, and true labels are given: name "
+            "the true labels of rows, or leave truth out."
+        )
+    return found
 
 
 def counts_along(
