@@ -322,14 +322,11 @@ def test_it_is_broken_no_more_often_than_it_says(kind):
     assert alone > most  # the check above would catch it
 
 
-@pytest.mark.parametrize("measured", [False, True])
-def test_true_labels_have_no_strata_by_the_early_answer(measured):
+def test_true_labels_have_no_strata_by_the_early_answer():
     """Pairs are counted by the true label: the counts of another stratum would stand for this one."""
-    scores = replace(rows(), truth=rows().full)
-    bound = None if measured else 0.02
-    risk = {"predicted fraud": bound, "predicted fine": bound}
-    with pytest.raises(ValueError, match="risk bounds the rows of predicted class fine, .* and true labels are given"):
-        if measured:
-            measure(scores, LADDER, risk=risk, classes=TWO)
-        else:
-            certify(scores, LADDER, risk=risk, confidence=0.95, q_grid=GRID, classes=TWO)
+    scores, message = replace(rows(), truth=rows().full), r"bounds the rows of predicted class fine, .* true labels are"
+    both = ["predicted fraud", "predicted fine"]
+    with pytest.raises(ValueError, match=message):
+        certify(scores, LADDER, risk=dict.fromkeys(both, 0.02), confidence=0.95, q_grid=GRID, classes=TWO)
+    with pytest.raises(ValueError, match=message):
+        measure(scores, LADDER, risk=dict.fromkeys(both), classes=TWO)

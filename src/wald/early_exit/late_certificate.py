@@ -93,11 +93,12 @@ class LateCertificate:
         n_threads : int
         """
         left, risk, confidence = self.answers.left, promise.risk, promise.confidence
+        unknown = self.answers.likely_unknown(self.rows[places])
         if rows.groups is not None:
             each = one_row_per_group(rows.groups, np.random.default_rng(promise.seed))
             rows, places = rows.take(each), places[each]
         n_all = len(places)
-        n, least_q = self._size(model, plan, validation, self.rows[places], promise)
+        n, least_q = self._size(model, plan, validation, n_all, promise, unknown)
         rows, numbers = rows.first(n), self.rows[places[:n]]
         size = CertificateSize(n, confidence)
         trial = tried(model, plan, validation, size, promise, least_q)
@@ -146,18 +147,24 @@ class LateCertificate:
         return Certified(trial, plan, certificate, likely)
 
     def _size(
-        self, model: AdditiveModel, plan: Plan, validation: StageScores, numbers: Indices, promise: Promise
+        self,
+        model: AdditiveModel,
+        plan: Plan,
+        validation: StageScores,
+        n_all: int,
+        promise: Promise,
+        unknown: float,
     ) -> tuple[int, float]:
         """How many of the rows certify, and the boldest scale that they can test with the calls that are left.
 
-        The rows themselves have no say in it, not even by whether they are in the log.
+        The rows themselves have no say in it, nor others of their groups, not even by whether they are in the log: a
+        share of them is likely to be `unknown` to it.
         """
-        n_all, left = len(numbers), self.answers.left
+        left = self.answers.left
         if left is None:
             return n_all, 0.0
         if not self.lazily or promise.risk is None:
             return min(n_all, left), 0.0
-        unknown = self.answers.likely_unknown(numbers)
         if n_all * unknown <= left:
             return n_all, 0.0
         n = rows_needed(promise.risk, promise.confidence)
