@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from wald import CallError, Calls, EarlyExitClassifier, Planner, Surrogate, load, save
 from wald.calls import PartialAnswer, logged_answers
+from wald.early_exit.late_answers import LateAnswers
 
 X, y = make_classification(
     6000, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0
@@ -115,6 +116,15 @@ def test_surrogates_are_learnt_with_few_calls():
     assert len(server.asked) == fast.n_calls_ <= 500
     assert fast.certificate_.status == "certified"
     assert fast.calls_needed(4000) == (168, 1984, 4064)
+
+
+def test_no_row_of_a_certificate_group_decides_how_many_are_counted(monkeypatch):
+    """A log may know the mates of rows because of what these are answered."""
+    kept, groups = [], np.arange(len(ROWS)) // 3
+    monkeypatch.setattr(LateAnswers, "likely_unknown", lambda self, rows: kept.append(rows) or 1.0)
+    fitted(Server(), max_calls=300, risk=0.05, groups=groups)
+    (rows,) = kept
+    assert 0 < len(rows) == np.isin(groups, groups[rows]).sum()
 
 
 def test_too_few_calls_for_a_promise_are_named():

@@ -284,12 +284,12 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         audit_rate : float or None
-            Probability with which a row of a call without ``budget`` is audited: the full model answers it, too, and
-            the plan still gives the answer. ``monitor_`` says what the audits show. 0: no row is audited, and only the
-            stages at which rows leave are watched. None: nothing is watched.
+            Probability with which a row of a call without ``budget`` and ``deadline`` is audited: the full model
+            answers it, too, and the plan still gives the answer. ``monitor_`` says what the audits show. 0: no row is
+            audited, and only the stages at which rows leave are watched. None: nothing is watched.
         on_broken : {"warn", "full"}, default="warn"
             What happens once audits refute the promise: a `wald.monitoring.DriftWarning` is given. With "full", every
-            row is also evaluated in full from then on, until ``monitor_.reset()``.
+            row of such calls is also evaluated in full from then on, until ``monitor_.reset()``.
 
         Returns
         -------
