@@ -238,6 +238,9 @@ def test_who_goes_on_keeps_the_sample(data):
         found = answer(X, model, risk=0.01, resume=copy.deepcopy(partial), answers=answers, random_state=seed)
         assert (found.labels[~whole.asked] == whole.labels[~whole.asked])[1:].all()
         assert (found.asked == whole.asked)[1:].all()
+    found = answer(X, model, risk=0.01, answers=partial, random_state=3)
+    assert (found.asked == whole.asked).all()
+    assert found.n_calls == whole.n_calls - partial.decided.sum()
 
 
 def test_rare_labels_and_one_label():

@@ -119,8 +119,8 @@ class Caller:
                 )
             self._asked = resume.state
             self._asked.max_rows = max_calls
-            if self._asked.sample is not None:  # codes are places among its classes
-                self._recode(self._asked.sample.classes)
+            if self._asked.sample is not None:
+                self._take(self._asked.sample)
 
     @property
     def sample(self) -> Sample | None:
@@ -131,6 +131,13 @@ class Caller:
         """Keep the sample, before any of its rows is asked."""
         self._asked.sample = Sample(rest, places, self._classes, promise)
         return self._asked.sample
+
+    def go_on(self, log: Any, promise: tuple[float, float]) -> None:
+        """Take the sample of a run that failed, whose answers are the log, if it was drawn for the same promise."""
+        state = getattr(log, "state", None)
+        sample = state.sample if isinstance(state, Answering) else None
+        if self.sample is None and sample is not None and sample.promise == promise:
+            self._take(sample)
 
     @property
     def n_calls(self) -> int:
@@ -186,11 +193,11 @@ class Caller:
         self._classes = np.concatenate([self._classes, new]) if len(self._classes) else new  # codes of before stay
         self.codes[rows], self.known[rows] = codes_of_labels(self._classes, labels), True
 
-    def _recode(self, classes: NDArray[Any]) -> None:
-        """Count labels as places among some classes, and then others."""
+    def _take(self, sample: Sample) -> None:
+        """Take a sample that was drawn, and its codes, which are places among its classes."""
         known = np.flatnonzero(self.known)
         labels = self._classes.take(self.codes[known]) if len(known) else None
-        self._classes = classes
+        self._asked.sample, self._classes = sample, sample.classes
         if labels is not None:
             self._put_labels(known, labels)
 

@@ -111,7 +111,8 @@ def answer(
     resume : PartialAnswer, default=None
         The ``partial`` of a `CallError` of this function, to go on with: rows that were answered are not asked again.
         With the same ``random_state`` and ``answers``, the same rows are drawn. Once the sample is drawn, it stays,
-        whatever is given here, and ``risk`` and ``confidence`` must be those for which it was drawn.
+        whatever is given here, and ``risk`` and ``confidence`` must be those for which it was drawn. If they are, it
+        stays as well if the ``partial`` is given as ``answers``.
     n_jobs : int or None, default=None
         Threads of wald's engine, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -151,6 +152,7 @@ def answer(
     given, logged = surrogates_of(surrogates or ()), logged_answers(answers, n)
     caller = Caller(asked_model(model), source, max_calls, resume, logged)
     promise, allowed = (risk, confidence), _allowed(n, risk)
+    caller.go_on(answers, promise)
     sample = caller.sample
     if sample is None:
         sample = _sampled(caller, source, given, promise, allowed, n_first(n, max_calls), rng, n_threads)
