@@ -12,10 +12,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.svm import SVC
 
 from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Planner, save
+from wald.early_exit import bought_parts, selection
 from wald.early_exit.bought_parts import _split, behind_groups, mixes_groups
 from wald.early_exit.bought_sets import Prices, chosen_sets
+from wald.early_exit.certification import certificate_scores
 from wald.models import decompose
 from wald.models.bought import BoughtTerms
+from wald.surrogates import learn_on_columns
 
 GROUPS = {"blood": [4, 5], "free": [0, 1, 2, 3], "scan": [6, 7]}
 COSTS = {"blood": 20.0, "scan": 150.0}
@@ -248,6 +251,37 @@ def test_rows_to_learn_from():
         learnt, rest = _split(n, EarlyExitClassifier(SVC(), risk=risk), None, RNG)
         assert len(learnt) == expected
         assert np.array_equal(np.sort(np.concatenate([learnt, rest])), np.arange(n))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_no_row_that_surrogates_know_certifies(monkeypatch, grouped):
+    learnt, certified = [], []
+
+    def learn(source, *args, **kwargs):
+        learnt.append(source.array())
+        return learn_on_columns(source, *args, **kwargs)
+
+    def choose(prices, columns, rows, *rest):
+        learnt.append(rows)
+        return chosen_sets(prices, columns, rows, *rest)
+
+    def score(model, plan, rows, *rest):
+        certified.append(np.asarray(rows.raw.array()))
+        return certificate_scores(model, plan, rows, *rest)
+
+    monkeypatch.setattr(bought_parts, "learn_on_columns", learn)
+    monkeypatch.setattr(bought_parts, "chosen_sets", choose)
+    monkeypatch.setattr(selection, "certificate_scores", score)
+    rows = X[FIT][:500]
+    groups = np.arange(500) // 2
+    fast = EarlyExitClassifier(MODELS["trees"][0], risk=0.2, random_state=0, planner=Planner(n_splits=2))
+    fast.fit(Providers(rows).lazy(), groups=groups if grouped else None)
+    place = {row[0]: i for i, row in enumerate(rows)}
+    known, counted = ([place[row[0]] for some in parts for row in some] for parts in (learnt, certified))
+    assert len(certified) == 2
+    assert len(learnt) > 2
+    assert not set(known) & set(counted)
+    assert not grouped or not set(groups[known]) & set(groups[counted])
 
 
 def test_prices_and_sets():
