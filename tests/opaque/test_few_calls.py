@@ -14,7 +14,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from wald import CallError, Calls, EarlyExitClassifier, Planner, Surrogate, load, save
 from wald.calls import PartialAnswer, logged_answers
+from wald.early_exit import opaque
 from wald.early_exit.late_answers import LateAnswers
+from wald.early_exit.late_certificate import LateCertificate
 
 X, y = make_classification(
     6000, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0
@@ -125,6 +127,38 @@ def test_no_row_of_a_certificate_group_decides_how_many_are_counted(monkeypatch)
     fitted(Server(), max_calls=300, risk=0.05, groups=groups)
     (rows,) = kept
     assert 0 < len(rows) == np.isin(groups, groups[rows]).sum()
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(len(ROWS)) // 3], ids=["rows", "groups"])
+def test_no_row_that_learns_or_plans_certifies(monkeypatch, groups):
+    """Whatever the log knows: here those rows of which the surrogate is wrong."""
+    learnt, parts = [], []
+
+    def learn(source, *rest):
+        learnt.append(source.array())
+        return [Surrogate(SMALL, cost=0.01)]
+
+    def certified(self, model, plan, validation, rows, places, *rest):
+        parts.append((rows.raw.array(), len(validation.full)))
+        return whole(self, model, plan, validation, rows, places, *rest)
+
+    whole = LateCertificate.certified
+    monkeypatch.setattr(opaque, "learn", learn)
+    monkeypatch.setattr(LateCertificate, "certified", certified)
+    log = {i: OWN[i] for i in np.flatnonzero(NAMES[SMALL.predict(ROWS)] != OWN).tolist()}
+    server = Server()
+    fast = fitted(server, answers=log, max_calls=600, surrogates=None, groups=groups)
+    ((rows, n_planned),) = parts
+    taught, counted = ([NUMBER[row.tobytes()] for row in some] for some in (learnt[0], rows))
+    assert len(taught) > 100
+    assert n_planned > 10
+    assert not set(taught) & set(counted)
+    if groups is not None:
+        assert not set(groups[taught]) & set(groups[counted])
+    # rows certify whether the log has them or not
+    known = np.mean([row in log for row in counted])
+    assert abs(known - len(log) / len(ROWS)) < 0.04
+    assert fast.n_calls_ <= 600
 
 
 def test_too_few_calls_for_a_promise_are_named():
