@@ -109,13 +109,12 @@ class Asking:
         whole = strata or getattr(given, "reference", "model") != "model"
         return cls(answers, max_calls, whole, planner_of(given))
 
-    def require_unused(self, inner: Any) -> None:
-        """Raise ValueError if something is given for a model that is not asked in `fit`."""
+    def require_unused(self, why: str) -> None:
+        """Raise ValueError if something is given for a model of which `fit` asks no rows one by one, and say why."""
         for name, value in (("max_calls", self.max_calls), ("answers", self.answers)):
             if value is not None:
                 raise ValueError(
-                    f"{name} is for models that are asked as they are, behind surrogates, and wald reads "
-                    f"{title_of(inner)}, so that fit asks nothing: leave it out."
+                    f"{name} is for models that are asked as they are, behind surrogates, and {why}: leave it out."
                 )
 
     def require_fitted(self, fitted: bool) -> None:

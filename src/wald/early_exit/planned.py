@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_random_state
 
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
+from ..models.asking import title_of
 from ..models.banded import METHODS, Banded, checked_bands
 from ..models.reading import Kind
 from ..sources import LazyRows, Source
@@ -155,9 +156,8 @@ class PlannedEstimator(EarlyExitEstimator):
         told = true_labels(y, source.n_rows) if self.reference == "labels" else None
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         asked: BehindSurrogates | None = None
-        bought = self._behind_groups(inner, source, untrained, groups, rng)
+        bought = self._behind_groups(inner, source, untrained, groups, rng, asking)
         if bought is not None:
-            asking.require_unused(inner)
             inner, model, untrained = bought.model.estimator, bought.model, np.arange(len(bought.rows))
             source, groups = source.take(bought.rows), None if groups is None else np.asarray(groups)[bought.rows]
             told = None if told is None else told[bought.rows]
@@ -169,7 +169,7 @@ class PlannedEstimator(EarlyExitEstimator):
             inner, model, untrained = asked.model.estimator, asked.model, np.arange(len(asked.rows))
             source, groups = source.take(asked.rows), None if groups is None else np.asarray(groups)[asked.rows]
         else:
-            asking.require_unused(inner)
+            asking.require_unused(f"wald reads {title_of(inner)}, so that fit asks nothing")
             untrained = self._look(inner, source, untrained, groups, rng)
             model = self._read(inner)
         if model.texts is not None:
@@ -244,7 +244,13 @@ class PlannedEstimator(EarlyExitEstimator):
         return False
 
     def _behind_groups(
-        self, inner: Any, source: Source, rows: NDArray[np.intp], groups: Any, rng: np.random.Generator
+        self,
+        inner: Any,
+        source: Source,
+        rows: NDArray[np.intp],
+        groups: Any,
+        rng: np.random.Generator,
+        asking: Asking,
     ) -> BehindGroups | None:
         """A model that mixes bought groups behind surrogates; None for all others."""
         return None

@@ -263,7 +263,8 @@ class Predictor:
     @property
     def asks(self) -> bool:
         """Whether the model is asked as it is, behind surrogates: each answer of it is a call."""
-        return isinstance(self._late, LateModel)
+        step = self.model.preprocessing
+        return isinstance(step, Looks) and step.asks
 
     def deepest(self, budget: float | None) -> int | None:
         """Number of stages after which rows have an answer within a budget; None: they are evaluated in full."""

@@ -342,6 +342,11 @@ class Looks(Chain):
         self.surrogates, self.model, self.terms = tuple(surrogates), model, terms
 
     @property
+    def asks(self) -> bool:
+        """Whether the model itself answers rows, and not wald, which has read it."""
+        return True
+
+    @property
     def width(self) -> int:
         """Number of columns."""
         return self.terms.n_terms
