@@ -16,6 +16,7 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.asking import title_of
 from ..models.banded import METHODS, Banded, checked_bands
+from ..models.opaque import opaque_model
 from ..models.reading import Kind
 from ..sources import LazyRows, Source
 from ..steps import RawColumns
@@ -153,6 +154,7 @@ class PlannedEstimator(EarlyExitEstimator):
                 locate(error, X, None, getattr(self, "feature_names_in_", None))
             raise
         groups = None if groups is None else group_numbers(groups, source.n_rows)
+        promise = Promise.of(self, groups is not None)
         told = true_labels(y, source.n_rows) if self.reference == "labels" else None
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         asked: BehindSurrogates | None = None
@@ -163,6 +165,8 @@ class PlannedEstimator(EarlyExitEstimator):
             told = None if told is None else told[bought.rows]
         elif self._is_opaque(inner):
             asking.require_fitted(len(untrained) == source.n_rows)
+            if hasattr(inner, "classes_"):  # strata that are no classes are refused before anything is asked
+                promise.about(opaque_model(inner, (), (), None))
             asked = behind_surrogates(
                 inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs), asking, told
             )
@@ -189,7 +193,6 @@ class PlannedEstimator(EarlyExitEstimator):
         if matched is not source:  # its columns were found by name
             source = matched
             self._set_columns(source.n_columns, model.schema.array)
-        promise = Promise.of(self, groups is not None)
         promised = promise.about(model)  # raises for strata that are no classes
         with located(source, model):
             if bought is not None:
