@@ -252,3 +252,29 @@ def test_a_number_that_is_missing_as_in_no_row_of_fit_is_the_models(given, tmp_p
             each.predict(np.stack([X[0], row]))
         with pytest.raises(ValueError, match="contains NaN"):
             each.predict_one(row)
+
+
+@pytest.mark.parametrize("given", [{}, {"budget": 0.5}, {"deadline": 60.0}])
+def test_rows_of_which_surrogates_say_nothing_are_asked_about_with_the_others(given):
+    asked = []
+
+    def served(rows):
+        asked.append(rows)
+        if np.isnan(rows).any() and fails:
+            raise ConnectionError("no route")
+        return MODEL.predict(np.nan_to_num(rows))
+
+    fails, trees = False, Surrogate(TREES, cost=0.01)
+    fast = EarlyExitClassifier(served, surrogates=[trees], risk=0.1, random_state=0).fit(X[300:1600])
+    rows, early = NEW.copy(), np.flatnonzero(fast.predict(NEW, details=True).status == Status.EARLY)[5]
+    rows[early, 5] = np.nan
+    asked.clear()
+    answers = fast.predict(rows, details=True, **given)
+    assert answers.labels[early] == MODEL.predict(np.nan_to_num(rows[early : early + 1]))[0]
+    if not given:
+        assert answers.status[early] == Status.FULL
+        assert len(asked) == 1
+    fails = True
+    with pytest.raises(CallError) as found:
+        fast.predict(rows, **given)
+    assert early in found.value.rows

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..calls import PartialAnswer
+from ..calls import CallError, PartialAnswer
 from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.bought import BoughtTerms
@@ -516,7 +516,12 @@ class Predictor:
                     codes[odd], status[odd] = self._full.predict(taken(odd)), Status.HANDED_OVER
                     bad = np.setdiff1d(bad, odd)
         if len(bad):
-            codes[bad], status[bad] = self._full.at_ties(taken(bad)), Status.HANDED_OVER
+            try:
+                codes[bad], status[bad] = self._full.at_ties(taken(bad)), Status.HANDED_OVER
+            except CallError as error:
+                if not source.is_lazy:
+                    error.renumber(bad)
+                raise
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 

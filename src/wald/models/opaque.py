@@ -205,6 +205,9 @@ class _OpaqueCascade(PythonCascade):
         status = np.full(n, Status.PENDING, dtype=np.uint8)
         try:
             self._answer(X, n_stages, "pending" if at_end == "full" else at_end, codes, stages, status)
+            if at_end == "full":  # rows of which nothing was said are asked about with the others
+                unsaid = status == Status.NOT_FINITE
+                status[unsaid], stages[unsaid] = Status.PENDING, len(self._stage_terms)
             left = np.flatnonzero(status == Status.PENDING) if n_stages else np.arange(n)
             if at_end == "full" and len(left):
                 codes[left], status[left] = X[left].codes(), Status.FULL
@@ -426,12 +429,13 @@ def where_finite(numbers: Floats, source: Source) -> Floats:
     """What was said of rows of numbers, and NaN, with which no row leaves early, where some are not finite."""
     try:
         rows = np.empty((0, 0)) if source.is_lazy or source.is_sparse else source.array()
-        finite = np.isfinite(rows)
+        finite: NDArray[np.bool_] = np.isfinite(rows)
     except (TypeError, ValueError):  # who else reads these rows says what is wrong
         return numbers
     if finite.all():
         return numbers
-    return np.where(finite.all(axis=1)[:, None], numbers, np.nan)
+    whole = np.asarray(finite.all(axis=1))
+    return np.where(whole[:, None], numbers, np.nan)
 
 
 def opaque_model(
