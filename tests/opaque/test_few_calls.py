@@ -157,7 +157,7 @@ def test_a_log_of_texts_for_a_model_of_numbers():
 def test_strata_that_are_no_classes_are_refused_before_anything_is_asked(risk):
     server = Server()
     server.classes_ = NAMES
-    with pytest.raises(ValueError, match="none of the classes .?ant"):
+    with pytest.raises(ValueError, match=r"none of the classes .?ant"):
         fitted(server, risk=risk)
     assert not server.asked
 
