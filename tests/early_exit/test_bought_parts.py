@@ -219,7 +219,7 @@ def test_what_needs_the_models_own_terms_keeps_them():
     ):
         given, rows = EarlyExitClassifier(model, **params), Providers(X[FIT])
         everything = np.arange(1800)
-        assert behind_groups(given, decompose(model), model, rows.lazy(), everything, None, RNG) is None
+        assert behind_groups(given, decompose(model), model, rows.lazy(), everything, None, RNG, print) is None
         assert rows.counts == {"blood": 0, "scan": 0}
 
 
@@ -237,6 +237,49 @@ def test_a_function_that_answers_otherwise_when_it_is_asked_again():
     fast = EarlyExitClassifier(lambda rows: random.integers(2, size=len(rows)), random_state=0)
     with pytest.raises(ValueError, match=r"answered .* of 64 rows otherwise when it was asked again"):
         fast.fit(Providers(X[FIT]).lazy())
+
+
+def test_errors_of_such_a_function_count_where_the_truth_is_promised():
+    random = np.random.default_rng(1)
+    fast = EarlyExitClassifier(
+        lambda rows: rows @ WEIGHTS + random.normal(size=len(rows)) > 0,
+        reference="labels",
+        risk=0.1,
+        random_state=0,
+    )
+    assert fast.fit(Providers(X[FIT]).lazy(), y[FIT]).certificate_.verify()
+
+
+@pytest.mark.parametrize("given", [{"max_calls": 600}, {"answers": {0: True}}])
+@pytest.mark.parametrize("name", ["trees", "a function"])
+def test_what_limits_the_calls_of_fit_is_refused_before_any(name, given):
+    providers = Providers(X[FIT])
+    with pytest.raises(ValueError, match="fit fetches all groups of all rows"):
+        EarlyExitClassifier(MODELS[name][0], random_state=0).fit(providers.lazy(), **given)
+    assert providers.counts == {"blood": 0, "scan": 0}
+
+
+@pytest.mark.parametrize("name", ["trees", "a function"])
+def test_a_deadline_makes_no_more_calls(name):
+    fast, asked = fitted(name), {}
+    for deadline in (None, 60.0):
+        lazy = Providers(X[TEST]).lazy()
+        labels = fast.predict(lazy, deadline=deadline)
+        asked[deadline] = [(counts.calls, counts.rows) for counts in lazy.counts.values()]
+        assert np.array_equal(labels, fast.predict(X[TEST]))
+    assert asked[None] == asked[60.0]
+
+
+@pytest.mark.parametrize("name", ["trees", "a function"])
+def test_a_group_that_fails_before_the_deadline_carries_what_is_decided(name):
+    fast, providers = fitted(name), Providers(X[TEST])
+    providers.fails["scan"] = 20
+    with pytest.raises(CallError, match="scan") as found:
+        fast.predict(providers.lazy(), deadline=60.0)
+    partial, labels = found.value.partial, fast.predict(X[TEST])
+    assert 0.2 < partial.decided.mean() < 1
+    assert np.array_equal(partial.labels[partial.decided], labels[partial.decided])
+    assert np.array_equal(fast.predict(Providers(X[TEST]).lazy(), resume=partial), labels)
 
 
 def test_rows_to_learn_from():

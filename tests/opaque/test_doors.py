@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from functools import cache
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Surrogate, answer, report
+from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Surrogate, answer, load, report, save
 from wald.early_exit import Status
 
 X, y = make_classification(2000, 6, n_informative=5, n_redundant=0, class_sep=2.0, random_state=0)
@@ -26,6 +27,7 @@ LOOK = Surrogate(
     lambda rows: MODEL.predict_joint_log_proba(rows) @ [-1.0, 1.0] + 3 * rows[:, 0], cost=0.01, name="odds"
 )
 NEW = X[1600:]
+TREES = HistGradientBoostingClassifier(max_iter=10).fit(X[:300], y[:300])
 
 
 async def later(rows):
@@ -235,3 +237,44 @@ def test_probabilities_and_scores_of_rows_that_are_fetched():
         left[0] = 10**6
         assert np.allclose(getattr(fast, method)(lazy), getattr(model, method)(NEW), rtol=0, atol=1e-12)
         assert sorted(asked) == list(range(len(NEW)))
+
+
+@pytest.mark.parametrize("given", [None, [Surrogate(TREES, cost=0.001)]])
+@pytest.mark.filterwarnings("ignore:The file holds no numbers")
+def test_a_number_that_is_missing_as_in_no_row_of_fit_is_the_models(given, tmp_path):
+    near = KNeighborsClassifier(5).fit(X[:300], y[:300])
+    fast = EarlyExitClassifier(near, surrogates=given, risk=0.1, random_state=0).fit(X[300:])
+    row = X[np.flatnonzero(fast.predict(X, details=True).status == Status.EARLY)[0]].copy()
+    row[1] = np.nan
+    save(fast, tmp_path / "a.wald")
+    for each in (fast, pickle.loads(pickle.dumps(fast)), load(tmp_path / "a.wald", estimator=near)):
+        with pytest.raises(ValueError, match="contains NaN in row 1, column 1"):
+            each.predict(np.stack([X[0], row]))
+        with pytest.raises(ValueError, match="contains NaN"):
+            each.predict_one(row)
+
+
+@pytest.mark.parametrize("given", [{}, {"budget": 0.5}, {"deadline": 60.0}])
+def test_rows_of_which_surrogates_say_nothing_are_asked_about_with_the_others(given):
+    asked = []
+
+    def served(rows):
+        asked.append(rows)
+        if np.isnan(rows).any() and fails:
+            raise ConnectionError("no route")
+        return MODEL.predict(np.nan_to_num(rows))
+
+    fails, trees = False, Surrogate(TREES, cost=0.01)
+    fast = EarlyExitClassifier(served, surrogates=[trees], risk=0.1, random_state=0).fit(X[300:1600])
+    rows, early = NEW.copy(), np.flatnonzero(fast.predict(NEW, details=True).status == Status.EARLY)[5]
+    rows[early, 5] = np.nan
+    asked.clear()
+    answers = fast.predict(rows, details=True, **given)
+    assert answers.labels[early] == MODEL.predict(np.nan_to_num(rows[early : early + 1]))[0]
+    if not given:
+        assert answers.status[early] == Status.FULL
+        assert len(asked) == 1
+    fails = True
+    with pytest.raises(CallError) as found:
+        fast.predict(rows, **given)
+    assert early in found.value.rows

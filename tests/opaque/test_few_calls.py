@@ -192,6 +192,20 @@ def test_bad_calls_and_answers(given, error, message):
         fitted(Server(), **given)
 
 
+def test_a_log_of_texts_for_a_model_of_numbers():
+    with pytest.raises(ValueError, match="rows otherwise than answers says"):
+        fitted(MODEL.predict, answers=dict.fromkeys(range(8), "ant"))
+
+
+@pytest.mark.parametrize("risk", [{"all": 0.1, "wasp": 0.1}, {"all": 0.1, "predicted wasp": 0.1}])
+def test_strata_that_are_no_classes_are_refused_before_anything_is_asked(risk):
+    server = Server()
+    server.classes_ = NAMES
+    with pytest.raises(ValueError, match=r"none of the classes .?ant"):
+        fitted(server, risk=risk)
+    assert not server.asked
+
+
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_too_few_rows(n):
     with pytest.raises(ValueError, match=r"n_samples=|one label, .*, for all \d rows"):

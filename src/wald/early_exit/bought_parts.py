@@ -7,7 +7,7 @@ the rows of which it is not sure. The model itself then answers, by wald's engin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from ..steps import RawColumns
 from ..stopping.core.risks import largest
 from ..surrogates import Surrogate, learn_on_columns
 from .bought_sets import Prices, chosen_sets
+from .call_budget import ASKED_AGAIN
 from .data_split import by_group, warn_of_training_rows
 from .locating import located
 from .parameters import Parameters, checked_rule
@@ -53,8 +54,6 @@ LEFT_OVER_RISK = 100
 LEAST_PROBABILITY = 1e-3
 #: More rows than anybody has.
 ALL_ROWS = 1 << 62
-#: Rows about which a model is asked twice that wald does not read.
-ASKED_AGAIN = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +81,7 @@ def behind_groups(
     rows: Indices,
     groups: ArrayLike | None,
     rng: np.random.Generator,
+    require_unused: Callable[[str], None],
 ) -> BehindGroups | None:
     """Put a model that mixes bought groups behind surrogates; None if stages on its own terms tell groups apart.
 
@@ -103,6 +103,8 @@ def behind_groups(
     groups : array-like or None
         Group of each row of the source, whose rows stay together.
     rng : numpy.random.Generator
+    require_unused : callable
+        Gets why fit asks for everything here, and raises if it was given what limits that.
     """
     if not isinstance(source, LazyRows) or not _is_plain(given):
         return None
@@ -111,7 +113,11 @@ def behind_groups(
     prices = Prices.of(lazy.costs)
     if prices is None or (read is not None and not mixes_groups(read, lazy.groups)):
         return None
-    reference: _Read | _Asked = _Asked(inner, source.n_columns) if read is None else _Read(read)
+    require_unused(
+        f"fit fetches all groups of all rows for surrogates before {title_of(inner)}, and asks it about them"
+    )
+    about_truth = getattr(given, "reference", "model") == "labels"
+    reference: _Read | _Asked = _Asked(inner, source.n_columns, about_truth) if read is None else _Read(read)
     n_threads, whole = effective_threads(given.n_jobs), lazy.take(rows).whole()
     codes = reference.codes(whole, n_threads)
     learnt, rest = _split(len(rows), given, None if groups is None else np.asarray(groups)[rows], rng)
@@ -207,6 +213,11 @@ class BoughtLooks(Looks):
         self._predictor = predictor
 
     @property
+    def asks(self) -> bool:
+        """Whether the model itself answers rows."""
+        return self._predictor is None
+
+    @property
     def identity(self) -> Any:
         """What decides what is written, for fingerprints."""
         own = [] if self._predictor is None else [self._predictor.model.fingerprint()]
@@ -270,15 +281,17 @@ class _Asked:
 
     finite, smooth = False, True
 
-    def __init__(self, model: Any, n_columns: int | None) -> None:
-        self._model, self._n_columns = model, n_columns
+    def __init__(self, model: Any, n_columns: int | None, about_truth: bool) -> None:
+        self._model, self._n_columns, self._about_truth = model, n_columns, about_truth
 
     def codes(self, source: Source, n_threads: int) -> NDArray[np.int32]:
-        """Codes of labels, of which some are asked for twice."""
+        """Codes of labels, of which some are asked for twice if these are what is promised."""
         labels = answered_labels(self._model, source)
         if not hasattr(self._model, "classes_"):
             self._model = AskedFunction(self._model.function, np.unique(labels))
         codes = answered_codes(self._model, labels)
+        if self._about_truth:  # its errors count as they come
+            return codes
         again = np.unique(np.linspace(0, len(codes) - 1, min(len(codes), ASKED_AGAIN)).astype(np.intp))
         other = answered_codes(self._model, answered_labels(self._model, source.take(again))) != codes[again]
         if other.any():

@@ -24,7 +24,7 @@ from .answers import Answers
 from .bought_parts import BehindGroups, behind_groups
 from .call_budget import CallsNeeded
 from .former import takes_former_names
-from .opaque import calls_needed, is_opaque
+from .opaque import Asking, calls_needed, is_opaque
 from .parameters import Parameters
 from .planned import wrapped_has
 from .planner import Planner
@@ -211,12 +211,18 @@ class EarlyExitClassifier(ClassifierMixin, WithinTolerance):
         return is_opaque(inner, self)
 
     def _behind_groups(
-        self, inner: Any, source: Source, rows: NDArray[np.intp], groups: Any, rng: np.random.Generator
+        self,
+        inner: Any,
+        source: Source,
+        rows: NDArray[np.intp],
+        groups: Any,
+        rng: np.random.Generator,
+        asking: Asking,
     ) -> BehindGroups | None:
         if not source.is_lazy:
             return None
         read = None if self._is_opaque(inner) else self._read(inner)
-        return behind_groups(self, read, inner, source, rows, groups, rng)
+        return behind_groups(self, read, inner, source, rows, groups, rng, asking.require_unused)
 
     def _read(self, inner: Any, **options: Any) -> AdditiveModel:
         model = super()._read(inner, **options)

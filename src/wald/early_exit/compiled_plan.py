@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..calls import CallError, PartialAnswer
 from ..engine import NOTHING, Decisions, Ledger, Packed, Status
 from ..models import AdditiveModel
+from ..models.opaque import Looks
 from ..models.protocols import Documents
 from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
@@ -167,9 +168,9 @@ class CompiledPlan:
         return self._predictor.by_proof
 
     @property
-    def asks(self) -> bool:
-        """Whether the model is asked as it is, behind surrogates: about many rows at once in little more time."""
-        return self._predictor.asks
+    def has_surrogates(self) -> bool:
+        """Whether surrogates stand before the model: many rows at once then take little more time than one."""
+        return isinstance(self.model.preprocessing, Looks)
 
     def require_unchanged(self) -> None:
         """Raise ValueError if the wrapped model is not the one that was planned.

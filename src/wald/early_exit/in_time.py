@@ -91,6 +91,12 @@ def _surrogates_first(
     if depth:
         decided = predictor.predict(source, n_threads, None, stages=depth)
     left = np.flatnonzero(~final(decided))
+    if isinstance(source, LazyRows):  # whose groups come together, in batches of their own
+        try:
+            left = left[source.take(left).fetch(deadline=moment - time.monotonic())]
+        except CallError as error:
+            error.partial = predictor.carried(decided, final(decided))
+            raise
     for some in _pieces(predictor.model.estimator, len(left), moment):
         rows = left[some]
         try:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..calls import Asked, BadAnswerError, CallError, Calls, Logged, PartialAnswer, labels_of
-from ..models.asked import AskedFunction
-from ..models.asking import answered_labels, seconds_of_calls, title_of
+from ..models.asked import AskedFunction, label_check
+from ..models.asking import answered_codes, answered_labels, seconds_of_calls, title_of
 from ..sources import Source
 
 Indices = NDArray[np.intp]
@@ -48,7 +48,9 @@ class LateAnswers:
         self.classes: NDArray[Any] = np.asarray([] if self._open else model.classes_)
         self.n_calls, self._seconds = 0, 0.0
         function = model.function if isinstance(model, AskedFunction) else None
-        self._asked = Asked(function, source.n_rows, name=title_of(model)) if isinstance(function, Calls) else None
+        self._asked: Asked | None = None
+        if isinstance(function, Calls):
+            self._asked = Asked(function, source.n_rows, name=title_of(model), check=label_check(model))
         if logged is not None and len(logged.rows):
             self._keep(logged.rows, self._logged_codes(logged))
             self._logged[logged.rows] = True
@@ -145,13 +147,6 @@ class LateAnswers:
             raise
         finally:
             self._count(self._asked.counts.rows - before, perf_counter() - start)
-        if labels.ndim == 2 and labels.shape[1] == 1:
-            labels = labels[:, 0]
-        if labels.ndim != 1:
-            raise ValueError(
-                f"{title_of(self.model)} must give one label for each of {len(rows)} rows. Got an array of shape "
-                f"{labels.shape}."
-            )
         return labels
 
     def _keep(self, rows: Indices, codes: Codes) -> None:
@@ -161,9 +156,13 @@ class LateAnswers:
         if self._open:  # codes of before stay
             new = np.setdiff1d(labels, self.classes)
             self.classes = np.concatenate([self.classes, new]) if len(self.classes) else new
+            if self._logged.any():  # which may hold texts where these are numbers: then they differ, and that is said
+                labels = labels.astype(self.classes.dtype)
         try:
             return labels_of(labels, self.classes)
         except BadAnswerError as error:
+            if not error.places and not self._open:  # they are of another kind
+                answered_codes(self.model, labels)
             first = error.places[0] if error.places else 0
             raise ValueError(
                 f"{title_of(self.model)} gave the label {labels[first : first + 1].tolist()[0]!r} for row "

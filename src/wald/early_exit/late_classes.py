@@ -41,7 +41,7 @@ def with_late_classes(
     classes = np.sort(answers.classes)
     places = np.searchsorted(classes, model.classes).astype(np.int32)
     estimator = AskedFunction(model.estimator.function, classes)
-    made = opaque_model(estimator, looks.surrogates, looks.terms.widths, None)
+    made = opaque_model(estimator, looks.surrogates, looks.terms.widths, None, complete=looks.complete)
     made = replace(made, schema=model.schema)
     seen = outcome.validation
     bounded = _bounds_others(promise, model)

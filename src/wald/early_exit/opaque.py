@@ -109,13 +109,12 @@ class Asking:
         whole = strata or getattr(given, "reference", "model") != "model"
         return cls(answers, max_calls, whole, planner_of(given))
 
-    def require_unused(self, inner: Any) -> None:
-        """Raise ValueError if something is given for a model that is not asked in `fit`."""
+    def require_unused(self, why: str) -> None:
+        """Raise ValueError if something is given for a model of which `fit` asks no rows one by one, and say why."""
         for name, value in (("max_calls", self.max_calls), ("answers", self.answers)):
             if value is not None:
                 raise ValueError(
-                    f"{name} is for models that are asked as they are, behind surrogates, and wald reads "
-                    f"{title_of(inner)}, so that fit asks nothing: leave it out."
+                    f"{name} is for models that are asked as they are, behind surrogates, and {why}: leave it out."
                 )
 
     def require_fitted(self, fitted: bool) -> None:
@@ -249,7 +248,8 @@ def behind_surrogates(
         surrogates, said = [surrogates[i] for i in order], [said[i] for i in order]
     if not hasattr(model, "classes_"):
         model = AskedFunction(model.function, answers.classes)
-    read = opaque_model(model, surrogates, [numbers.shape[1] for numbers in said], source.n_columns)
+    widths = [numbers.shape[1] for numbers in said]
+    read = opaque_model(model, surrogates, widths, source.n_columns, complete=_is_complete(few))
     terms = OpaqueTerms.of(read.terms)
     assert terms is not None
     codes = answers.codes[rest]  # 0 of rows that are not known
@@ -257,6 +257,17 @@ def behind_surrogates(
     said_of_all = np.column_stack([*said, terms.answered(codes)])
     known = None if truth is None else truth[rest]
     return BehindSurrogates(read, rest, said_of_all, places, answers, lazily, known)
+
+
+def _is_complete(source: Source) -> bool:
+    """Whether rows are numbers, and all of them finite."""
+    if source.is_sparse or source.is_lazy:
+        return False
+    try:
+        rows = source.array()
+        return rows.ndim == 2 and bool(np.isfinite(rows).all())
+    except (TypeError, ValueError):
+        return False
 
 
 def _require_enough(answers: LateAnswers, teach: Indices, split: Split, division: Division) -> None:

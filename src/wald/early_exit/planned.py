@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_random_state
 
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
+from ..models.asking import title_of
 from ..models.banded import METHODS, Banded, checked_bands
+from ..models.opaque import opaque_model
 from ..models.reading import Kind
 from ..sources import LazyRows, Source
 from ..steps import RawColumns
@@ -152,24 +154,26 @@ class PlannedEstimator(EarlyExitEstimator):
                 locate(error, X, None, getattr(self, "feature_names_in_", None))
             raise
         groups = None if groups is None else group_numbers(groups, source.n_rows)
+        promise = Promise.of(self, groups is not None)
         told = true_labels(y, source.n_rows) if self.reference == "labels" else None
         inner, untrained = fitted_estimator(self, source, y, groups, params, rng)
         asked: BehindSurrogates | None = None
-        bought = self._behind_groups(inner, source, untrained, groups, rng)
+        bought = self._behind_groups(inner, source, untrained, groups, rng, asking)
         if bought is not None:
-            asking.require_unused(inner)
             inner, model, untrained = bought.model.estimator, bought.model, np.arange(len(bought.rows))
             source, groups = source.take(bought.rows), None if groups is None else np.asarray(groups)[bought.rows]
             told = None if told is None else told[bought.rows]
         elif self._is_opaque(inner):
             asking.require_fitted(len(untrained) == source.n_rows)
+            if hasattr(inner, "classes_"):  # strata that are no classes are refused before anything is asked
+                promise.about(opaque_model(inner, (), (), None))
             asked = behind_surrogates(
                 inner, self.surrogates, source, untrained, groups, rng, effective_threads(self.n_jobs), asking, told
             )
             inner, model, untrained = asked.model.estimator, asked.model, np.arange(len(asked.rows))
             source, groups = source.take(asked.rows), None if groups is None else np.asarray(groups)[asked.rows]
         else:
-            asking.require_unused(inner)
+            asking.require_unused(f"wald reads {title_of(inner)}, so that fit asks nothing")
             untrained = self._look(inner, source, untrained, groups, rng)
             model = self._read(inner)
         if model.texts is not None:
@@ -189,7 +193,6 @@ class PlannedEstimator(EarlyExitEstimator):
         if matched is not source:  # its columns were found by name
             source = matched
             self._set_columns(source.n_columns, model.schema.array)
-        promise = Promise.of(self, groups is not None)
         promised = promise.about(model)  # raises for strata that are no classes
         with located(source, model):
             if bought is not None:
@@ -244,7 +247,13 @@ class PlannedEstimator(EarlyExitEstimator):
         return False
 
     def _behind_groups(
-        self, inner: Any, source: Source, rows: NDArray[np.intp], groups: Any, rng: np.random.Generator
+        self,
+        inner: Any,
+        source: Source,
+        rows: NDArray[np.intp],
+        groups: Any,
+        rng: np.random.Generator,
+        asking: Asking,
     ) -> BehindGroups | None:
         """A model that mixes bought groups behind surrogates; None for all others."""
         return None

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..calls import PartialAnswer
+from ..calls import CallError, PartialAnswer
 from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.bought import BoughtTerms
@@ -263,7 +263,8 @@ class Predictor:
     @property
     def asks(self) -> bool:
         """Whether the model is asked as it is, behind surrogates: each answer of it is a call."""
-        return isinstance(self._late, LateModel)
+        step = self.model.preprocessing
+        return isinstance(step, Looks) and step.asks
 
     def deepest(self, budget: float | None) -> int | None:
         """Number of stages after which rows have an answer within a budget; None: they are evaluated in full."""
@@ -515,7 +516,12 @@ class Predictor:
                     codes[odd], status[odd] = self._full.predict(taken(odd)), Status.HANDED_OVER
                     bad = np.setdiff1d(bad, odd)
         if len(bad):
-            codes[bad], status[bad] = self._full.at_ties(taken(bad)), Status.HANDED_OVER
+            try:
+                codes[bad], status[bad] = self._full.at_ties(taken(bad)), Status.HANDED_OVER
+            except CallError as error:
+                if not source.is_lazy:
+                    error.renumber(bad)
+                raise
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 

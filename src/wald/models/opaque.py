@@ -205,6 +205,9 @@ class _OpaqueCascade(PythonCascade):
         status = np.full(n, Status.PENDING, dtype=np.uint8)
         try:
             self._answer(X, n_stages, "pending" if at_end == "full" else at_end, codes, stages, status)
+            if at_end == "full":  # rows of which nothing was said are asked about with the others
+                unsaid = status == Status.NOT_FINITE
+                status[unsaid], stages[unsaid] = Status.PENDING, len(self._stage_terms)
             left = np.flatnonzero(status == Status.PENDING) if n_stages else np.arange(n)
             if at_end == "full" and len(left):
                 codes[left], status[left] = X[left].codes(), Status.FULL
@@ -335,11 +338,18 @@ class Looks(Chain):
     model : estimator
         Has `predict` and `classes_`.
     terms : OpaqueTerms
+    complete : bool, default=False
+        Whether rows are numbers, and those of `fit` were all finite: of rows with others only the model says anything.
     """
 
-    def __init__(self, surrogates: Sequence[Look], model: Any, terms: OpaqueTerms) -> None:
+    def __init__(self, surrogates: Sequence[Look], model: Any, terms: OpaqueTerms, complete: bool = False) -> None:
         super().__init__([("model", model)])
-        self.surrogates, self.model, self.terms = tuple(surrogates), model, terms
+        self.surrogates, self.model, self.terms, self.complete = tuple(surrogates), model, terms, complete
+
+    @property
+    def asks(self) -> bool:
+        """Whether the model itself answers rows, and not wald, which has read it."""
+        return True
 
     @property
     def width(self) -> int:
@@ -408,15 +418,34 @@ class Looks(Chain):
                 f"The surrogate {surrogate.title!r} gave {self.terms.widths[unit]} numbers a row in fit, and now "
                 f"{numbers.shape[1]}."
             )
-        return numbers
+        return where_finite(numbers, rows.source) if self.complete else numbers
 
     def codes(self, source: Source, n_threads: int = 1) -> NDArray[np.int32]:
         """Codes of the model's own labels."""
         return answered_codes(self.model, answered_labels(self.model, source))
 
 
+def where_finite(numbers: Floats, source: Source) -> Floats:
+    """What was said of rows of numbers, and NaN, with which no row leaves early, where some are not finite."""
+    try:
+        rows = np.empty((0, 0)) if source.is_lazy or source.is_sparse else source.array()
+        finite: NDArray[np.bool_] = np.isfinite(rows)
+    except (TypeError, ValueError):  # who else reads these rows says what is wrong
+        return numbers
+    if finite.all():
+        return numbers
+    whole = np.asarray(finite.all(axis=1))
+    return np.where(whole[:, None], numbers, np.nan)
+
+
 def opaque_model(
-    model: Any, surrogates: Sequence[Look], widths: Sequence[int], n_columns: int | None, kind: Kind = "classifier"
+    model: Any,
+    surrogates: Sequence[Look],
+    widths: Sequence[int],
+    n_columns: int | None,
+    kind: Kind = "classifier",
+    *,
+    complete: bool = False,
 ) -> AdditiveModel:
     """A model behind surrogates, as one that the engine in Python evaluates.
 
@@ -431,6 +460,8 @@ def opaque_model(
     n_columns : int or None
         Of the raw rows; None where they have none.
     kind : {"classifier"}
+    complete : bool, default=False
+        As for `Looks`.
     """
     classes = np.asarray(model.classes_)
     costs = tuple(float(each.cost or 0.0) for each in surrogates)
@@ -439,7 +470,7 @@ def opaque_model(
         estimator=model,
         terms=terms,
         decision=of_classes(len(classes)),
-        preprocessing=Looks(surrogates, model, terms),
+        preprocessing=Looks(surrogates, model, terms, complete),
         classes=classes,
         schema=schema_of(model, model, n_columns),
         allow_nan=False,

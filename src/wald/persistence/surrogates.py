@@ -71,6 +71,7 @@ def encode_surrogates(owner: EarlyExit, model: AdditiveModel, arrays: Arrays, wh
         "title": terms.title,
         "learnt": isinstance(getattr(owner, "surrogates", None), str | None),
         "function": isinstance(model.estimator, AskedFunction),
+        "complete": looks.complete,
         "n_columns": model.schema.n_columns,
         "n_classes": len(model.classes),
     }
@@ -124,7 +125,7 @@ class Before:
 
     def __init__(self, section: Section) -> None:
         self._title, self._learnt = section.get("title", str), section.get("learnt", bool)
-        self._function = section.get("function", bool)
+        self._function, self._complete = section.get("function", bool), section.get("complete", bool)
         n_columns, n_classes = section.get("n_columns", int | None), section.integer("n_classes", 2, MOST_CLASSES)
         require(n_columns is None or n_columns > 0, "header.behind.n_columns is no number of columns")
         classes = decode_labels(section, n_classes)
@@ -227,9 +228,9 @@ class Before:
         left = iter(others)
         surrogates = [(next(left) if held.made is None else held.made).costing(held.cost) for held in self._held]
         widths = [held.width for held in self._held]
-        return opaque_model(
-            model, surrogates, widths, self.model.schema.n_columns
-        ), None if self._learnt else surrogates
+        n_columns = self.model.schema.n_columns
+        made = opaque_model(model, surrogates, widths, n_columns, complete=self._complete)
+        return made, None if self._learnt else surrogates
 
 
 @dataclass(frozen=True, eq=False)

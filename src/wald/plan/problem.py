@@ -110,7 +110,7 @@ class CertificateSize:
             more += float(norm.ppf(chance)) * math.sqrt(either)
         n_more = min(n, math.ceil(more - 1e-9))
         n_either = min(n, max(abs(n_more), round(either)))
-        n_worse = (n_either + n_more + 1) // 2
+        n_worse = min((n_either + n_more + 1) // 2, (n + n_more) // 2)  # of n rows, with the better ones
         return paired_p_value(n_worse, n_worse - n_more, n, risk, level=1 - self.confidence) <= 1 - self.confidence
 
 

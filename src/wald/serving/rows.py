@@ -195,7 +195,7 @@ class Rows:
 
     def _together(self, rows: list[Any]) -> Any:
         """Rows as a model takes them that is asked about many at once; None for other models, and rows of names."""
-        if not self._compiled.asks or not rows or self._schema.names is not None:
+        if not self._compiled.has_surrogates or not rows or self._schema.names is not None:
             return None
         try:
             return rows if self._n_features is None else table_of_numbers(rows, self._n_features)

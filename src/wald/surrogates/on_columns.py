@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sklearn.utils import assert_all_finite
 
 from ..models import decompose
 from ..models.made import linear_map
+from ..models.opaque import where_finite
 from ..sources import Source, source_of
 from .landmarks import landmarks
 from .scores import Scores
@@ -20,6 +21,7 @@ from .surrogate import LEAST_PROBABILITY, Surrogate
 
 Floats = NDArray[np.float64]
 Numbers = Callable[[Source, int], Floats]
+NotFinite = Literal["refuse", "ask", "missing"]
 
 #: Most leaves of a tree, most trees of a score, and their rate. What is fetched costs more than trees: they are many.
 MOST_LEAVES, MOST_ITERATIONS, RATE = 127, 400, 0.1
@@ -59,7 +61,8 @@ def learn_on_columns(
         Whether the scores change little between rows that differ little, unlike those of trees: a linear model and
         landmarks then say what they expect, too.
     finite : bool
-        Whether a number that is not finite is an error, as it is for the model; else such numbers count as missing.
+        Whether a number that is not finite is an error, as it is for the model; else such numbers count as missing
+        where these rows have some, and where they have none, nothing is said of rows that do.
     n_threads : int
 
     Returns
@@ -83,7 +86,8 @@ def learn_on_columns(
     bound = -float(np.log(LEAST_PROBABILITY)) if scores is None else np.inf
     said = [Scores(decompose(model).terms, bound=bound) for model in models]
     others = _smooth(rows, codes, scores, rng, n_threads) if smooth else []
-    return Surrogate(models[0], name=name, ask=OnColumns(columns, said, others, finite))
+    wrong: NotFinite = "refuse" if finite else "ask" if np.isfinite(rows).all() else "missing"
+    return Surrogate(models[0], name=name, ask=OnColumns(columns, said, others, wrong))
 
 
 def _smooth(
@@ -110,25 +114,26 @@ class OnColumns:
         Take rows of these columns and a number of threads and give numbers, (n_rows, m).
     smooth : sequence of callable
         The same for rows in which 0 stands for what is not finite.
-    finite : bool
-        Whether a number that is not finite is an error.
+    wrong : {"refuse", "ask", "missing"}
+        What a number is that is not finite: an error; a reason to ask the model; or missing, as in rows of `fit`.
     """
 
     def __init__(
-        self, columns: Sequence[int], scores: Sequence[Numbers], smooth: Sequence[Numbers], finite: bool
+        self, columns: Sequence[int], scores: Sequence[Numbers], smooth: Sequence[Numbers], wrong: NotFinite
     ) -> None:
-        self.columns, self._scores, self._smooth, self._finite = list(columns), list(scores), list(smooth), finite
+        self.columns, self._scores, self._smooth, self._wrong = list(columns), list(scores), list(smooth), wrong
 
     def __call__(self, source: Source, n_threads: int) -> Floats:
         """Scores of rows, (n_rows, n_scores); of `LazyRows` no other column is fetched."""
         rows = _columns_of(source, self.columns)
-        if self._finite:
+        if self._wrong == "refuse":
             assert_all_finite(rows.array(), input_name="X")
         found = [scores(rows, n_threads) for scores in self._scores]
         if self._smooth:
             filled = source_of(_filled(rows.array()))
             found += [scores(filled, n_threads) for scores in self._smooth]
-        return np.hstack(found)
+        said = np.hstack(found)
+        return where_finite(said, rows) if self._wrong == "ask" else said
 
 
 def _columns_of(source: Source, columns: list[int]) -> Source:
