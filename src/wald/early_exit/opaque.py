@@ -18,7 +18,7 @@ from ..models.asking import answers_labels, asked_model, title_of
 from ..models.opaque import OpaqueTerms, opaque_model
 from ..sources import Source
 from ..stopping.core.risks import largest
-from ..surrogates import Surrogate, learn, surrogates_of
+from ..surrogates import Surrogate, learn, learns_probabilities, surrogates_of
 from ..utils.figures import thousands
 from .call_budget import ASKED_AGAIN, CallsNeeded, Division, require_calls
 from .data_split import ORDER_SHARE, Split, by_group, split_rows
@@ -220,7 +220,7 @@ def behind_surrogates(
             "wald.stopping.rows_needed says how many a promise takes."
         )
     lesson = None
-    if learnt and y is None and gives_probabilities(model):
+    if learnt and y is None and gives_probabilities(model) and learns_probabilities(source):
         answers.ask(np.setdiff1d(first, answers.unknown(teach)))
         lesson = taught(answers, teach, division.again)
     else:

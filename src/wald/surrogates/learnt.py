@@ -75,6 +75,11 @@ def learn(
     return found
 
 
+def learns_probabilities(source: Source) -> bool:
+    """Whether something is learnt of the probabilities of such rows: by landmarks, of dense numbers."""
+    return not source.is_sparse and texts_of(source) is None
+
+
 def _numbers(source: Source) -> NDArray[Any] | None:
     """The rows as an array of numbers; None if they are something else."""
     try:
