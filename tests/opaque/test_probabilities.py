@@ -7,13 +7,16 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 
 from wald import EarlyExitClassifier
-from wald.early_exit import Status, late_answers, opaque, taught
+from wald.early_exit import Status, late_answers, opaque, selection, taught
+from wald.models.asked import AskedFunction
 from wald.sources import source_of
+from wald.surrogates import learns_probabilities
 
 X, Y = make_classification(
     3500, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0
@@ -114,6 +117,8 @@ def lessons(monkeypatch):
         return learn(source, codes, rng, n_threads, probabilities)
 
     monkeypatch.setattr(opaque, "learn", noted)
+    monkeypatch.setattr(opaque, "QUICK", 0.0)  # else it is timed again, and raced, on rows that are not counted
+    monkeypatch.setattr(selection, "kept_if_faster", lambda _, certificate, plan, *more: (certificate, plan))
     return found
 
 
@@ -226,3 +231,13 @@ def test_what_is_said_is_not_kept_as_an_answer():
     assert lesson.probabilities.shape == (300, 3)
     assert answers.known.sum() == 120
     assert answers.n_calls == 420
+
+
+def test_sparse_rows_and_functions_are_asked_for_labels(lessons):
+    model = Noted(5).fit(X[:500], Y[:500])
+    EarlyExitClassifier(model.predict, risk=0.05, random_state=0).fit(FIT)
+    assert not taught.gives_probabilities(AskedFunction(model))
+    assert model.weighed == []
+    assert lessons[0][2] is None
+    assert not learns_probabilities(source_of(csr_array(FIT)))
+    assert learns_probabilities(source_of(FIT))

@@ -113,13 +113,14 @@ class LateAnswers:
         """
         self.n_calls += len(rows)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
                 found = np.asarray(self.model.predict_proba(self._source.take(rows).rows), dtype=np.float64)
         except Exception:  # whatever a model raises: its labels are asked instead
             return None
-        fits = found.shape == (len(rows), len(self.classes)) and bool((np.abs(found - 0.5) <= 0.5 + ROUNDING).all())
-        return np.clip(found, 0.0, 1.0) if fits else None
+        if warned or found.shape != (len(rows), len(self.classes)):
+            return None
+        return np.clip(found, 0.0, 1.0) if (np.abs(found - 0.5) <= 0.5 + ROUNDING).all() else None
 
     def require_same_again(self, rows: Indices) -> None:
         """Ask about some rows that are known once more, and raise ValueError if the model answers one otherwise."""

@@ -11,4 +11,12 @@ from .log_odds import log_odds
 from .on_columns import learn_on_columns
 from .surrogate import Surrogate, surrogate_of, surrogates_of
 
-__all__ = ["Surrogate", "learn", "learn_on_columns", "learns_probabilities", "log_odds", "surrogate_of", "surrogates_of"]
+__all__ = [
+    "Surrogate",
+    "learn",
+    "learn_on_columns",
+    "learns_probabilities",
+    "log_odds",
+    "surrogate_of",
+    "surrogates_of",
+]
