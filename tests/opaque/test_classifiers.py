@@ -288,7 +288,7 @@ class Answering(GaussianNB):
             lambda labels: np.where(np.arange(len(labels)) == 1, "dog", labels),
             r"gave the label 'dog' for row \d+ of 1200, which is none",
         ),
-        (lambda labels: RANDOM.permutation(labels), "answered .* of 64 rows otherwise when it was asked again"),
+        (lambda labels: RANDOM.permutation(labels), "answered .* of 32 rows otherwise when it was asked again"),
     ],
 )
 def test_bad_models(change, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from time import perf_counter
 from typing import Any
 
@@ -15,9 +16,12 @@ from ..sources import Source
 
 Indices = NDArray[np.intp]
 Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
 
 #: Most classes that a message names.
 MOST_NAMED = 8
+#: How far beyond 0 and 1 a probability may be.
+ROUNDING = 1e-6
 
 
 class LateAnswers:
@@ -46,7 +50,7 @@ class LateAnswers:
         self._logged = np.zeros(source.n_rows, dtype=bool)
         self._open = not hasattr(model, "classes_")
         self.classes: NDArray[Any] = np.asarray([] if self._open else model.classes_)
-        self.n_calls, self._seconds = 0, 0.0
+        self.n_calls, self._timed, self._seconds = 0, 0, 0.0
         function = model.function if isinstance(model, AskedFunction) else None
         self._asked: Asked | None = None
         if isinstance(function, Calls):
@@ -76,7 +80,7 @@ class LateAnswers:
     @property
     def seconds_of_row(self) -> float:
         """Seconds that a row has taken."""
-        return seconds_of_calls(self.model) or self._seconds / max(1, self.n_calls)
+        return seconds_of_calls(self.model) or self._seconds / max(1, self._timed)
 
     def unknown(self, rows: Indices) -> Indices:
         """Those of some rows that would be asked about."""
@@ -103,6 +107,22 @@ class LateAnswers:
             labels = self._labels(missing)
             self._keep(missing, self._codes_of(missing, labels))
         return self._codes[rows]
+
+    def probabilities(self, rows: Indices) -> Floats | None:
+        """Probabilities that the model gives rows, (n_rows, n_classes), which count as calls, and are not kept.
+
+        None if it raises or warns, or gives anything else.
+        """
+        self.n_calls += len(rows)
+        try:
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                found = np.asarray(self.model.predict_proba(self._source.take(rows).rows), dtype=np.float64)
+        except Exception:  # whatever a model raises: its labels are asked instead
+            return None
+        if warned or found.shape != (len(rows), len(self.classes)):
+            return None
+        return np.clip(found, 0.0, 1.0) if (np.abs(found - 0.5) <= 0.5 + ROUNDING).all() else None
 
     def require_same_again(self, rows: Indices) -> None:
         """Ask about some rows that are known once more, and raise ValueError if the model answers one otherwise."""
@@ -131,6 +151,7 @@ class LateAnswers:
 
     def _count(self, n_rows: int, seconds: float) -> None:
         self.n_calls += n_rows
+        self._timed += n_rows
         self._seconds += seconds
 
     def _labels(self, rows: Indices) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from ..models.asking import answers_labels, asked_model, title_of
 from ..models.opaque import OpaqueTerms, opaque_model
 from ..sources import Source
 from ..stopping.core.risks import largest
-from ..surrogates import Surrogate, learn, surrogates_of
+from ..surrogates import Surrogate, learn, learns_probabilities, surrogates_of
 from ..utils.figures import thousands
 from .call_budget import ASKED_AGAIN, CallsNeeded, Division, require_calls
 from .data_split import ORDER_SHARE, Split, by_group, split_rows
@@ -26,6 +26,7 @@ from .late_answers import LateAnswers
 from .late_certificate import LateCertificate
 from .parameters import Parameters
 from .planner import Planner, planner_of
+from .taught import Taught, gives_probabilities, taught
 from .truth import known_or, true_codes
 
 Indices = NDArray[np.intp]
@@ -217,11 +218,18 @@ def behind_surrogates(
             f"fit has n_samples={len(rows)}, too few to learn surrogates and to plan: give more rows; "
             "wald.stopping.rows_needed says how many a promise takes."
         )
-    answers.ask(first)
+    lesson = None
+    if learnt and y is None and gives_probabilities(model) and learns_probabilities(source):
+        answers.ask(np.setdiff1d(first, answers.unknown(teach)))
+        lesson = taught(answers, teach, division.again)
+    else:
+        answers.ask(first)
     answers.sort_classes()
     if y is None:
-        again = np.unique(np.linspace(0, len(first) - 1, min(len(first), division.again)).astype(np.intp))
-        answers.require_same_again(np.sort(first)[again])
+        n_again = division.again - (0 if lesson is None else lesson.n_compared)
+        answered = np.sort(first[answers.known[first]])
+        again = np.unique(np.linspace(0, len(answered) - 1, min(len(answered), n_again)).astype(np.intp))
+        answers.require_same_again(answered[again])
     if len(answers.classes) < 2:
         raise ValueError(
             f"{title_of(model)} gave one label, {answers.classes.tolist()[0]!r}, for all {len(first)} rows that it was "
@@ -231,8 +239,10 @@ def behind_surrogates(
     if learnt:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of learners that stop early
-            taught = answers.ask(teach) if truth is None else known_or(truth[teach], answers.ask(teach))
-            surrogates = learn(source.take(teach), taught, rng, n_threads)
+            if lesson is None:
+                own = answers.ask(teach)
+                lesson = Taught(own if truth is None else known_or(truth[teach], own), None, 0)
+            surrogates = learn(source.take(teach), lesson.codes, rng, n_threads, lesson.probabilities)
     else:
         surrogates = surrogates_of(given)
     rest = np.sort(np.concatenate([split.order, split.validation, split.certificate]))

@@ -36,13 +36,18 @@ AT_ONCE = 4096
 
 
 def landmarks(
-    rows: NDArray[Any], codes: NDArray[np.int32], rng: np.random.Generator, n_threads: int
+    rows: NDArray[Any],
+    codes: NDArray[np.int32],
+    rng: np.random.Generator,
+    n_threads: int,
+    probabilities: Floats | None = None,
 ) -> list[Surrogate]:
     """Learn sums over landmarks, of a Gaussian kernel of distances along the main directions.
 
-    The weights are those of least squares, of an indicator of each answer. Its width and what regularizes the weights
-    are those that leave the smallest error on a third of the rows; then all rows are fitted. Projections and kernels
-    are those of wald's engine, so that what is said of a row does not depend on the others.
+    The weights are those of least squares, of the probability of each answer that occurs, or else of an indicator. Its
+    width and what regularizes the weights are those that leave the smallest error on a third of the rows; then all rows
+    are fitted. Projections and kernels are those of wald's engine, so that what is said of a row does not depend on the
+    others.
 
     Parameters
     ----------
@@ -51,6 +56,7 @@ def landmarks(
     codes : int32 ndarray of shape (n_rows,)
     rng : numpy.random.Generator
     n_threads : int
+    probabilities : float64 ndarray of shape (n_rows, n_codes) or None, default=None
 
     Returns
     -------
@@ -66,11 +72,12 @@ def landmarks(
     if not median > 0:
         return []
     order, most = rng.permutation(len(Z)), int(MOST_OF_ROWS * len(Z))
-    indicated = (codes[:, None] == np.unique(codes)).astype(np.float64)[order]
+    known = np.unique(codes)
+    wanted = (codes[:, None] == known).astype(np.float64) if probabilities is None else probabilities[:, known]
     tried: tuple[float, ...] = SHARPNESS
     found: list[Surrogate] = []
     for n in [n for n in SIZES if n <= most] or [max(1, most)]:
-        sharpness, terms = _of_size(n, Z[order], indicated, tried, median)
+        sharpness, terms = _of_size(n, Z[order], wanted[order], tried, median)
         found.append(Surrogate(terms, name=f"{n} landmarks", ask=Scores(projection, terms)))
         tried = (sharpness, 2 * sharpness)  # more landmarks may be narrower
     return found

@@ -27,7 +27,13 @@ MOST_TREE_COLUMNS, LEAVES, ITERATIONS, RATE = 64, 15, 60, 0.2
 HASHED = 1 << 18
 
 
-def learn(source: Source, codes: NDArray[np.int32], rng: np.random.Generator, n_threads: int) -> list[Surrogate]:
+def learn(
+    source: Source,
+    codes: NDArray[np.int32],
+    rng: np.random.Generator,
+    n_threads: int,
+    probabilities: Floats | None = None,
+) -> list[Surrogate]:
     """Learn surrogates of a costly model, the cheapest first.
 
     Dense numbers give landmarks, in two sizes, and boosted trees where there are few columns; sparse rows and texts a
@@ -41,6 +47,8 @@ def learn(source: Source, codes: NDArray[np.int32], rng: np.random.Generator, n_
         Its answers.
     rng : numpy.random.Generator
     n_threads : int
+    probabilities : float64 ndarray of shape (n_rows, n_codes) or None, default=None
+        What it says of each code, which tells more of a row than its answer does. None: an answer is all.
 
     Returns
     -------
@@ -61,10 +69,15 @@ def learn(source: Source, codes: NDArray[np.int32], rng: np.random.Generator, n_
     rows = _numbers(source)
     if rows is None:
         return []
-    found = landmarks(rows, codes, rng, n_threads) if np.isfinite(rows).all() else []
+    found = landmarks(rows, codes, rng, n_threads, probabilities) if np.isfinite(rows).all() else []
     if rows.shape[1] <= MOST_TREE_COLUMNS:
         found.insert(0, _trees(rows, codes, rng))
     return found
+
+
+def learns_probabilities(source: Source) -> bool:
+    """Whether something is learnt of the probabilities of such rows: by landmarks, of dense numbers."""
+    return not source.is_sparse and texts_of(source) is None
 
 
 def _numbers(source: Source) -> NDArray[Any] | None:
