@@ -134,11 +134,12 @@ FIXED = {
     "early_exit/call_budget.py": dict.fromkeys(
         ("ASKED_AGAIN", "AGAIN_PART", "LEAST_LEARNT", "LEAST_PLANNED", "LEAST_AGAIN"), LEVEL
     ),
-    "early_exit/late_answers.py": {"MOST_NAMED": LIMIT},
+    "early_exit/late_answers.py": {"MOST_NAMED": LIMIT, "ROUNDING": ROUNDING},
+    "early_exit/taught.py": dict.fromkeys(("DEARER", "GROWS", "MOST_OTHER", "SECONDS_MORE"), LEVEL),
     "early_exit/late_certificate.py": {"SIZE_STEP": ROUNDING},
     "early_exit/late_classes.py": {"NEVER": ROUNDING},
     "early_exit/lazy_walk.py": {"UNKNOWN": LEVEL},
-    "early_exit/bought_parts.py": {"ALL_ROWS": LIMIT, "ASKED_AGAIN": LEVEL, "LEAST_PROBABILITY": ROUNDING},
+    "early_exit/bought_parts.py": {"ALL_ROWS": LIMIT, "LEAST_PROBABILITY": ROUNDING},
     "early_exit/bought_sets.py": dict.fromkeys(("ALL_CHOICES", "CHOICE_ROWS", "LEAVES", "TREES"), LIMIT),
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
     "early_exit/auditing.py": {"UNKNOWN": "no code"},

@@ -66,6 +66,7 @@ def test_options_reach_the_classifier(files: Path, tmp_path: Path) -> None:
     assert {name: given[name] for name in others - expected.keys()} == {
         "bands": None,
         "feature_costs": None,
+        "reference": "model",
         "feature_groups": None,
         "surrogates": None,
         "tolerance": None,
