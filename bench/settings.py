@@ -28,10 +28,11 @@ SETTINGS = (
     "values",
     "ranking",
     "any-model",
+    "data-sets",
     "calls",
 )
 #: Those that time nothing, so that it does not matter what else the machine does.
-COUNTED = frozenset({"calls"})
+COUNTED = frozenset({"calls", "data-sets"})
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"
 

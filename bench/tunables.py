@@ -65,9 +65,9 @@ TUNABLES = {
     "early_exit/lazy_walk.py": dict.fromkeys(("LEAST_BLOCK", "EXPECTED_LOSSES", "GROWTH"), "any-model"),
     "early_exit/late_certificate.py": {"EXPECTED_PART": "any-model"},
     "early_exit/bought_parts.py": dict.fromkeys(
-        ("LARGEST_SHARE", "LEAST_SHARE", "LEFT_OVER_RISK", "MIXED_TREES", "MOST_LEARNT"), "any-model"
+        ("LARGEST_SHARE", "LEAST_SHARE", "LEFT_OVER_RISK", "MIXED_TREES", "MOST_LEARNT"), "calls"
     ),
-    "early_exit/bought_sets.py": {"CHEAP": "any-model"},
+    "early_exit/bought_sets.py": {"CHEAP": "calls"},
     "early_exit/selection.py": {"LEFT_BY_PROOF": "values"},
     "early_exit/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},
     "early_exit/racing.py": {
