@@ -68,6 +68,7 @@ SECTIONS = (
 #: Modules whose names must all be listed; other modules list only the names for users.
 PARTLY = {
     "wald",
+    "wald.answering",
     "wald.datasets",
     "wald.early_exit",
     "wald.jobs",

@@ -7,6 +7,8 @@ this data set.
 
 from __future__ import annotations
 
-from .whole import WholeAnswer, answer, calls_needed
+from .answered import WholeAnswer
+from .needed import calls_needed
+from .whole import answer
 
 __all__ = ["WholeAnswer", "answer", "calls_needed"]

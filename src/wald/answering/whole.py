@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,11 @@ from ..engine.threads import effective_threads
 from ..models.asking import asked_model
 from ..sources import Source, source_of
 from ..surrogates import Surrogate, surrogates_of
-from ..utils.figures import percent, thousands
+from .answered import WholeAnswer
 from .caller import Caller, Sample
 from .cuts import best_sample, cut, fewest_sampled, most_seen
 from .learning import FEWEST, learn_in_rounds, n_first
+from .needed import least_calls, most_wrong, require_promise
 
 Indices = NDArray[np.intp]
 
@@ -27,50 +26,6 @@ Indices = NDArray[np.intp]
 SIZES = (100, 200, 300, 450, 600, 900, 1200, 1800, 2500, 3500, 5000, 7000, 10_000)
 #: Rows of the sample that count as suspects: the surrogates were at least so sure, and the model said otherwise.
 SURE = 0.99
-
-
-@dataclass(frozen=True, eq=False)
-class WholeAnswer:
-    """The answers to all rows of a data set.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_rows,)
-    asked : bool ndarray of shape (n_rows,)
-        Whether a row has the model's own answer.
-    n_calls : int
-        Number of rows about which the model was asked, each of them once; without those whose answers were given.
-    risk, confidence : float
-        With this confidence over the draws of rows, at most this share of the data set differs from the model.
-    suspects : int ndarray
-        Rows that were asked, of which surrogates were sure and the model said otherwise; the surest first.
-    surrogates : tuple of str
-        What answered the other rows.
-    """
-
-    labels: NDArray[Any]
-    asked: NDArray[np.bool_]
-    n_calls: int
-    risk: float
-    confidence: float
-    suspects: Indices
-    surrogates: tuple[str, ...]
-
-    @property
-    def answers(self) -> dict[int, Any]:
-        """The model's own answers, by row: for ``fit`` of an `EarlyExitClassifier`, or another `answer`."""
-        rows = np.flatnonzero(self.asked)
-        return dict(zip(rows.tolist(), self.labels[rows].tolist(), strict=True))
-
-    def __str__(self) -> str:
-        n = len(self.labels)
-        if self.asked.all():
-            return f"all {thousands(n)} rows are answered by the model itself"
-        return (
-            f"of these {thousands(n)} rows at most {percent(self.risk)} differ from the model's answers, with "
-            f"{percent(self.confidence)} confidence; it was asked about {thousands(self.n_calls)} "
-            f"({percent(self.n_calls / n)})"
-        )
 
 
 def answer(
@@ -146,12 +101,12 @@ def answer(
     >>> bool((answered.labels != model.predict(X[5000:])).mean() <= 0.02), answered.n_calls < 7500
     (True, True)
     """
-    _check(risk, confidence, max_calls)
+    require_promise(risk, confidence, max_calls)
     source, n_threads = source_of(rows), effective_threads(n_jobs)
     n, rng = source.n_rows, np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     given, logged = surrogates_of(surrogates or ()), logged_answers(answers, n)
     caller = Caller(asked_model(model), source, max_calls, resume, logged)
-    promise, allowed = (risk, confidence), _allowed(n, risk)
+    promise, allowed = (risk, confidence), most_wrong(n, risk)
     caller.go_on(answers, promise)
     sample = caller.sample
     if sample is None:
@@ -191,7 +146,7 @@ def _sampled(
     """Learn, and draw a sample of the rows that are left; None if all of them are to be asked."""
     _, confidence = promise
     unknown = np.flatnonzero(~caller.known)
-    caller.require(_least(len(unknown), allowed, confidence), "at least")
+    caller.require(least_calls(len(unknown), allowed, confidence), "at least")
     first = min(first, len(unknown))
     least = fewest_sampled(len(unknown) - first, allowed, confidence)
     if len(unknown) <= 2 * FEWEST or least >= len(unknown) - first:
@@ -207,64 +162,9 @@ def _sampled(
     return caller.keep(rest, np.sort(rng.choice(len(rest.rows), size, replace=False)), promise)
 
 
-def calls_needed(n_rows: int, risk: float = 0.01, confidence: float = 0.95) -> int:
-    """How many calls `answer` makes at least, known before the first: the least that ``max_calls`` may be.
-
-    So many are made if surrogates answer every row as the model does. How many more it takes depends on the rows; with
-    ``max_calls``, `answer` says what it expects before it asks for the last sample.
-
-    Parameters
-    ----------
-    n_rows : int
-    risk, confidence : float
-        As for `answer`.
-
-    Returns
-    -------
-    int
-        ``n_rows`` if there are too few rows for a sample to tell anything.
-
-    Examples
-    --------
-    >>> from wald.answering import calls_needed
-    >>> calls_needed(30_000, risk=0.01), calls_needed(30_000, risk=0.05), calls_needed(500)
-    (593, 358, 500)
-    """
-    _check(risk, confidence, None)
-    if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 0:
-        raise ValueError(f"n_rows must be a whole number of at least 0. Got {n_rows!r} instead.")
-    return _least(int(n_rows), _allowed(int(n_rows), risk), confidence)
-
-
-def _least(n_unknown: int, allowed: int, confidence: float) -> int:
-    """Least number of calls for rows of which so many may be wrong."""
-    if n_unknown <= 2 * FEWEST:
-        return n_unknown
-    return FEWEST + fewest_sampled(n_unknown - FEWEST, allowed, confidence)
-
-
-def _allowed(n_rows: int, risk: float) -> int:
-    """Largest number of rows that is no larger a share than the risk."""
-    n = int(risk * n_rows)
-    return n + 1 if n + 1 <= n_rows and (n + 1) / n_rows <= risk else n
-
-
 def _answered(
     caller: Caller, promise: tuple[float, float], suspects: Indices | None = None, surrogates: tuple[str, ...] = ()
 ) -> WholeAnswer:
     """What is known of all rows."""
     suspects = np.empty(0, dtype=np.intp) if suspects is None else suspects
     return WholeAnswer(caller.labels, caller.known, caller.n_calls, *promise, suspects, surrogates)
-
-
-def _check(risk: Any, confidence: Any, max_calls: Any) -> None:
-    if isinstance(risk, Mapping):
-        raise ValueError(
-            "answer promises one risk for all rows: risk must be a number above 0 and below 1. For promises by class, "
-            f"put the model into an EarlyExitClassifier. Got {risk!r} instead."
-        )
-    for name, value in (("risk", risk), ("confidence", confidence)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-            raise ValueError(f"{name} must be a number above 0 and below 1. Got {value!r} instead.")
-    if max_calls is not None and (isinstance(max_calls, bool) or not isinstance(max_calls, Integral) or max_calls < 1):
-        raise ValueError(f"max_calls must be a whole number of at least 1, or None. Got {max_calls!r} instead.")
