@@ -23,7 +23,7 @@ DIGITS_TRAIN, DIGITS = 20_000, 30_000
 FLIGHTS_TRAIN, FLIGHTS, TREES = 100_000, 30_000, 300
 RISKS = (0.01, 0.05)
 #: Draws of the rows that are asked, of wald and of BARGAIN.
-DRAWS, PEER_DRAWS = 3, 2
+DRAWS, PEER_DRAWS = 2, 1
 
 Labels = NDArray[np.int64]
 
