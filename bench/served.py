@@ -57,7 +57,7 @@ def served(how: Run) -> list[Figure]:
     differ = max(each["differ"] for each in found)
     asked = f"mean of {DRAWS} draws, {min(shares):.3g} to {max(shares):.3g} %"
     asked += f"; at most {100 * differ:.2g} % of labels differ"
-    in_fit = f"fit sends {n_fit}, and {total['again'] // DRAWS} of them twice"
+    in_fit = f"fit sends {n_fit + total['again'] // DRAWS}, for {n_fit} rows"
     kept_rows = f"of {total['rows']} rows; {total['before']} were answered by the server before it was killed"
     return [
         Figure(
