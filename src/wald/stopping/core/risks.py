@@ -139,7 +139,7 @@ def promised(risk: Risk, classes: npt.ArrayLike, kind: str = "class") -> Promise
     Examples
     --------
     >>> promised({"all": 0.001, "fraud": 0.01}, ["fine", "fraud"]).lines[1]
-    Line(name='rows of class fraud', code=1, risk=0.01)
+    Line(name='rows of class fraud', code=1, risk=0.01, early=False)
     >>> promised({"fraud": 0.01, "fine": 0}, ["fine", "fraud"]).sides
     'negative'
     >>> [line.name for line in promised({"fraud": 0.05, "predicted fraud": 0.02}, ["fine", "fraud"]).lines]
