@@ -110,13 +110,13 @@ class Late(Noted):
 @pytest.fixture
 def lessons(monkeypatch):
     """What surrogates were learnt from."""
-    found, learn = [], opaque.learn
+    found, learn = [], opaque.learn_held_out
 
-    def noted(source, codes, rng, n_threads, probabilities=None):
+    def noted(source, codes, rng, n_threads, probabilities, groups):
         found.append((source, codes, probabilities))
-        return learn(source, codes, rng, n_threads, probabilities)
+        return learn(source, codes, rng, n_threads, probabilities, groups)
 
-    monkeypatch.setattr(opaque, "learn", noted)
+    monkeypatch.setattr(opaque, "learn_held_out", noted)
     monkeypatch.setattr(opaque, "QUICK", 0.0)  # else it is timed again, and raced, on rows that are not counted
     monkeypatch.setattr(selection, "kept_if_faster", lambda _, certificate, plan, *more: (certificate, plan))
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
@@ -18,7 +17,7 @@ from ..models.asking import answers_labels, asked_model, title_of
 from ..models.opaque import OpaqueTerms, opaque_model
 from ..sources import Source
 from ..stopping.core.risks import largest
-from ..surrogates import Surrogate, learn, learns_probabilities, surrogates_of
+from ..surrogates import Surrogate, learn_held_out, learns_probabilities, surrogates_of
 from ..utils.figures import thousands
 from .call_budget import ASKED_AGAIN, CallsNeeded, Division, require_calls
 from .data_split import ORDER_SHARE, Split, by_group, split_rows
@@ -49,7 +48,8 @@ class BehindSurrogates:
     ----------
     model : AdditiveModel
     rows : ndarray of int
-        The rows that plan and certify, as `fit` was given them: none from which a surrogate was learnt.
+        The rows that learn, plan and certify, as `fit` was given them. Of those that learn, surrogates that have not
+        seen them say the numbers, and they only plan.
     said : float64 ndarray of shape (n_rows, n_terms)
         The answer of a row that is not known yet is that of the first class.
     split : Split
@@ -236,17 +236,17 @@ def behind_surrogates(
             "asked about."
         )
     truth = None if y is None else true_codes(y, answers.classes)
+    held: list[NDArray[np.float64]] = []
     if learnt:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of learners that stop early
-            if lesson is None:
-                own = answers.ask(teach)
-                lesson = Taught(own if truth is None else known_or(truth[teach], own), None, 0)
-            surrogates = learn(source.take(teach), lesson.codes, rng, n_threads, lesson.probabilities)
+        if lesson is None:
+            own = answers.ask(teach)
+            lesson = Taught(own if truth is None else known_or(truth[teach], own), None, 0)
+        some, alike = source.take(teach), None if groups is None else np.asarray(groups)[teach]
+        surrogates, held = learn_held_out(some, lesson.codes, rng, n_threads, lesson.probabilities, alike)
     else:
         surrogates = surrogates_of(given)
-    rest = np.sort(np.concatenate([split.order, split.validation, split.certificate]))
-    few = source.take(rest)
+    others = np.sort(np.concatenate([split.order, split.validation, split.certificate]))
+    few = source.take(others)
     said = [each.numbers(few, n_threads) for each in surrogates]
     timed = few.take(slice(TIMED_ROWS))
     seconds = answers.seconds_of_row
@@ -256,17 +256,31 @@ def behind_surrogates(
     if learnt:
         order = np.argsort([each.cost or 0.0 for each in surrogates], kind="stable").tolist()
         surrogates, said = [surrogates[i] for i in order], [said[i] for i in order]
+        held = [held[i] for i in order] if held else held
     if not hasattr(model, "classes_"):
         model = AskedFunction(model.function, answers.classes)
     widths = [numbers.shape[1] for numbers in said]
     read = opaque_model(model, surrogates, widths, source.n_columns, complete=_is_complete(few))
     terms = OpaqueTerms.of(read.terms)
     assert terms is not None
-    codes = answers.codes[rest]  # 0 of rows that are not known
+    codes, rest = answers.codes.copy(), others  # 0 of rows that are not known
+    if held and lesson is not None and asking.one_split:  # of several splits, each may certify any of the rows
+        codes[teach] = np.where(answers.known[teach], codes[teach], lesson.codes)
+        split = Split(teach, np.concatenate([split.order, split.validation]), split.certificate)
+        rest = np.sort(np.concatenate([others, teach]))
+        said = [_merged(rest, (others, numbers), (teach, of)) for numbers, of in zip(said, held, strict=True)]
     places = Split(*(np.searchsorted(rest, part) for part in (split.order, split.validation, split.certificate)))
-    said_of_all = np.column_stack([*said, terms.answered(codes)])
+    said_of_all = np.column_stack([*said, terms.answered(codes[rest])])
     known = None if truth is None else truth[rest]
     return BehindSurrogates(read, rest, said_of_all, places, answers, lazily, known)
+
+
+def _merged(rows: Indices, *parts: tuple[Indices, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """What is said of ascending rows, from what is said of parts of them."""
+    every = np.empty((len(rows), parts[0][1].shape[1]))
+    for some, numbers in parts:
+        every[np.searchsorted(rows, some)] = numbers
+    return every
 
 
 def _is_complete(source: Source) -> bool:
