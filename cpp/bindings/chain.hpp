@@ -269,9 +269,7 @@ order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without
         .def(
             "rule_out", &Chain::rule_out, "first"_a.noconvert(), "steps"_a.noconvert(),
             "Rule out labels (n_labels,) at the beginning of a sequence, and steps (n_labels * n_labels,) from label "
-            "to "
-            "label: where an entry is not 0, the weight becomes -infinity. ValueError if no label can begin a sequence "
-            "and follow itself.")
+            "to label: where an entry is not 0, the weight becomes -infinity.")
         .def("table", &Chain::table,
              "Weights (rows, n_labels): a row for each state, for the first and the last place, for each previous "
              "label, and for each feature of each block.")
