@@ -94,7 +94,8 @@ class Parts(Structures):
         if loss == "disagreement":
             return _by_example(_differ(early, full), offsets)
         known = _needed(loss, truth)
-        there, of_part = ~_differ(known < 0, False).astype(bool), self.loss_of_part or _differ
+        there, of_part = known >= 0, self.loss_of_part or _differ
+        there = there.all(axis=1) if there.ndim > 1 else there
         part = np.zeros(len(early))
         part[there] = of_part(known[there], early[there]) - of_part(known[there], full[there])
         return _by_example(np.maximum(part, 0.0) if loss == "clipped gap" else part, offsets)
@@ -166,7 +167,8 @@ class Spans(Structures):
 
     def counted(self, early: Codes, full: Codes, offsets: Offsets) -> Floats:
         """Mean number of spans in two answers; see `Structures.counted`."""
-        return sum(_by_example(self.ends(codes, offsets) > 0, offsets) for codes in (early, full)) / 2.0
+        one, two = (_by_example(self.ends(codes, offsets) > 0, offsets) for codes in (early, full))
+        return (one + two) / 2.0
 
     def lost(self, loss: Loss, early: Codes, full: Codes, offsets: Offsets, truth: Codes | None = None) -> Floats:
         """Half the spans that only one of two answers has; see `Structures.lost`."""

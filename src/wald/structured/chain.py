@@ -59,9 +59,9 @@ class ChainClassifier(BaseEstimator):
     shuffle : bool, default=True
         Whether sequences come in a new order in every epoch.
     constraints : {"bio"}, default=None
-        "bio": labels are those of spans, ``"O"``, ``"B-..."`` and ``"I-..."``, and a label I-kind comes behind B-kind or
-        I-kind only. Other labellings are never an answer, `score` is the F1 of spans, and a `BudgetedPredictor` counts
-        spans, not parts.
+        "bio": labels are those of spans, ``"O"``, ``"B-kind"`` and ``"I-kind"``, where I-kind follows B-kind or I-kind
+        only. Other labellings are never an answer, `score` is the F1 of spans, and the certificates of a
+        `BudgetedPredictor` count spans.
     n_jobs : int, default=None
         Threads of predictions.
     random_state : int, RandomState instance or None, default=None

@@ -48,7 +48,7 @@ def spans_of(labels: ArrayLike) -> list[Span]:
     if not len(codes):
         return []
     spans = Spans(classes)
-    ends = spans.ends(codes, np.array([0, len(codes)]))
+    ends = spans.ends(codes.astype(np.int32), np.array([0, len(codes)]))
     starts = np.flatnonzero(ends)
     return [Span(start, int(ends[start]), spans.names[spans.kinds[codes[start]]]) for start in starts.tolist()]
 
@@ -136,7 +136,7 @@ def require_allowed(codes: NDArray[np.int32], classes: NDArray[Any], sequences: 
     part = int(out.argmax())
     i = int(np.searchsorted(sequences.offsets, part, side="right")) - 1
     at = part - int(starts[i])
-    behind = f"behind {classes[codes[part - 1]]!r}" if at else "at the beginning"
+    behind = f"behind {str(classes[codes[part - 1]])!r}" if at else "at the beginning"
     raise ValueError(
         f"constraints='bio' rules out the label {str(classes[codes[part]])!r} of part {at} of sequence "
         f"{sequences.number(i)}, {behind}: a span begins with B. Correct the labels, or leave out the constraints."
