@@ -94,8 +94,8 @@ class Parts(Structures):
         if loss == "disagreement":
             return _by_example(_differ(early, full), offsets)
         known = _needed(loss, truth)
-        there, of_part = known >= 0, self.loss_of_part or _differ
-        there = there.all(axis=1) if there.ndim > 1 else there
+        there = (known >= 0).reshape(len(known), -1).all(axis=1)
+        of_part = self.loss_of_part or _differ
         part = np.zeros(len(early))
         part[there] = of_part(known[there], early[there]) - of_part(known[there], full[there])
         return _by_example(np.maximum(part, 0.0) if loss == "clipped gap" else part, offsets)
