@@ -11,6 +11,7 @@ from structured.test_risk import LeastConfident
 from wald.outputs import Parts, Spans
 from wald.structured import BudgetedPredictor, ChainClassifier
 from wald.structured.certificate import first_that_fails
+from wald.structured.certified_answers import certify_answers
 from wald.structured.certifying import Family, place_thresholds
 from wald.structured.spans import span_f1, spans_of
 
@@ -154,6 +155,54 @@ def test_served_is_what_was_certified(model, policy, loss):
         assert certificate.mean == pytest.approx(1 - span_f1(full, early))
         assert span_f1(model.predict(X[1600:]), fast.predict(X[1600:])) > 0.9
     assert 1 < fast.mean_cost_ < 6
+
+
+def test_a_pipeline_is_certified_from_its_answers_alone():
+    """Words whose tag or head is another one, and spans, at settings that are worse and worse."""
+    rng = np.random.default_rng(4)
+    n_words = np.append(rng.integers(1, 9, 500), [0, 30])
+    full = [(["NOUN"] * n, rng.integers(0, n + 1, n)) for n in n_words]
+
+    def answer(rate):
+        asked.append(rate)
+        found = []
+        for tags, heads in full:
+            wrong, late = rng.random((2, len(tags))) < rate / 2
+            found.append(([("VERB" if w else t) for w, t in zip(wrong, tags, strict=True)], np.where(late, -1, heads)))
+        return found
+
+    asked = []
+    found = certify_answers(answer, [0.0, 0.02, 0.04, 0.2, 0.3], full, risk=0.1, max_parts=8)
+    assert asked == [0.0, 0.02, 0.04, 0.2]
+    assert found.threshold == 0.04
+    assert found.verify()
+    assert found.n_parts.tolist() == [n for n in n_words if n]
+    assert found.gaps[-1] == 0  # too long: everything is bought
+    assert 0.01 < found.mean < 0.1
+    labels = [[str(k) for k in rng.choice(CLASSES, n)] for n in n_words]
+    early = [["O"] * len(one) if rng.random() < 0.05 else one for one in labels]
+    found = certify_answers(lambda _: early, [1.0], labels, risk=0.2, max_parts=30, unit="span")
+    assert found.mean == pytest.approx(1 - span_f1(labels, early))
+    assert found.unit == "span"
+
+
+@pytest.mark.parametrize(
+    ("answers", "change", "message"),
+    [
+        ([[0]], {}, "for each of 2 examples. Got 1"),
+        ([[0], [0]], {}, r"example 1 differ in form: \(1, 1\) at the setting 0.5, and \(2, 1\)"),
+        ([[0], ([0, 0], [0, 0])], {}, r"example 1 differ in form: \(2, 2\)"),
+        ([[0], ([0], [0, 0])], {}, r"the same parts. Got \[1, 2\]"),
+        ([[0], [0, 0]], {"risk": 0}, "'risk'"),
+        ([[0], [0, 0]], {"confidence": 1}, "'confidence'"),
+        ([[0], [0, 0]], {"unit": "word"}, "'unit'"),
+        ([[0], [0, 0]], {"max_parts": 0}, "'max_parts'"),
+        ([[0], [0, 0]], {"unit": "span"}, "Got 0"),
+    ],
+)
+def test_answers_of_another_form_are_refused(answers, change, message):
+    with pytest.raises(ValueError, match=message):
+        certify_answers(lambda _: answers, [0.5], [[0], [0, 1]], **{"risk": 0.1, "max_parts": 3, **change})
 
 
 def test_too_few_examples_and_no_spans(model, policy):
