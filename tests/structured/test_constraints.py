@@ -188,6 +188,10 @@ def test_epochs_one_by_one_and_copies(model, tmp_path: Path):
     assert loaded.constraints == "bio"
     assert loaded.predict(X) == plain.predict(X)
     np.testing.assert_array_equal(loaded._chain.table(), plain._chain.table())
+    plain._chain = ChainClassifier(max_iter=3, random_state=0).fit(X, Y)._chain  # as in a file that lies
+    wald.save(plain, tmp_path / "chain.wald")
+    lied = wald.load(tmp_path / "chain.wald")
+    assert (np.isneginf(lied._chain.table()) == np.isneginf(loaded._chain.table())).all()
     for m in (again, loaded):
         assert all(map(can_be, m.predict(make(50, seed=4, noise=5.0)[0])))
 
@@ -230,6 +234,13 @@ def test_the_core_checks_what_is_ruled_out():
         table[row, 0] = value
         with pytest.raises(ValueError, match="weights must be finite"):
             chain.fill(table)
+    chain.rule_out(some, none)
+    store = _core.ChainGroup(2, 2)
+    store.add_dense(np.zeros((2, 2), dtype=np.float32), np.arange(2))
+    for labels, offsets in (([1, 0], [0, 2]), ([0, 1], [0, 1, 2])):
+        with pytest.raises(ValueError, match="labels must not be ruled out"):
+            _core.ChainLesson(chain, [store], np.array(labels, dtype=np.int32), np.array(offsets), False, 0)
+    _core.ChainLesson(chain, [store], np.array([0, 1], dtype=np.int32), np.array([0, 2]), False, 0)
     good[1] = -np.inf  # no label can begin
     with pytest.raises(ValueError, match="weights must be finite"):
         chain.fill(good)

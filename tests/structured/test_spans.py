@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from structured.test_constraints import GROUPS, can_be, make
 from structured.test_risk import LeastConfident
 
+from wald.displays._budgets import certified_bound
 from wald.outputs import Parts, Spans
 from wald.structured import BudgetedPredictor, ChainClassifier
 from wald.structured.certificate import first_that_fails
@@ -155,6 +156,7 @@ def test_served_is_what_was_certified(model, policy, loss):
         assert certificate.mean == pytest.approx(1 - span_f1(full, early))
         assert span_f1(model.predict(X[1600:]), fast.predict(X[1600:])) > 0.9
     assert 1 < fast.mean_cost_ < 6
+    assert certified_bound(fast, True) is None  # pictures are of parts
 
 
 def test_a_pipeline_is_certified_from_its_answers_alone():

@@ -237,9 +237,13 @@ class ChainClassifier(BaseEstimator):
             [s if g.cost is None else g.cost for g, s in zip(features.groups, features.seconds_each, strict=True)]
         )
         self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
+        self._constrain()
+        return self._lesson(features, codes, rng)
+
+    def _constrain(self) -> None:
+        """Rule out what the constraints rule out, in the weights."""
         if self.constraints is not None:
             self._chain.rule_out(*(out.astype(np.uint8).ravel() for out in ruled_out(self.classes_)))
-        return self._lesson(features, codes, rng)
 
     def _lesson(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
         if self.constraints is not None:
