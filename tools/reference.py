@@ -58,7 +58,11 @@ SECTIONS = (
     ("Columns and answers that are bought", "wald", "LazyRows Calls CallError PartialAnswer"),
     ("Data sets answered as a whole", "wald.answering", "WholeAnswer calls_needed"),
     ("Steps before a model", "wald.steps", "Step check_step"),
-    ("What is asked of a model", "wald.outputs", "Output Bands Labels Values Words check_output Structures Parts Spans"),
+    (
+        "What is asked of a model",
+        "wald.outputs",
+        "Output Bands Labels Values Words check_output Structures Parts Spans",
+    ),
     ("Pictures", "wald.displays", ""),
     (
         "Data",

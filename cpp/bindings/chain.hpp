@@ -266,10 +266,9 @@ order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without
                      "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
              "Labels (parts * k,), the k paths of a sequence one after the other, and scores (sequences, k).")
         .def("finite", &Chain::finite, "Whether no weight is NaN or infinite, but for what is ruled out.")
-        .def(
-            "rule_out", &Chain::rule_out, "first"_a.noconvert(), "steps"_a.noconvert(),
-            "Rule out labels (n_labels,) at the beginning of a sequence, and steps (n_labels * n_labels,) from label "
-            "to label: where an entry is not 0, the weight becomes -infinity.")
+        .def("rule_out", &Chain::rule_out, "first"_a.noconvert(), "steps"_a.noconvert(),
+             "Rule out labels (n_labels,) at the beginning of a sequence, and steps (n_labels * n_labels,) from label "
+             "to label: where an entry is not 0, the weight becomes -infinity.")
         .def("table", &Chain::table,
              "Weights (rows, n_labels): a row for each state, for the first and the last place, for each previous "
              "label, and for each feature of each block.")
