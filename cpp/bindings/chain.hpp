@@ -177,7 +177,9 @@ private:
         return some;
     }
     static bool all_below_infinity(const float* values, std::size_t n) {  // nor NaN
-        return std::all_of(values, values + n, [](float v) { return v < HUGE_VALF; });
+        std::uint32_t bad = 0;
+        for (std::size_t i = 0; i < n; ++i) bad |= values[i] < HUGE_VALF ? 0u : 1u;
+        return bad == 0;
     }
 
     std::size_t n_labels() const { return static_cast<std::size_t>(w_.n_labels()); }
