@@ -116,7 +116,6 @@ def test_answers_of_a_model(model):
     through, best = model.max_marginals(X_test, state=state), model.best_paths(X_test, 3, state=state)
     confidence, evidence = session.confidence(state), session.evidence(state)
     most = 40 / session._scale
-    n_certain = 0
     for i, (a, b) in enumerate(zip(session.offsets, session.offsets[1:], strict=False)):
         if b - a > 5:
             continue
@@ -140,7 +139,6 @@ def test_answers_of_a_model(model):
             np.testing.assert_allclose(marginals[i][t], chances, atol=1e-5)
             ranked = np.sort(by_label)[::-1]
             lead = np.nan_to_num(ranked[0] - ranked[1:3], posinf=most)
-            n_certain += int(np.isinf(ranked[1:3]).any())
             np.testing.assert_allclose(evidence[a + t, :2], lead, rtol=1e-4, atol=2e-3)
             assert confidence[a + t] == pytest.approx(lead[0], rel=1e-4, abs=2e-3)
             assert evidence[a + t, 2] == first[t]
@@ -150,6 +148,28 @@ def test_answers_of_a_model(model):
     assert len(answers) == 30
     for values in (evidence, confidence, session.part_features()):
         assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("labels", [["B", "I"], ["B", "I", "O"]])
+def test_margins_are_finite_where_no_other_label_can_be(labels):
+    rng = np.random.default_rng(0)
+    x = [rng.normal(size=(n, 3)) for n in rng.integers(1, 6, 40)]
+    y = [["B", *rng.choice(labels[:2], len(one) - 1)] for one in x]
+    tiny = ChainClassifier(max_iter=2, constraints="bio", random_state=0).fit(x, y, classes=labels)
+    session = tiny.open(x)
+    state, first = session.state(), session.offsets[:-1]
+    most = pytest.approx(40 / session._scale)
+    evidence, confidence = session.evidence(state), session.confidence(state)
+    part_features = session.part_features()
+    for values in (evidence, confidence, part_features):
+        assert np.isfinite(values).all()
+    last = len(labels) - 2  # column of the margin over the label that is ruled out
+    for part in first:
+        assert evidence[part, last] == most
+        assert part_features[part, last] == most
+        assert part_features[part, 3] == pytest.approx(-40 / session._scale)
+        assert len(labels) == 3 or confidence[part] == evidence[part, 8] == most
+    assert np.isneginf(session.max_marginals(state)[first, 1]).all()
 
 
 def test_the_best_of_what_can_be_is_learned(model):
