@@ -305,10 +305,7 @@ class ChainClassifier(BaseEstimator):
     def max_marginals(
         self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
     ) -> list[NDArray[np.float32]]:
-        """Score of the best labelling through every label at every part: one (length, n_classes) array per sequence.
-
-        -inf where constraints leave no labelling.
-        """
+        """Score of the best labelling through every label at every part: one (length, n_classes) array per sequence."""
         return self._answered(X, lengths, lambda s: s.sequences.split(s.max_marginals(s.state(state))), self._no_scores)
 
     def predict_marginals(
