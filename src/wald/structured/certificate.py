@@ -14,14 +14,7 @@ from ..stopping.core.fixed_sequence import fixed_sequence
 from ..stopping.core.validation import require_fraction, require_option
 from ..utils.figures import percent, thousands
 from .gaps import LOSSES, Loss
-from .per_part import (
-    Failure,
-    checked_lengths,
-    checked_longest,
-    enough_examples,
-    failure_of,
-    passes,
-)
+from .per_part import Failure, checked_lengths, checked_longest, enough_examples, failure_of, passes
 
 Status = Literal["certified", "none"] | Failure
 
