@@ -18,6 +18,7 @@ SETTINGS = (
     "parser",
     "chain",
     "budget",
+    "chunks",
     "trees-wide",
     "trees-flights",
     "trees-calls",

@@ -50,13 +50,19 @@ SECTIONS = (
         "wald.structured",
         "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup Treebank",
     ),
+    ("Spans", "wald.structured.spans", "Span span_f1 spans_of"),
+    ("Promises about any structures", "wald.structured.certified_answers", "certify_answers"),
     ("Policies", "wald.structured.policies", "AnytimePolicy IteratedPolicy OneShotPolicy QLearningPolicy"),
     ("Families of models of your own", "wald.models", "Terms Family Reading register check_terms check_units"),
     ("Rows of your own", "wald.sources", "Source check_source"),
     ("Columns and answers that are bought", "wald", "LazyRows Calls CallError PartialAnswer"),
     ("Data sets answered as a whole", "wald.answering", "WholeAnswer calls_needed"),
     ("Steps before a model", "wald.steps", "Step check_step"),
-    ("What is asked of a model", "wald.outputs", "Output Bands Labels Values Words check_output"),
+    (
+        "What is asked of a model",
+        "wald.outputs",
+        "Output Bands Labels Values Words check_output Structures Parts Spans",
+    ),
     ("Pictures", "wald.displays", ""),
     (
         "Data",
@@ -80,7 +86,9 @@ PARTLY = {
     "wald.steps",
     "wald.stopping",
     "wald.structured",
+    "wald.structured.certified_answers",
     "wald.structured.policies",
+    "wald.structured.spans",
 }
 COMPLETE = {module for _, module, _ in SECTIONS} - PARTLY
 

@@ -130,10 +130,26 @@ public:
     void fill(const FloatMatrix& table) {
         require(static_cast<std::int64_t>(table.shape(0)) == w_.n_rows() && table.shape(1) == n_labels(),
                 "the table of another chain");
-        require(all_finite(table.data(), table.size()), "weights must be finite");
+        require(usable(table.data(), n_labels()), "weights must be finite, or rule out labels and leave one");
         w_.copy_from(table.data());
     }
-    bool finite() const { return all_finite(w_.table().data(), w_.table().size()); }
+    // Rules out labels (n_labels,) at the beginning of a sequence, and steps (n_labels * n_labels,) from label to
+    // label.
+    void rule_out(const Bytes& first, const Bytes& steps) {
+        const std::size_t K = n_labels();
+        require(first.size() == K && steps.size() == K * K, "what is ruled out needs an entry per label, or pair");
+        bool some = false;
+        for (std::size_t k = 0; k < K; ++k) some |= first.data()[k] == 0 && steps.data()[k * K + k] == 0;
+        require(some, "some label must be able to begin a sequence and to follow itself");
+        const auto write = [&](std::int64_t row, const std::uint8_t* out) {
+            float* const weights = w_.table().data() + row * w_.padded();
+            for (std::size_t k = 0; k < K; ++k)
+                if (out[k] != 0) weights[k] = -HUGE_VALF;
+        };
+        write(w_.first_row(), first.data());
+        for (std::size_t p = 0; p < K; ++p) write(w_.step_row(static_cast<int>(p)), steps.data() + p * K);
+    }
+    bool finite() const { return usable(w_.table().data(), static_cast<std::size_t>(w_.padded())); }
 
 private:
     static chain::Shape checked(chain::Shape shape) {
@@ -147,6 +163,23 @@ private:
         require(rows * round_up(shape.n_labels, kLanes<float>) < (std::int64_t{1} << 33),
                 "the weights would take more than 32 GiB");
         return shape;
+    }
+
+    // Whether weights, with rows of this width, are finite but for what they rule out, and each sequence has a
+    // labelling.
+    bool usable(const float* table, std::size_t width) const {
+        const auto row = [&](std::int64_t r) { return table + static_cast<std::size_t>(r) * width; };
+        bool some = false;
+        for (int k = 0; k < w_.n_labels(); ++k)
+            some |= std::isfinite(row(w_.first_row())[k]) && std::isfinite(row(w_.step_row(k))[k]);
+        for (std::int64_t r = 0; r < w_.n_rows() && some; ++r)
+            some = w_.may_rule_out(r) ? all_below_infinity(row(r), width) : all_finite(row(r), width);
+        return some;
+    }
+    static bool all_below_infinity(const float* values, std::size_t n) {  // nor NaN
+        std::uint32_t bad = 0;
+        for (std::size_t i = 0; i < n; ++i) bad |= values[i] < HUGE_VALF ? 0u : 1u;
+        return bad == 0;
     }
 
     std::size_t n_labels() const { return static_cast<std::size_t>(w_.n_labels()); }
@@ -183,7 +216,7 @@ private:
     }
     std::span<const std::int64_t> check_nodes(const FloatMatrix& node, const Longs& offsets) const {
         require(static_cast<int>(node.shape(1)) == w_.n_labels(), "node scores need one column per label");
-        require(all_finite(node.data(), node.size()), "node scores must be finite");
+        require(all_below_infinity(node.data(), node.size()), "node scores must be finite, or -infinity");
         return checked_offsets(offsets, static_cast<std::int64_t>(node.shape(0)));
     }
 
@@ -234,7 +267,10 @@ order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without
                      "numpy.typing.NDArray[numpy.int64], k: int, n_threads: int) -> "
                      "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
              "Labels (parts * k,), the k paths of a sequence one after the other, and scores (sequences, k).")
-        .def("finite", &Chain::finite, "Whether no weight is NaN or infinite.")
+        .def("finite", &Chain::finite, "Whether no weight is NaN or infinite, but for what is ruled out.")
+        .def("rule_out", &Chain::rule_out, "first"_a.noconvert(), "steps"_a.noconvert(),
+             "Rule out labels (n_labels,) at the beginning of a sequence, and steps (n_labels * n_labels,) from label "
+             "to label: where an entry is not 0, the weight becomes -infinity.")
         .def("table", &Chain::table,
              "Weights (rows, n_labels): a row for each state, for the first and the last place, for each previous "
              "label, and for each feature of each block.")

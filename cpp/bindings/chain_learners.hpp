@@ -18,6 +18,7 @@ public:
             require(label >= 0 && label < shape_.n_labels, "labels must lie in [0, n_labels)");
         const auto ends = checked_offsets(offsets, n);
         offsets_.assign(ends.begin(), ends.end());
+        check_allowed(model.weights());
         ChainGroups seen;
         for (const nb::object& g : groups_) {
             if (!nb::isinstance<ChainGroup>(g)) throw nb::type_error("groups must be ChainGroups");
@@ -36,6 +37,17 @@ public:
     }
 
 private:
+    void check_allowed(const chain::Weights& w) const {
+        const auto allowed = [&](std::int64_t row, std::int32_t label) {
+            require(std::isfinite(w.row(row)[label]), "labels must not be ruled out");
+        };
+        for (std::size_t i = 0; i + 1 < offsets_.size(); ++i) {
+            allowed(w.first_row(), labels_[offsets_[i]]);
+            for (std::int64_t p = offsets_[i] + 1; p < offsets_[i + 1]; ++p)
+                allowed(w.step_row(labels_[p - 1]), labels_[p]);
+        }
+    }
+
     chain::Shape shape_;
     std::vector<nb::object> groups_;
     std::vector<std::int32_t> labels_;

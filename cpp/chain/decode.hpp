@@ -9,7 +9,8 @@
 
 namespace wald::chain {
 
-// The scores of a sequence. Padding lanes may hold any value.
+// The scores of a sequence. Padding lanes may hold any value. What is ruled out scores -infinity, and some path does
+// not.
 struct Lattice {
     const float* node;   // (length, padded)
     const float* steps;  // (n_labels, padded), [from][to]
@@ -89,6 +90,7 @@ private:
     static constexpr float kNever = -std::numeric_limits<float>::infinity();
 
     void extend(const Hop* paths, int most, float step, int from) {
+        if (step == kNever) return;
         for (int r = 0; r < most && paths[r].score > kNever; ++r) found_.push_back({paths[r].score + step, from, r});
     }
     // Writes the best hops found, in order, with `node` added to their scores.

@@ -26,9 +26,11 @@ inline int index_of(const float* v, int n, float value, int but = -1) {
     while (k + 1 < n && (v[k] != value || k == but)) ++k;
     return k;
 }
-// Margin of the largest of n values over top[over]; 0 if there are fewer values.
-inline float margin_over(const std::array<float, 3>& top, int n, int over) {
-    return over < n ? top[0] - top[over] : 0.0f;
+// Margin of the largest of n values over top[over]; 0 if there are fewer values, and `most` over a label that is ruled
+// out.
+inline float margin_over(const std::array<float, 3>& top, int n, int over, float most) {
+    if (over >= n) return 0.0f;
+    return std::isinf(top[over]) ? most : top[0] - top[over];
 }
 
 // Evidence from a part's own scores: the margins of the best score over the second and the third and, with `every`,
@@ -56,8 +58,8 @@ public:
 
     // For chains with these steps, (n_labels, padded), whose paths have probability proportional to exp(scale * score).
     Evidence(const float* steps, int n_labels, int padded, float scale)
-        : scale_(scale), ahead_(static_cast<std::size_t>(n_labels) * padded), back_(ahead_.size()),
-          back_steps_(ahead_.size()) {
+        : scale_(scale), most_(kMostLog / scale), ahead_(static_cast<std::size_t>(n_labels) * padded),
+          back_(ahead_.size()), back_steps_(ahead_.size()) {
         float largest = steps[0];
         for (int p = 0; p < n_labels; ++p)
             for (int k = 0; k < n_labels; ++k)
@@ -90,13 +92,13 @@ public:
             const float *best = scratch.best.data() + t * x.n_labels, *own = x.node + t * x.padded;
             const auto by_path = three_largest(best, x.n_labels), by_own = three_largest(own, x.n_labels);
             const int first = index_of(best, x.n_labels, by_path[0]);
-            row[0] = margin_over(by_path, x.n_labels, 1);
-            row[1] = margin_over(by_path, x.n_labels, 2);
+            row[0] = margin_over(by_path, x.n_labels, 1, most_);
+            row[1] = margin_over(by_path, x.n_labels, 2, most_);
             row[2] = static_cast<float>(first);
             row[3] = x.n_labels > 1 ? static_cast<float>(index_of(best, x.n_labels, by_path[1], first)) : 0.0f;
-            row[8] = margin_over(by_own, x.n_labels, 1);
+            row[8] = margin_over(by_own, x.n_labels, 1, most_);
             row[9] = static_cast<float>(index_of(own, x.n_labels, by_own[0]));
-            row[10] = by_own[0] - own[first];
+            row[10] = by_own[0] - own[first];  // finite: the best path's label is not ruled out
             for (int k = 0; k < x.n_labels; ++k)
                 scratch.own[static_cast<std::size_t>(t) * x.padded + k] = gain(own[k] - by_own[0]);
         }
@@ -104,8 +106,10 @@ public:
     }
 
 private:
-    // exp(scale * difference), bounded below so that the product of two cannot underflow.
-    float gain(float difference) const { return std::exp(std::max(scale_ * difference, -40.0f)); }
+    static constexpr float kMostLog = 40.0f;
+
+    // exp(scale * difference), bounded below so that the product of two cannot underflow; also for what is ruled out.
+    float gain(float difference) const { return std::exp(std::max(scale_ * difference, -kMostLog)); }
 
     // The forward-backward algorithm, normalized at every part against overflow.
     void probabilities(const Lattice& x, Scratch& scratch, float* out) const {
@@ -141,7 +145,7 @@ private:
         for (int k = 0; k < n; ++k) values[k] *= share;
     }
 
-    float scale_;
+    float scale_, most_;
     Aligned<float> ahead_, back_;  // exp of scaled steps, [from][to] and [to][from]
     Aligned<float> back_steps_;    // steps, [to][from]
 };

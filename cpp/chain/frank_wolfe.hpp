@@ -34,7 +34,8 @@ public:
         const Weights w = average ? averaged() : weights();
         const double loss = average ? loss_ - late_loss_ / std::max(1.0, n_steps_ * (n_steps_ + 1)) : loss_;
         double square = 0, hinge = 0;
-        for (std::size_t i = 0; i < w.table().size(); ++i) square += static_cast<double>(w.table()[i]) * w.table()[i];
+        for (std::size_t i = 0; i < w.table().size(); ++i)
+            if (std::isfinite(w.table()[i])) square += static_cast<double>(w.table()[i]) * w.table()[i];
         for (std::int64_t id = 0; id < static_cast<std::int64_t>(mixes_.size()); ++id) {
             give_way();
             decode(w, data, id);

@@ -68,6 +68,7 @@ private:
     double log_sum(const double* from, const double* logs) const {
         double most = -HUGE_VAL, sum = 0;
         for (std::size_t p = 0; p < K_; ++p) most = std::max(most, from[p] + logs[p * K_]);
+        if (most == -HUGE_VAL) return most;  // no path
         for (std::size_t p = 0; p < K_; ++p) sum += std::exp(from[p] + logs[p * K_] - most);
         return most + std::log(sum);
     }

@@ -30,7 +30,8 @@ struct Shape {
 };
 
 // All weights are in one table with columns for labels (padded to whole panels). Its rows are: states (biases), the
-// first and the last part of a sequence, labels to step from, and the features of every block.
+// first and the last part of a sequence, labels to step from, and the features of every block. Labels that cannot begin
+// a sequence, and steps that cannot be, weigh -infinity, whatever is added to them; other weights are finite.
 //
 // Every part has the first group. Its state has one bit for each of the other groups, set if the part has it. With
 // `own` weights a state has a block for every group that it has; otherwise states share one block per group.
@@ -62,6 +63,9 @@ public:
     std::int64_t first_row() const { return n_states(); }
     std::int64_t last_row() const { return n_states() + 1; }
     std::int64_t step_row(int from) const { return n_states() + 2 + from; }
+    bool may_rule_out(std::int64_t row) const {
+        return row == first_row() || (row >= step_row(0) && row < step_row(n_labels()));
+    }
     std::int64_t block_row(int state, int group) const {
         return blocks_[static_cast<std::size_t>(own() ? state * n_groups() + group : group)];
     }

@@ -749,7 +749,12 @@ class Chain:
         """
 
     def finite(self) -> bool:
-        """Whether no weight is NaN or infinite."""
+        """Whether no weight is NaN or infinite, but for what is ruled out."""
+
+    def rule_out(self, first: NDArray[numpy.uint8], steps: NDArray[numpy.uint8]) -> None:
+        """
+        Rule out labels (n_labels,) at the beginning of a sequence, and steps (n_labels * n_labels,) from label to label: where an entry is not 0, the weight becomes -infinity.
+        """
 
     def table(self) -> NDArray[numpy.float32]:
         """

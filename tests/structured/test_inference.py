@@ -97,6 +97,22 @@ def everything(node, steps, lengths, n_threads):
         "max": chain.max_marginals(node, ends, n_threads),
         "marginals": chain.marginals(node, ends, 0.7, n_threads),
         "paths": chain.best_paths(node, ends, 3, n_threads)[0],
+    } | constrained(node, steps, ends, n_threads)
+
+
+def constrained(node, steps, ends, n_threads):
+    """The same, where some labels and steps are ruled out."""
+    chain = brute.with_steps(steps)
+    first, out = np.array([0, 0, 1, 1, 0], dtype=np.uint8), np.zeros((5, 5), dtype=np.uint8)
+    out[[1, 3, 4], 2] = out[[0, 2, 4], 3] = 1
+    chain.rule_out(first, out.ravel())
+    node = node.copy()
+    node[ends[:-1]] += chain.table()[1]
+    return {
+        "constrained labels": chain.decode(node, ends, n_threads)[0],
+        "constrained max": chain.max_marginals(node, ends, n_threads),
+        "constrained marginals": chain.marginals(node, ends, 0.7, n_threads),
+        "constrained paths": chain.best_paths(node, ends, 3, n_threads)[0],
     }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from wald.datasets import make_chains
+from wald.outputs import Parts
 from wald.structured import ChainClassifier, FeatureGroup
 from wald.structured.protocol import Session, StructuredModel, check_model
 
@@ -118,7 +119,24 @@ def stateful(session):
     return session.shifted
 
 
+def output(counted=lambda n: n, lost=lambda n: n):
+    """What a model may say of its answers: parts, where a test changes the numbers."""
+
+    class Odd(Parts):
+        def counted(self, *args):
+            return counted(super().counted(*args))
+
+        def lost(self, *args):
+            return lost(super().lost(*args))
+
+    return Model(INNER, output_=Odd())
+
+
 BROKEN = {
+    "by example": output(counted=lambda n: n[1:]),
+    "at most one unit": output(counted=lambda n: n + 1),
+    "between 0 and the units": output(lost=lambda n: n - 1),
+    "with itself": output(lost=lambda n: np.maximum(n, 1)),
     "a model needs": object(),
     "a cheap group and a costly one": chain(1),
     "group_costs_ must have 2 entries": Model(INNER, group_costs_=np.ones(3)),
@@ -170,6 +188,10 @@ BROKEN = {
     r"answers\(codes\) must": Model(INNER, {"answers": lambda s: lambda codes: s.answers(codes)[1:]}),
     "one answer per example": Model(INNER, predict=lambda X: INNER.predict(X)[1:]),
 }
+
+
+def test_a_model_may_say_what_its_answers_are():
+    check_model(output(), X, Y)
 
 
 @pytest.mark.parametrize("promise", BROKEN)

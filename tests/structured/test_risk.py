@@ -259,9 +259,9 @@ def test_one_percent_of_letters(words, name, loss):
     place = Family.open(model, policies[name], *held, loss, None)
     thresholds = place_thresholds(place, risk)
     family = Family.open(model, policies[name], pool, truth, loss, place.max_parts)
-    n_parts = family.n_parts
     served = [family.served(threshold) for threshold in thresholds]
-    gaps = np.array([family.lost(found.codes) for found in served])
+    n_parts = family.lost(served[0].codes)[1].astype(int)
+    gaps = np.array([family.lost(found.codes)[0] for found in served])
     mean, share = gaps.sum(axis=1) / n_parts.sum(), np.array([found.state.mean() for found in served])
     best = share[mean <= risk].min()
     rng = np.random.default_rng(2)

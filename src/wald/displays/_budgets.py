@@ -129,8 +129,8 @@ def policy_name(predictor: Any) -> str:
 def certified_bound(predictor: BudgetedPredictor, has_truth: bool) -> float | None:
     """Certified bound of the loss that is drawn, or None; without truth only a bound of disagreement counts."""
     certificate = predictor.certificate_
-    if certificate.status != "certified" or certificate.void is not None:
-        return None
+    if certificate.status != "certified" or certificate.void is not None or certificate.unit != "part":
+        return None  # the losses that are drawn are those of parts
     return float(certificate.risk) if has_truth or certificate.loss == "disagreement" else None
 
 

@@ -7,7 +7,8 @@ from .bands import Bands
 from .checks import check_output
 from .labels import Labels
 from .output import Output
+from .structures import Parts, Spans, Structures
 from .values import Values
 from .words import LABELS, Words
 
-__all__ = ["LABELS", "Bands", "Labels", "Output", "Values", "Words", "check_output"]
+__all__ = ["LABELS", "Bands", "Labels", "Output", "Parts", "Spans", "Structures", "Values", "Words", "check_output"]

@@ -78,6 +78,7 @@ def decode_chain(header: Section) -> ChainClassifier:
         fits = not isinstance(group.extract, HOG) or _n_features(group.extract) == size
         require(fits, f"group {group.name!r} has another number of features than its extractor gives")
     chain._chain = _decode_weights(header, len(chain.classes_), chain._sizes, header.get("own", bool))
+    chain._constrain()  # whatever the file says
     chain._as_lists = header.get("as_lists", bool)
     chain.group_names_ = [group.name for group in checked]
     chain.group_costs_ = header.floats("group_costs", len(checked), low=0.0)

@@ -48,7 +48,8 @@ class BudgetedPredictor(BaseEstimator):
     confidence : float, default=0.95
         Probability, over the draw of the certificate's examples, with which the risk is kept.
     loss : {"disagreement", "clipped gap", "gap"}, default="disagreement"
-        Loss of a part; see `example_gaps`. All but the first need labels in `fit`.
+        Loss of a part, or of spans where the model has constraints on them; see `example_gaps`. All but the first need
+        labels in `fit`.
     max_parts : int, default=None
         With a risk, longer examples get everything. The smaller this number, the fewer examples a certificate needs.
         None: the length of the longest example that places the thresholds.

@@ -14,14 +14,7 @@ from ..stopping.core.fixed_sequence import fixed_sequence
 from ..stopping.core.validation import require_fraction, require_option
 from ..utils.figures import percent, thousands
 from .gaps import LOSSES, Loss
-from .per_part import (
-    Failure,
-    checked_lengths,
-    checked_longest,
-    examples_needed,
-    failure_of,
-    passes,
-)
+from .per_part import Failure, checked_lengths, checked_longest, enough_examples, failure_of, passes
 
 Status = Literal["certified", "none"] | Failure
 
@@ -31,7 +24,7 @@ _NO_LENGTHS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class StructureCertificate:
-    """A promise about the parts of examples, with the sums behind it. Printed, it is one sentence.
+    """A promise about the parts of examples, or about spans, with the sums behind it. Printed, it is one sentence.
 
     Certificates come from `certify_structures`. The risk, which was fixed before, holds with the stated confidence
     whatever threshold was chosen. An interval computed from the sums alone would not hold, because they are
@@ -56,7 +49,10 @@ class StructureCertificate:
     gaps : float64 ndarray of shape (n_examples,)
         The loss of each of the certificate's examples, summed over its parts, at the threshold (or at the most
         cautious one, if none passed).
-    n_parts : int64 ndarray of shape (n_examples,)
+    n_parts : ndarray of shape (n_examples,)
+        Number of parts; or of spans, the mean of the two answers that are compared.
+    unit : str
+        What the losses are summed over, and the promise is about: "part" or "span"; see `Structures` of `wald.outputs`.
     reason : str
         Why nothing was promised, for the status "none".
     void : str or None
@@ -84,7 +80,8 @@ class StructureCertificate:
     threshold: float = -math.inf
     max_parts: int = 0
     gaps: NDArray[np.float64] = field(default_factory=lambda: _NO_GAPS, repr=False)
-    n_parts: NDArray[np.int64] = field(default_factory=lambda: _NO_LENGTHS, repr=False)
+    n_parts: NDArray[Any] = field(default_factory=lambda: _NO_LENGTHS, repr=False)
+    unit: str = "part"
     reason: str = ""
     void: str | None = None
 
@@ -101,7 +98,7 @@ class StructureCertificate:
     @property
     def mean(self) -> float:
         """Mean loss of a part on these examples; 0 without any."""
-        return float(self.gaps.sum() / max(int(self.n_parts.sum()), 1))
+        return float(self.gaps.sum() / max(float(self.n_parts.sum()), 1.0))
 
     @property
     def worst_examples(self) -> NDArray[np.intp]:
@@ -111,10 +108,10 @@ class StructureCertificate:
 
     @property
     def examples_needed(self) -> int:
-        """Number of examples of such lengths that a promise needs even if none has a loss; 0 for "none"."""
-        if self.status == "none":
+        """Number of such examples that a promise needs even if none has a loss; 0 for "none", and without spans."""
+        if self.status == "none" or not self.n_parts.any():
             return 0
-        return examples_needed(self.n_parts, risk=self.risk, confidence=self.confidence, max_parts=self.max_parts)
+        return enough_examples(self.n_parts, self.risk, self.confidence, self.max_parts)
 
     def voided(self, reason: str) -> StructureCertificate:
         """Keep the sums and withdraw the promise."""
@@ -138,16 +135,18 @@ class StructureCertificate:
             return f"no promise: {self.reason}"
         link = "with" if self.loss == "disagreement" else "to"
         promise = (
-            f"{self.loss} {link} all features <= {percent(self.risk, digits=6)} of parts with "
+            f"{self.loss} {link} all features <= {percent(self.risk, digits=6)} of {self.unit}s with "
             f"{percent(self.confidence, digits=6)} confidence"
         )
         total = np.format_float_positional(self.gaps.sum(), precision=1, trim="-")
-        counts = f"in {thousands(int(self.n_parts.sum()))} parts of {thousands(self.n_examples)} examples"
+        counts = f"in {thousands(int(self.n_parts.sum()))} {self.unit}s of {thousands(self.n_examples)} examples"
         match self.status:
             case "certified":
                 return f"{promise}: {total} {counts}"
             case "too few examples":
                 needed, given = thousands(self.examples_needed), thousands(self.n_examples)
+                if self.n_examples and not self.n_parts.any():
+                    return f"everything is bought: no {self.unit}s in the {given} certificate examples, for {promise}"
                 return f"everything is bought: {needed} certificate examples needed, {given} given, for {promise}"
             case "too much loss":
                 return f"everything is bought: {total} {counts} at the most cautious threshold, not {promise}"
@@ -229,18 +228,44 @@ def certify_structures(
     if order.ndim != 1 or len(order) == 0 or np.isnan(order).any():
         raise ValueError(f"The 'thresholds' of {owner} must be a 1-D array of numbers, at least one.")
     rows = iter(_rows(gaps, len(order)))
-    steps = ((float(threshold), _gaps_row(next(rows, None), n, longest, loss)) for threshold in order)
+    steps = ((float(threshold), _gaps_row(next(rows, None), n, longest, loss), n) for threshold in order)
+    return first_that_fails(steps, risk=risk, confidence=confidence, loss=loss, max_parts=longest)
 
-    def holds(step: tuple[float, NDArray[np.float64]]) -> bool:
-        return passes(step[1], n, risk, confidence, longest)
 
-    found = fixed_sequence(steps, holds)
+def first_that_fails(
+    steps: Iterable[tuple[float, NDArray[np.float64], NDArray[Any]]],
+    *,
+    risk: float,
+    confidence: float,
+    loss: Loss,
+    max_parts: int,
+    unit: str = "part",
+) -> StructureCertificate:
+    """Test thresholds in their order, up to the first that fails, and keep the last that passed.
+
+    Parameters
+    ----------
+    steps : iterable of (threshold, gaps, n_units)
+        Arrays of shape (n_examples,); an example has at most as many units as parts. Read as far as needed.
+    risk, confidence, loss, max_parts
+        As for `certify_structures`; the gaps of longer examples are 0.
+    unit : str, default="part"
+
+    Returns
+    -------
+    StructureCertificate
+    """
+
+    def holds(step: tuple[float, NDArray[np.float64], NDArray[Any]]) -> bool:
+        return passes(step[1], step[2], risk, confidence, max_parts)
+
+    found = fixed_sequence(iter(steps), holds)
     if found.passed is None:
-        status = failure_of(n, risk, confidence, longest)
-        cautious = found.failed[1] if found.failed is not None else _NO_GAPS
-        return StructureCertificate(status, loss, risk, confidence, -math.inf, longest, cautious, n)
-    threshold, kept = found.passed
-    return StructureCertificate("certified", loss, risk, confidence, threshold, longest, kept, n)
+        _, gaps, n = found.failed if found.failed is not None else (-math.inf, _NO_GAPS, _NO_LENGTHS)
+        status = failure_of(n, risk, confidence, max_parts)
+        return StructureCertificate(status, loss, risk, confidence, -math.inf, max_parts, gaps, n, unit)
+    threshold, gaps, n = found.passed
+    return StructureCertificate("certified", loss, risk, confidence, threshold, max_parts, gaps, n, unit)
 
 
 def _rows(gaps: Any, n_thresholds: int) -> Iterable[Any]:
@@ -263,7 +288,7 @@ def _gaps_row(values: Any, n_parts: NDArray[np.int64], max_parts: int, loss: Los
     return row
 
 
-def _possible(gaps: NDArray[np.float64], n_parts: NDArray[np.int64], loss: Loss) -> bool:
+def _possible(gaps: NDArray[np.float64], n_parts: NDArray[Any], loss: Loss) -> bool:
     """Whether examples of these lengths can have these gaps; NaN is none."""
     least = -n_parts if loss == "gap" else np.zeros_like(n_parts)
     return bool(((gaps >= least) & (gaps <= n_parts)).all())

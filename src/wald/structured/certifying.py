@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .certificate import StructureCertificate, certify_structures
-from .gaps import Loss, example_gaps
+from .certificate import StructureCertificate, first_that_fails
+from .gaps import Loss, output_of
 from .policies.base import Policy
 from .policies.crossfit import Fold, taken
 from .policies.driver import Acquired, acquire
@@ -49,28 +49,25 @@ class Family:
         longest = int(np.diff(np.asarray(fold.session.offsets)).max()) if max_parts is None else max_parts
         return cls(fold, policy, loss, longest)
 
-    @property
-    def n_parts(self) -> NDArray[np.int64]:
-        """Number of parts of every example."""
-        return np.diff(np.asarray(self.fold.session.offsets)).astype(np.int64)
-
     def served(self, threshold: float) -> Acquired:
         """Buy and answer at a threshold."""
         return acquire(self.policy, self.fold.session, threshold, max_parts=self.max_parts)
 
-    def lost(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Loss of each example with given answers; see `example_gaps`."""
-        fold = self.fold
+    def lost(self, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Loss of each example with given answers, and its number of units; see `Structures`."""
+        fold, output = self.fold, output_of(self.fold.model)
         offsets = np.asarray(fold.session.offsets)
-        return example_gaps(self.loss, fold.model, codes, fold.everything, offsets, fold.truth)
+        lost = output.lost(self.loss, codes, fold.everything, offsets, fold.truth)
+        return lost, output.counted(codes, fold.everything, offsets)
 
-    def gaps(self, threshold: float) -> NDArray[np.float64]:
-        """Loss of each example at a threshold."""
-        return self.lost(self.served(threshold).codes)
+    def step(self, threshold: float) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Loss and units of each example at a threshold."""
+        return (threshold, *self.lost(self.served(threshold).codes))
 
     def mean(self, threshold: float) -> float:
-        """Mean loss of a part at a threshold."""
-        return float(self.gaps(threshold).sum() / self.n_parts.sum())
+        """Mean loss of a unit at a threshold."""
+        _, lost, counted = self.step(threshold)
+        return float(lost.sum() / max(counted.sum(), 1.0))
 
     def priorities(self) -> NDArray[np.float64]:
         """Sorted priorities while nothing is bought."""
@@ -136,7 +133,7 @@ def certify_policy(
     X, y
         Examples as the model takes them, and their true answers, where the loss needs them.
     risk, confidence, loss
-        As for `certify_structures`.
+        As for `certify_structures`; with a model of spans, of spans instead of parts.
     max_parts : int or None
         None: the length of the longest example that places the thresholds.
     certificate_fraction : float
@@ -171,13 +168,12 @@ def certify_policy(
     members, others = shuffled[:n_kept], family(shuffled[n_kept:], max_parts)
     thresholds = place_thresholds(others, risk)
     tested = family(members, others.max_parts)
-    certificate = certify_structures(
-        map(tested.gaps, thresholds.tolist()),
-        tested.n_parts,
-        thresholds,
+    certificate = first_that_fails(
+        map(tested.step, thresholds.tolist()),
         risk=risk,
         confidence=confidence,
         loss=loss,
         max_parts=tested.max_parts,
+        unit=output_of(model).unit,
     )
     return certificate, members

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .. import _core
 from ..engine.threads import effective_threads
+from ..outputs import Parts, Spans, Structures
 from ..stopping.core.validation import require_between, require_integer, require_option, require_positive
 from ..utils.undo import all_or_nothing
 from .chain_learning import codes_of, learn_svm, order_of
@@ -23,6 +24,7 @@ from .groups import FeatureGroup, checked_groups
 from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike
 from .sequences import Sequences, with_empty, without_empty
 from .session import ChainSession
+from .spans import f1_of, require_allowed, ruled_out
 
 
 @dataclass(eq=False, repr=False)
@@ -56,6 +58,10 @@ class ChainClassifier(BaseEstimator):
         Average the weights over all steps; for the SVM, with weights that rise with the steps.
     shuffle : bool, default=True
         Whether sequences come in a new order in every epoch.
+    constraints : {"bio"}, default=None
+        "bio": labels are those of spans, ``"O"``, ``"B-kind"`` and ``"I-kind"``, where I-kind follows B-kind or I-kind
+        only. Other labellings are never an answer, `score` is the F1 of spans, and the certificates of a
+        `BudgetedPredictor` count spans.
     n_jobs : int, default=None
         Threads of predictions.
     random_state : int, RandomState instance or None, default=None
@@ -112,6 +118,7 @@ class ChainClassifier(BaseEstimator):
     own_weights: bool = True
     average: bool = True
     shuffle: bool = True
+    constraints: str | None = None
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = None
 
@@ -217,6 +224,7 @@ class ChainClassifier(BaseEstimator):
         """Raise ValueError for the first parameter that is out of range."""
         require_option("ChainClassifier", "learner", self.learner, ("perceptron", "svm"))
         require_option("ChainClassifier", "states", self.states, ("random", "full"))
+        require_option("ChainClassifier", "constraints", self.constraints, (None, "bio"))
         require_integer("ChainClassifier", "max_iter", self.max_iter, 1)
         require_between("ChainClassifier", "margin", self.margin, 0)
         require_between("ChainClassifier", "tol", self.tol, 0)
@@ -229,9 +237,17 @@ class ChainClassifier(BaseEstimator):
             [s if g.cost is None else g.cost for g, s in zip(features.groups, features.seconds_each, strict=True)]
         )
         self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
+        self._constrain()
         return self._lesson(features, codes, rng)
 
+    def _constrain(self) -> None:
+        """Rule out what the constraints rule out, in the weights."""
+        if self.constraints is not None:
+            self._chain.rule_out(*(out.astype(np.uint8).ravel() for out in ruled_out(self.classes_)))
+
     def _lesson(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
+        if self.constraints is not None:
+            require_allowed(codes, self.classes_, features.sequences)
         features.buy(np.ones((features.sequences.n_parts, len(features.groups) - 1), dtype=bool))
         seed = int(rng.integers(2**62))
         return _core.ChainLesson(
@@ -274,14 +290,17 @@ class ChainClassifier(BaseEstimator):
         return self._answered(X, lengths, lambda s: s.answers(s.decode(s.state(state))), self._no_labels)
 
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
-        """Share of the parts that get their label."""
+        """Share of the parts that get their label; with ``constraints="bio"``, the F1 of spans: see `span_f1`."""
         X, lengths, present = without_empty(X, lengths)
         if not present.all() and len(y) == len(present) and not is_flat(y):
             y = [labels for labels, there in zip(y, present, strict=True) if there]
         session = self.open(X, lengths=lengths)
         truth = labels_of(y, session.sequences)
         require_alike(truth, self.classes_)
-        return float(np.mean(self.classes_[session.decode(session.state(state))] == truth))
+        found = self.classes_[session.decode(session.state(state))]
+        if self.constraints is not None:
+            return f1_of(truth, found, session.offsets)
+        return float(np.mean(found == truth))
 
     def max_marginals(
         self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
@@ -343,6 +362,12 @@ class ChainClassifier(BaseEstimator):
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
         """Hamming loss of each part, from codes."""
         return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
+
+    @property
+    def output_(self) -> Structures:
+        """What is asked of the model, for certificates: parts with labels or, with constraints, spans."""
+        check_is_fitted(self, "_chain")
+        return Parts(self.loss) if self.constraints is None else Spans(self.classes_)
 
     def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
         """Open sequences for work part by part: buy groups, decode, buy more.

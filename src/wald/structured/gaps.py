@@ -1,17 +1,23 @@
-"""Losses of answers against those with everything bought, summed over each example's parts."""
+"""Losses of answers against those with everything bought, summed over each example."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..outputs import Parts, Structures
+from ..outputs.structures import LOSSES, Loss
 from ..stopping.core.validation import require_option
 
-Loss = Literal["disagreement", "clipped gap", "gap"]
-#: Ordered by strength: a bound of one is a bound of those after it.
-LOSSES: tuple[Loss, ...] = ("disagreement", "clipped gap", "gap")
+__all__ = ["LOSSES", "Loss", "example_gaps", "output_of"]
+
+
+def output_of(model: Any) -> Structures:
+    """What is asked of a model: its ``output_``, if it has one, or else parts with the model's ``loss``."""
+    output = getattr(model, "output_", None)
+    return output if isinstance(output, Structures) else Parts(model.loss)
 
 
 def example_gaps(
@@ -22,15 +28,16 @@ def example_gaps(
     offsets: NDArray[np.int64],
     truth: NDArray[np.int32] | None = None,
 ) -> NDArray[np.float64]:
-    """Sum, over each example's parts, the loss of an answer against the answer with everything bought.
+    """Loss of each example's answer against the answer with everything bought.
 
     Parameters
     ----------
     loss : {"disagreement", "clipped gap", "gap"}
-        Loss of a part. "disagreement": 1 where the two answers differ; needs no truth. "gap": the loss minus that of
-        the answer with everything, negative for gains. "clipped gap": the gap, or 0 where it is negative.
+        Of a model whose answers are parts, the sum of losses of parts. "disagreement": 1 where the two answers differ;
+        needs no truth. "gap": the loss minus that of the answer with everything, negative for gains. "clipped gap": the
+        gap, or 0 where it is negative. Of spans, the same of an example's errors; see `Spans`.
     model : StructuredModel
-        For its ``loss``.
+        For its ``loss``, or for its ``output_``, if it has one.
     codes, everything : int32 ndarray of shape (n_parts,)
         The answer, and the one with everything bought.
     offsets : int64 ndarray of shape (n_examples + 1,)
@@ -60,14 +67,4 @@ def example_gaps(
     [2.0, -1.0]
     """
     require_option("example_gaps", "loss", loss, LOSSES)
-    if loss == "disagreement":
-        part = (codes != everything).astype(np.float64)
-    elif truth is None:
-        raise ValueError(f"The loss {loss!r} needs true answers; 'disagreement' does not.")
-    else:
-        known = truth >= 0
-        part = np.zeros(len(codes))
-        part[known] = model.loss(truth[known], codes[known]) - model.loss(truth[known], everything[known])
-        if loss == "clipped gap":
-            part = np.maximum(part, 0.0)
-    return np.asarray(np.add.reduceat(part, offsets[:-1]), dtype=np.float64)
+    return output_of(model).lost(loss, codes, everything, offsets, truth)

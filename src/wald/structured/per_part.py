@@ -53,7 +53,11 @@ def examples_needed(n_parts: ArrayLike, *, risk: float, confidence: float = 0.95
     n = checked_lengths(owner, n_parts)
     if len(n) == 0:
         raise ValueError(f"The 'n_parts' of {owner} must hold at least one example.")
-    longest = checked_longest(owner, n, max_parts)
+    return enough_examples(n, risk, confidence, checked_longest(owner, n, max_parts))
+
+
+def enough_examples(n: NDArray[Any], risk: float, confidence: float, longest: int) -> int:
+    """Number of examples with these numbers of parts, or of other units, as `examples_needed` gives it."""
     none = np.zeros(len(n))
     growth = float(largest_log_growth(padded(none, n, risk, longest), risk).mean())
     few = max(1, math.ceil(-math.log1p(-confidence) / growth))
@@ -72,7 +76,7 @@ def examples_needed(n_parts: ArrayLike, *, risk: float, confidence: float = 0.95
     return high
 
 
-def padded(gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, max_parts: int) -> NDArray[np.float64]:
+def padded(gaps: NDArray[np.float64], n_parts: NDArray[Any], risk: float, max_parts: int) -> NDArray[np.float64]:
     """Losses of at most 1 whose mean is above `risk` if and only if that of the parts is.
 
     Each example is padded to `max_parts` parts with parts of loss `risk`. A longer example has no gap, and its loss
@@ -81,15 +85,13 @@ def padded(gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, m
     return np.asarray((gaps + risk * (max_parts - n_parts)) / max_parts)
 
 
-def passes(
-    gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, confidence: float, max_parts: int
-) -> bool:
+def passes(gaps: NDArray[np.float64], n_parts: NDArray[Any], risk: float, confidence: float, max_parts: int) -> bool:
     """Return True if the examples reject, at level 1 - `confidence`, a mean loss of a part above `risk`."""
     level = 1.0 - confidence
     return bool(betting_p_value(padded(gaps, n_parts, risk, max_parts), risk, level=level) <= level)
 
 
-def failure_of(n_parts: NDArray[np.int64], risk: float, confidence: float, max_parts: int) -> Failure:
+def failure_of(n_parts: NDArray[Any], risk: float, confidence: float, max_parts: int) -> Failure:
     """Return why `passes` is false: too few examples to pass even without a loss, or else too much loss."""
     possible = passes(np.zeros(len(n_parts)), n_parts, risk, confidence, max_parts)
     return "too much loss" if possible else "too few examples"

@@ -7,6 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .gaps import output_of
+
 State = NDArray[np.bool_]
 
 
@@ -56,6 +58,9 @@ class Session(Protocol):
 class StructuredModel(Protocol):
     """A fitted structured model with one cheap group of features and K costly ones.
 
+    A model whose answers consist of other things than parts says so in ``output_``, a `Structures` of `wald.outputs`:
+    certificates then count these.
+
     Attributes
     ----------
     group_names_ : list of str
@@ -84,7 +89,8 @@ def check_model(model: Any, X: Any, y: Any) -> None:
     extracted before it is requested, and then only for the parts requested, once; an answer depends on the example's
     own state alone, not on the states of other examples, on earlier requests, nor on which ``examples`` are requested;
     ``confidence`` is finite and not negative; the optional methods of the session have the right shapes and types; the
-    loss is 0 for the truth and lies in [0, 1]; ``predict`` has one answer per example.
+    loss is 0 for the truth and lies in [0, 1]; what ``output_`` counts and finds lost is possible; ``predict`` has one
+    answer per example.
 
     Parameters
     ----------
@@ -118,6 +124,7 @@ def check_model(model: Any, X: Any, y: Any) -> None:
     everything = _check_state(session, (int(offsets[-1]), len(names) - 1))
     _check_purchases(session, everything)
     _check_answers(model, X, session, everything, session.codes(y))
+    _check_output(model, session, everything)
     _check_selection(model, X, session)
     _check_offers(session)
     _promise(len(model.predict(X)) == len(offsets) - 1, "predict(X) must have one answer per example")
@@ -178,6 +185,17 @@ def _check_answers(model: Any, X: Any, session: Session, everything: State, trut
     _promise(loss.shape == (np.count_nonzero(known),), "loss must have one entry per part")
     _promise(((loss >= 0) & (loss <= 1)).all(), "loss must lie between 0 and 1")
     _promise(not np.asarray(model.loss(full, full)).any(), "the loss of the truth must be 0")
+
+
+def _check_output(model: Any, session: Session, everything: State) -> None:
+    output, offsets = output_of(model), np.asarray(session.offsets)
+    early, full = session.decode(everything & False), session.decode(everything)
+    counted, lost = output.counted(early, full, offsets), output.lost("disagreement", early, full, offsets)
+    _promise(counted.shape == lost.shape == (len(offsets) - 1,), "output_ must count units, and losses, by example")
+    _promise((counted <= np.diff(offsets)).all(), "output_ must count at most one unit for each part")
+    _promise(((lost >= 0) & (lost <= counted)).all(), "a disagreement must lie between 0 and the units counted")
+    same = output.lost("disagreement", full, full, offsets)
+    _promise(not same.any(), "an answer must not disagree with itself")
 
 
 def _check_selection(model: Any, X: Any, session: Session) -> None:

@@ -16,6 +16,8 @@ State = NDArray[np.bool_]
 
 #: With more labels, `ChainSession.part_features` gives only the margins of the best label, and scores are not kept.
 _MOST_LABELS = 64
+#: Log odds of a label over one that is ruled out, where margins must be finite; as in the core.
+_CERTAIN = 40.0
 
 
 class ChainSession:
@@ -115,12 +117,12 @@ class ChainSession:
         return self._chain.predict(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)[0]
 
     def node_scores(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """Scores (n_parts, n_classes) of labels, without those of pairs of neighbours."""
+        """Scores (n_parts, n_classes) of labels, without those of pairs of neighbours; -inf for what is ruled out."""
         bits, chosen = self._buy(state, examples)
         return self._chain.scores(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)
 
     def max_marginals(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """Score (n_parts, n_classes) of the best labelling through each label."""
+        """Score (n_parts, n_classes) of the best labelling through each label; -inf where there is none."""
         scores = self.node_scores(state, examples)
         return self._chain.max_marginals(scores, self._ends(examples), self._n_threads)
 
@@ -130,12 +132,15 @@ class ChainSession:
         return self._chain.marginals(scores, self._ends(examples), scale, self._n_threads)
 
     def confidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """Margin of the best labelling over the best one with another label at each part: (n_parts,)."""
+        """Margin of the best labelling over the best one with another label at each part: (n_parts,).
+
+        Where constraints leave one label, it is that of log odds of 40.
+        """
         scores = self.max_marginals(state, examples)
         if scores.shape[1] == 1:
             return np.zeros(len(scores), dtype=np.float32)
         two = np.partition(scores, -2, axis=1)[:, -2:]
-        return np.asarray(two[:, 1] - two[:, 0])
+        return self._finite(two[:, 1] - two[:, 0])
 
     def part_features(self) -> NDArray[np.float32]:
         """Features of each part from the cheap group, without neighbours: (n_parts, 2 or 2 + n_classes).
@@ -147,8 +152,13 @@ class ChainSession:
             few = len(self._classes) <= _MOST_LABELS
             cheap = self._cheap_scores()
             self._cheap = cheap if few else None
-            self._part_features = self._chain.part_features(cheap, few)
+            self._part_features = self._finite(self._chain.part_features(cheap, few))
         return self._part_features
+
+    def _finite(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Margins, where those over labels that are ruled out get the log odds of 40."""
+        most = _CERTAIN / self._scale
+        return np.nan_to_num(margins, copy=False, nan=np.nan, posinf=most, neginf=-most)
 
     def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Features of the answer under a state: (n_parts, 11).
