@@ -13,29 +13,25 @@ class PrunerLearner {
 public:
     PrunerLearner(int table_bits, int n_tags) : weights_(table_bits, n_tags) {}
 
-    void begin_epoch() {
-        if (++epochs_ == 2) weights_.restart();
-    }
+    void begin_epoch() { weights_.begin_epoch(); }
     // One step of gradient descent; heads[m] is the right head of word m.
     void learn(const Atoms& atoms, const std::int32_t* heads, const Limits& limits, double rate) {
         scorer_.begin(atoms, weights_.weights(), &weights_.weights());
         arcs_.begin(atoms.tags(), atoms.coarse_tags(), atoms.n());
-        arcs_.list(limits);
+        arcs_.list<false>(limits);
         scores_.resize(static_cast<std::size_t>(arcs_.size()));
         scorer_.score(kPruner, arcs_.view(), scores_.data());
         difference_.clear();
-        for (int first = 0, last = 0; first < arcs_.size(); first = last) {
-            const int m = arcs_.modifier(first);
-            float best = scores_[first], sum = 0;
-            for (last = first; last < arcs_.size() && arcs_.modifier(last) == m; ++last)
-                best = std::max(best, scores_[last]);
+        arcs_.each_word([&](int m, int first, int last) {
+            const float best = *std::max_element(scores_.begin() + first, scores_.begin() + last);
+            float sum = 0;
             for (int i = first; i < last; ++i) sum += scores_[i] = std::exp(scores_[i] - best);
             for (int i = first; i < last; ++i) {
                 const float gradient = (arcs_.head(i) == heads[m]) - scores_[i] / sum;
                 if (std::abs(gradient) < kNegligible) continue;
                 scorer_.features(kPruner, arcs_, i, [&](std::uint32_t at) { difference_.add(at, gradient); });
             }
-        }
+        });
         weights_.add(difference_, rate);
         weights_.end_step();
     }
@@ -44,8 +40,7 @@ public:
 private:
     static constexpr float kNegligible = 1e-3f;
 
-    AveragedWeights weights_;
-    int epochs_ = 0;
+    Averaged<Weights> weights_;
     Scorer scorer_;
     Arcs arcs_;
     Difference difference_;

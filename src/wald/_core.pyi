@@ -925,33 +925,18 @@ class ParserModel:
     def prunes(self) -> bool:
         """Whether there is a pruner."""
 
-    @property
-    def n_tags(self) -> tuple[int, int]:
-        """Numbers of fine and of coarse tags, with the root and the others."""
-
     def parse(
-        self,
-        treebank: Treebank,
-        *,
-        projective: bool,
-        single_root: bool,
-        n_groups: int,
-        filter: bool,
-        factor: float,
-        extra: float,
-        margin: float,
-        relations: bool,
-        n_threads: int,
+        self, treebank: Treebank, settings: dict[str, Any], n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], int]:
         """
         Parse all sentences.
 
-        Returns heads, numbers of relations, seconds (features, scores, decoding, relations) and the number of arcs that groups
-        scored. With a margin below 0 the pruner is not used.
+        Returns heads, numbers of relations (none if the parser has not learned any), seconds (features, scores, decoding,
+        relations) and the number of arcs that groups scored.
         """
 
     def arcs(
-        self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float, margin: float
+        self, treebank: Treebank, sentence: int, settings: dict[str, Any]
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
         """Heads and modifiers of the arcs that the groups score."""
 
@@ -972,13 +957,11 @@ class ParserLearner:
     def see(self, treebank: Treebank) -> None:
         """Extend the length filter by the arcs of a treebank."""
 
-    def learn(self, treebank: Treebank, order: NDArray[numpy.int64], settings: dict[str, Any]) -> None:
-        """
-        Run one epoch over sentences that were seen. Settings: projective, single_root, n_groups, filter, factor, extra, mira, step, random_states, by_head, loss_augmented, seed.
-        """
+    def learn(self, treebank: Treebank, order: NDArray[numpy.int64], settings: dict[str, Any], seed: int) -> None:
+        """Run one epoch over sentences that were seen."""
 
     def learn_pruner(
-        self, treebank: Treebank, order: NDArray[numpy.int64], *, filter: bool, factor: float, extra: float, rate: float
+        self, treebank: Treebank, order: NDArray[numpy.int64], settings: dict[str, Any], rate: float
     ) -> None:
         """Run one epoch for the pruner."""
 
@@ -990,38 +973,20 @@ class ParserSession:
     Sentences that are parsed repeatedly, under states with one byte for every word.
     """
 
-    def __init__(
-        self,
-        model: ParserModel,
-        treebank: Treebank,
-        *,
-        projective: bool,
-        single_root: bool,
-        by_head: bool,
-        filter: bool,
-        factor: float,
-        extra: float,
-        margin: float,
-        n_threads: int,
-    ) -> None: ...
+    def __init__(self, model: ParserModel, treebank: Treebank, settings: dict[str, typing.Any], n_threads: int) -> None: ...
     def decode(self, state: NDArray[numpy.uint8], examples: NDArray[numpy.int64] | None = None) -> NDArray[numpy.int32]:
         """Heads of the words of some sentences, in their order."""
 
     def evidence(
         self, state: NDArray[numpy.uint8], examples: NDArray[numpy.int64] | None = None
-    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
+    ) -> NDArray[numpy.float32]:
         """
-        Heads of the words of some sentences, and the evidence of the scores for every word: (n_words, 10).
-        """
-
-    def observe(
-        self,
-    ) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.float32]]:
-        """
-        Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words.
+        Evidence of the scores for every word of some sentences: (n_words, 10).
         """
 
-    def offsets(self) -> NDArray[numpy.int64]: ...
+    def features(self) -> NDArray[numpy.float32]:
+        """Features of all words that need no parsing: (n_words, d)."""
+
     @property
     def seconds(self) -> tuple[float, float]:
         """Seconds by group, over all threads."""

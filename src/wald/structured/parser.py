@@ -17,7 +17,7 @@ from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
 from .parser_learning import PRUNER_EPOCHS, Learning, annotated, treebank_of
 from .parser_session import ParserSession
-from .parser_settings import GROUPS, check, n_groups, scored, trees
+from .parser_settings import GROUPS, check, n_groups, settings
 
 _TIMED = 300  # sentences that costs are measured on
 _LEAST_COST = 1e-9
@@ -198,7 +198,7 @@ class DependencyParser(BaseEstimator):
             self._as_lists = not isinstance(X, Treebank)
             self._begin(bank)
         else:
-            self._learning.see(bank)
+            self._learning.core.see(bank.core)
         self._epoch(bank, pruner=True)
         self._finish(bank)
         return self
@@ -212,7 +212,7 @@ class DependencyParser(BaseEstimator):
         self.n_iter_ += 1
 
     def _finish(self, bank: Treebank) -> None:
-        self._model = self._learning.model()
+        self._model = self._learning.core.model()
         self.labels_ = self._model.labels
         session = self.open(bank[:_TIMED])
         session.decode(session.state())
@@ -236,12 +236,7 @@ class DependencyParser(BaseEstimator):
         self._ready()
         bank = treebank_of(X)
         heads, relations, times, self.n_scored_arcs_ = self._model.parse(
-            bank.core,
-            **trees(self),
-            **scored(self),
-            n_groups=n_groups(self),
-            relations=bool(self.labels_),
-            n_threads=effective_threads(self.n_jobs),
+            bank.core, settings(self), effective_threads(self.n_jobs)
         )
         self.seconds_ = dict(zip(("features", "scores", "decoding", "relations"), times.tolist(), strict=True))
         return bank.with_heads(heads, self.labels_, relations if self.labels_ else None)
@@ -300,15 +295,8 @@ class DependencyParser(BaseEstimator):
         """
         self._ready()
         bank = treebank_of(X)
-        core = _core.ParserSession(
-            self._model,
-            bank.core,
-            **trees(self),
-            **scored(self),
-            by_head=self.group_by == "head",
-            n_threads=effective_threads(self.n_jobs),
-        )
-        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1, self._as_lists)
+        core = _core.ParserSession(self._model, bank.core, settings(self), effective_threads(self.n_jobs))
+        return ParserSession(core, bank.offsets, n_groups(self) - 1, self._as_lists)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them.
@@ -340,7 +328,7 @@ class DependencyParser(BaseEstimator):
             Heads (0 is the root) and modifiers, modifier by modifier.
         """
         self._ready()
-        heads, modifiers = self._model.arcs(sentences.core, index, **scored(self))
+        heads, modifiers = self._model.arcs(sentences.core, index, settings(self))
         return np.stack([heads, modifiers], axis=1)
 
     def arc_scores(self, sentences: Treebank, index: int, group: str, arcs: ArrayLike) -> NDArray[np.float32]:

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from .. import _core
 from .conll import Treebank
-from .parser_settings import lengths, n_groups, trees
+from .parser_settings import settings
 
 #: More epochs make the pruner no better.
 PRUNER_EPOCHS = 3
@@ -51,7 +51,7 @@ class Learning:
     """
 
     def __init__(self, parser: Any, bank: Treebank, inventory: Treebank | None = None) -> None:
-        self._core = _core.ParserLearner(
+        self.core = _core.ParserLearner(
             (bank if inventory is None else inventory).core,
             bits=parser.table_bits,
             label_bits=_LABEL_BITS if parser.relations else 0,
@@ -59,30 +59,11 @@ class Learning:
         )
         self._prunes = parser.arc_margin is not None
         self._random = check_random_state(parser.random_state)
-        self.see(bank)
-
-    def see(self, bank: Treebank) -> None:
-        """Add sentences to the length filter, before training on them."""
-        self._core.see(bank.core)
+        self.core.see(bank.core)
 
     def epoch(self, parser: Any, bank: Treebank, *, pruner: bool) -> None:
         """Run one epoch for the groups and, with `pruner`, for the pruner if there is one."""
         order = self._random.permutation(len(bank)).astype(np.int64)
-        settings = {
-            **trees(parser),
-            **lengths(parser),
-            "n_groups": n_groups(parser),
-            "mira": parser.learner == "mira",
-            "step": float(parser.step),
-            "random_states": parser.states == "random",
-            "by_head": parser.group_by == "head",
-            "loss_augmented": parser.loss_augmented,
-            "seed": int(self._random.randint(2**31)),
-        }
-        self._core.learn(bank.core, order, settings)
+        self.core.learn(bank.core, order, settings(parser), int(self._random.randint(2**31)))
         if self._prunes and pruner:
-            self._core.learn_pruner(bank.core, order, **lengths(parser), rate=_PRUNER_RATE)
-
-    def model(self) -> _core.ParserModel:
-        """Return the averaged weights."""
-        return self._core.model()
+            self.core.learn_pruner(bank.core, order, settings(parser), _PRUNER_RATE)
