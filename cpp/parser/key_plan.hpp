@@ -14,20 +14,18 @@
 
 namespace wald::parser {
 
-inline constexpr int kAtoms = 24;  // t-2..t+2, c-2..c+2, w-2..w+2, s-1..s+1, a-1..a+1, o, l, r
-inline constexpr int kPad = 2;     // largest offset of an atom
+// The letters of atoms, and the largest offsets that they have: t-2..t+2, c-2..c+2 and so on.
+inline constexpr std::pair<char, int> kLetters[] = {{'t', 2}, {'c', 2}, {'w', 2}, {'s', 1},
+                                                    {'a', 1}, {'o', 0}, {'l', 0}, {'r', 0}};
+inline constexpr int kAtoms = 24, kPad = 2;  // atoms; the largest offset of all
 
 inline int atom_index(char letter, int offset) {
-    switch (letter) {
-        case 't': return 2 + offset;
-        case 'c': return 7 + offset;
-        case 'w': return 12 + offset;
-        case 's': return 16 + offset;
-        case 'a': return 19 + offset;
-        case 'o': return 21;
-        case 'l': return 22;
-        default: return 23;
+    int first = 0;
+    for (const auto& [name, reach] : kLetters) {
+        if (name == letter) return first + reach + offset;
+        first += 2 * reach + 1;
     }
+    return first;
 }
 
 // The atoms that a template uses on one side ('h', 'm', or 0 for a template of one word), one bit each.

@@ -973,7 +973,7 @@ class ParserSession:
     Sentences that are parsed repeatedly, under states with one byte for every word.
     """
 
-    def __init__(self, model: ParserModel, treebank: Treebank, settings: dict[str, typing.Any], n_threads: int) -> None: ...
+    def __init__(self, model: ParserModel, treebank: Treebank, settings: dict[str, Any], n_threads: int) -> None: ...
     def decode(self, state: NDArray[numpy.uint8], examples: NDArray[numpy.int64] | None = None) -> NDArray[numpy.int32]:
         """Heads of the words of some sentences, in their order."""
 
@@ -1002,28 +1002,19 @@ def parts_of(
     The parts of some examples, and the bounds of each example's parts among them.
     """
 
-def any_of_each(flags: NDArray[numpy.bool_], ends: NDArray[numpy.int64]) -> NDArray[numpy.bool_]:
-    """Whether any of the flags (n_parts, K) of each example is set."""
-
-def simple_rows(
-    alone: NDArray[numpy.float32], offsets: NDArray[numpy.int64], examples: NDArray[numpy.int64]
-) -> NDArray[numpy.float32]:
-    """
-    Features of each part: its own, those of its neighbours, its distances from both ends, and the length.
-    """
-
-def complex_rows(
+def part_rows(
     known: NDArray[numpy.float32],
     state: NDArray[numpy.bool_],
     alone: NDArray[numpy.float32] | None,
     offsets: NDArray[numpy.int64],
     examples: NDArray[numpy.int64],
+    simple: bool = False,
 ) -> NDArray[numpy.float32]:
     """
     Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.
 
-    ``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all
-    parts.
+    ``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all parts.
+    Simple ones have no averages; then ``known`` has rows for all parts, too.
     """
 
 def part_chances(
@@ -1044,21 +1035,13 @@ def choose(
     ends: NDArray[numpy.int64],
     threshold: float,
     pace: float,
-) -> NDArray[numpy.bool_]:
-    """
-    Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one: (n_parts, K).
-    """
-
-def afford(
-    chosen: NDArray[numpy.bool_],
-    priority: NDArray[numpy.float64],
-    lacks: NDArray[numpy.bool_],
-    ends: NDArray[numpy.int64],
     per_part: float,
     costs: NDArray[numpy.float64],
 ) -> NDArray[numpy.bool_]:
     """
-    Restrict the chosen items to the best ones that each example can afford, ``per_part`` for each of its parts: (n_parts, K).
+    Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one.
+
+    Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K).
     """
 
 class GroupRace:

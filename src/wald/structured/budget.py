@@ -154,14 +154,11 @@ class BudgetedPredictor(BaseEstimator):
         self.allowance_ = (
             Allowance(budget - self.group_costs_[0], self.group_costs_[1:]) if self.spend == "each" else None
         )
-        if self.mode_ != "policy":
-            self.threshold_ = -np.inf if self.mode_ == "everything" else np.inf
-            self.mean_cost_ = self._mean_cost(session, self.threshold_)
-        elif self.allowance_ is not None:  # no example's budget can go to another, so all of it is spent
-            self.threshold_ = -np.inf
-            self.mean_cost_ = self._mean_cost(session, self.threshold_)
-        else:
+        if self.mode_ == "policy" and self.allowance_ is None:
             self.threshold_, self.mean_cost_ = self._largest_spend(session, budget)
+        else:  # with an allowance, no example's budget can go to another, so all of it is spent
+            self.threshold_ = np.inf if self.mode_ == "nothing" else -np.inf
+            self.mean_cost_ = self._mean_cost(session, self.threshold_)
         return self
 
     def predict(

@@ -178,19 +178,7 @@ class DependencyParser(BaseEstimator):
         """Run one epoch over annotated sentences, on top of earlier ones.
 
         The first call fixes the relations and the tags that get numbers of their own. Later words with another relation
-        train heads only. A call after `fit` starts from scratch.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            As for `fit`.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        DependencyParser
-            Itself.
+        train heads only. A call after `fit` starts from scratch. Parameters as in `fit`.
         """
         check(self)
         bank = annotated(X)
@@ -242,34 +230,12 @@ class DependencyParser(BaseEstimator):
         return bank.with_heads(heads, self.labels_, relations if self.labels_ else None)
 
     def evaluate(self, X: Treebank | Sequence[Any]) -> AttachmentScores:
-        """Parse annotated sentences and compare: see `wald.structured.attachment.attachment_scores`.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences with a head for every word.
-
-        Returns
-        -------
-        AttachmentScores
-        """
+        """Parse annotated sentences and compare: see `wald.structured.attachment.attachment_scores`."""
         bank = treebank_of(X)
         return attachment_scores(bank, self.predict(bank))
 
     def score(self, X: Treebank | Sequence[Any], y: None = None) -> float:
-        """Return the fraction of words with the right head (UAS), punctuation included.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences with a head for every word.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-        """
+        """Return the fraction of words with the right head (UAS), punctuation included, in annotated sentences."""
         return self.evaluate(X).uas
 
     # ---- groups of features, for chosen words -------------------------------------------------------------------
@@ -282,16 +248,7 @@ class DependencyParser(BaseEstimator):
     def open(self, X: Treebank | Sequence[Any]) -> ParserSession:
         """Open sentences for work word by word: parse, buy the costly features of some words, parse again.
 
-        A parser whose trees should be good under any mix of groups needs ``states="random"``.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            As for `predict`.
-
-        Returns
-        -------
-        ParserSession
+        A parser whose trees should be good under any mix of groups needs ``states="random"``. `X` is as for `predict`.
         """
         self._ready()
         bank = treebank_of(X)
@@ -299,17 +256,7 @@ class DependencyParser(BaseEstimator):
         return ParserSession(core, bank.offsets, n_groups(self) - 1, self._as_lists)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them.
-
-        Parameters
-        ----------
-        truth, answer : ndarray of int32, shape (n_words,)
-            Heads.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_words,)
-        """
+        """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them."""
         return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
 
     def arcs(self, sentences: Treebank, index: int) -> NDArray[np.int32]:

@@ -15,7 +15,7 @@ from ..features import ExtractionError, ExtractionTimeoutError
 from ..protocol import Session, State
 from .base import Policy
 from .metering import MeteredSession
-from .segments import Ends, owner, parts_of
+from .segments import Ends, counts, owner, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +87,17 @@ def acquire(
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
-    state, known = metered.state() & False, metered.state() & False
+    state = known = metered.state() & False
     codes, n_rounds = np.empty(0, dtype=np.int32), 0
     try:
-        if until is None:
-            for bought, _ in rounds(policy, metered, threshold, allowance, max_parts):
-                known, state, n_rounds = state, bought.copy(), n_rounds + 1
-            if decode:
-                codes = metered.decode(state)
-        else:
+        if until is not None:
             codes = metered.decode(state)
-            for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
-                known, state, n_rounds = state, bought.copy(), n_rounds + 1
+        for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
+            known, state, n_rounds = state, bought.copy(), n_rounds + 1
+            if until is not None:
                 codes[parts_of(np.asarray(session.offsets), examples)[0]] = metered.decode(state, examples)
+        if until is None and decode:
+            codes = metered.decode(state)
     except ExtractionTimeoutError:
         state &= metered.bought
         codes = metered.decode(state) if decode else codes
@@ -142,12 +140,10 @@ def rounds(
             priority = np.where(long[:, None], np.inf, priority)
         lacks = ~state[parts]
         pace = 1.0 if done == policy.n_rounds else policy.pace
-        chosen = choose(priority, lacks, ends, threshold, pace)
-        if allowance is not None:
-            chosen = _afforded(chosen, priority, lacks, ends, allowance)
+        chosen = choose(priority, lacks, ends, threshold, pace, allowance)
         if not chosen.any():
             return
-        touched = active[_core.any_of_each(chosen, ends)]
+        touched = active[counts(np.any(chosen, axis=1), ends) > 0]
         if clock is None:
             state[parts] |= chosen
             yield state, touched
@@ -164,7 +160,7 @@ def rounds(
         if done == policy.n_rounds:
             return
         parts, ends = parts_of(offsets, touched)
-        active = touched[_core.any_of_each(~state[parts], ends)]
+        active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
 
 
 class _Clock:
@@ -195,22 +191,18 @@ class _Clock:
 
 
 def choose(
-    priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, threshold: float, pace: float
+    priority: NDArray[np.float64],
+    lacks: NDArray[np.bool_],
+    ends: Ends,
+    threshold: float,
+    pace: float,
+    allowance: Allowance | None = None,
 ) -> NDArray[np.bool_]:
-    """Choose, for each example, the best share ``pace``, rounded up, of the pairs above a threshold."""
-    return _core.choose(_numbers(priority), lacks, ends, threshold, pace)
-
-
-def _afforded(
-    chosen: NDArray[np.bool_], priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, allowance: Allowance
-) -> NDArray[np.bool_]:
-    """Keep the best of the chosen pairs that each example's allowance still covers."""
-    costs = np.ascontiguousarray(allowance.costs, dtype=np.float64)
-    return _core.afford(chosen, _numbers(priority), lacks, ends, float(allowance.per_part), costs)
-
-
-def _numbers(priority: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.ascontiguousarray(priority, dtype=np.float64)
+    """Choose, for each example, the best share ``pace``, rounded up, of the pairs above a threshold that it can pay."""
+    limit = Allowance(np.inf, np.zeros(lacks.shape[1])) if allowance is None else allowance
+    costs = np.ascontiguousarray(limit.costs, dtype=np.float64)
+    each = np.ascontiguousarray(priority, dtype=np.float64)
+    return _core.choose(each, lacks, ends, threshold, pace, float(limit.per_part), costs)
 
 
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:

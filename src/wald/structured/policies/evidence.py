@@ -53,10 +53,11 @@ def rows_of(session: Session, state: State, examples: NDArray[np.int64], feature
         A part's row depends on its example alone.
     """
     if features == "complex":
-        return _core.complex_rows(*known_of(session, state, examples))
+        return _core.part_rows(*known_of(session, state, examples))
     if not hasattr(session, "part_features"):
         raise ValueError("features='simple' need a model whose sessions have part_features(); use 'complex'.")
-    return _core.simple_rows(_floats(session.part_features()), _integers(session.offsets), _integers(examples))
+    alone, nothing = _floats(session.part_features()), np.empty((len(state), 0), dtype=bool)
+    return _core.part_rows(alone, nothing, None, _integers(session.offsets), _integers(examples), simple=True)
 
 
 def known_of(session: Session, state: State, examples: NDArray[np.int64]) -> Known:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..protocol import Session, State, StructuredModel
+from ..protocol import Session, State
 from .base import Policy
 from .segments import owner, parts_of
 
@@ -35,11 +35,6 @@ class MyopicPolicy(Policy):
     """
 
     needs_inference: ClassVar[bool] = True
-
-    def fit(self, model: StructuredModel, X: Any = None, y: Any = None) -> Self:
-        """Remember the model; there is nothing to learn."""
-        self._remember(model)
-        return self
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Minus the mean confidence of each part's example; see `Policy.priority`."""

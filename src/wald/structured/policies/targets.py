@@ -82,20 +82,16 @@ def trajectory(objective: Objective, t_max: int | None = None) -> Targets:
     value = objective(state, everyone)
     best, worst = value.copy(), np.maximum(value, objective(~state, everyone))
     found = state.copy()
-    offsets, cheapest, step = np.asarray(objective.fold.session.offsets), objective.prices.min(), 0
-    while t_max is None or step < t_max:
-        step += 1
+    offsets, cheapest = np.asarray(objective.fold.session.offsets), objective.prices.min()
+    for _ in range(state.size if t_max is None else t_max):
         can_win = objective.paid(state, everyone) + objective.tradeoff * cheapest < best
         active = everyone[can_win & (counts(np.any(~state, axis=1), offsets) > 0)]
         if not len(active):
             break
-        items, values, owners = changes(objective, state, active, ~state)
-        first = least(values, owners)
-        state[items[0][first], items[1][first]] = True
-        np.maximum.at(worst, active[owners], values)
-        better = values[first] < best[active]
-        improved = active[better]
-        best[improved] = values[first][better]
+        item, values = _best_change(objective, state, active, ~state, worst)
+        state[item] = True
+        improved = active[values < best[active]]
+        np.minimum.at(best, active, values)
         parts, _ = parts_of(offsets, improved)
         found[parts] = state[parts]
     return Targets(found, worst - best)
@@ -161,13 +157,11 @@ def without_needless(objective: Objective, found: Targets) -> Targets:
     value = objective(state, np.arange(objective.n_examples))
     worst = value + weight
     while len(active):
-        items, values, owners = changes(objective, state, active, state)
-        first = least(values, owners)
-        np.maximum.at(worst, active[owners], values)
-        better = values[first] < value[active]
-        state[items[0][first[better]], items[1][first[better]]] = False
-        active, values = active[better], values[first[better]]
-        value[active] = values
+        (part, group), values = _best_change(objective, state, active, state, worst)
+        better = values < value[active]
+        state[part[better], group[better]] = False
+        active = active[better]
+        value[active] = values[better]
         parts, ends = parts_of(offsets, active)
         active = active[counts(np.any(state[parts], axis=1), ends) > 0]
     return Targets(state, worst - value)
@@ -176,10 +170,15 @@ def without_needless(objective: Objective, found: Targets) -> Targets:
 Items = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def least(values: NDArray[np.float64], owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index of each owner's item with the least value, the first of equal ones."""
+def _best_change(
+    objective: Objective, state: State, active: NDArray[np.int64], which: State, worst: NDArray[np.float64]
+) -> tuple[Items, NDArray[np.float64]]:
+    """Find the change to each active example with the least value, the first of equal ones; note the worst values."""
+    items, values, owners = changes(objective, state, active, which)
+    np.maximum.at(worst, active[owners], values)
     order = np.lexsort((values, owners))  # stable
-    return np.asarray(order[np.unique(owners[order], return_index=True)[1]])
+    first = order[np.unique(owners[order], return_index=True)[1]]
+    return (items[0][first], items[1][first]), values[first]
 
 
 def changes(

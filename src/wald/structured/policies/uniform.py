@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stopping.core.validation import require_option
-from ..protocol import Session, State, StructuredModel
+from ..protocol import Session, State
 from .base import Policy
 from .segments import owner, parts_of
 
@@ -52,11 +51,7 @@ class UniformPolicy(Policy):
     level: str = "part"
     random_state: int = 0
 
-    def fit(self, model: StructuredModel, X: Any = None, y: Any = None) -> Self:
-        """Remember the model; there is nothing to learn."""
-        require_option(type(self).__name__, "level", self.level, ("part", "example"))
-        self._remember(model)
-        return self
+    options: ClassVar = {"level": ("part", "example")}
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers between 0 and 1; see `Policy.priority`."""
