@@ -10,6 +10,8 @@
 
 namespace wald::bindings {
 
+using ParserSettings = nb::typed<nb::dict, nb::str, nb::any>;
+using ArcTable = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Shorts = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // `sparse` selects the algorithm for few arcs.
@@ -34,7 +36,7 @@ inline auto decode_tree(FloatMatrix scores, bool projective, bool single_root, b
     return copied(heads.data() + 1, n - 1);
 }
 
-inline parser::Settings parser_settings(const nb::dict& fields) {
+inline parser::Settings parser_settings(const ParserSettings& fields) {
     Fields f(fields);
     parser::Settings s;
     f.read("projective", s.projective), f.read("single_root", s.single_root), f.read("by_head", s.by_head);
@@ -53,7 +55,7 @@ inline parser::Settings parser_settings(const nb::dict& fields) {
 struct ParserModel {
     std::shared_ptr<const parser::Model> model;
 
-    nb::tuple parse(const Treebank& t, const nb::dict& settings, int n_threads) const {
+    auto parse(const Treebank& t, const ParserSettings& settings, int n_threads) const {
         const parser::Settings s = parser_settings(settings);
         const bool relations = !model->labels.empty();
         auto heads = new_array<std::int32_t>({t.words.size()});
@@ -65,32 +67,32 @@ struct ParserModel {
             n_arcs = parser::parse_all(*model, t, s, n_threads, heads.data(), relations ? labels.data() : nullptr,
                                        times.data());
         }
-        return nb::make_tuple(heads, labels, times, n_arcs);
+        return std::make_tuple(heads, labels, times, n_arcs);
     }
 
-    nb::tuple arcs(const Treebank& t, std::int64_t sentence, const nb::dict& settings) const {
+    auto arcs(const Treebank& t, std::int64_t sentence, const ParserSettings& settings) const {
         sentence_of(t, sentence);
         const parser::Arcs arcs =
             parser::list_arcs(*model, t, static_cast<std::size_t>(sentence), parser_settings(settings));
-        std::vector<std::int32_t> ends[2];
-        for (int i = 0; i < arcs.size(); ++i) ends[0].push_back(arcs.head(i)), ends[1].push_back(arcs.modifier(i));
-        return nb::make_tuple(copied(ends[0].data(), ends[0].size()), copied(ends[1].data(), ends[1].size()));
+        auto out = new_array<std::int32_t>({static_cast<std::size_t>(arcs.size()), 2});
+        for (int i = 0; i < arcs.size(); ++i)
+            out.data()[2 * i] = arcs.head(i), out.data()[2 * i + 1] = arcs.modifier(i);
+        return out;
     }
 
-    auto arc_scores(const Treebank& t, std::int64_t sentence, int group, Ints heads, Ints modifiers) const {
+    auto arc_scores(const Treebank& t, std::int64_t sentence, int group, const ArcTable& arcs) const {
         const Treebank::Sentence& s = sentence_of(t, sentence);
         require(group == 0 || group == 1 || (group == parser::kPruner && model->pruner_or_null() != nullptr),
                 "group 0 or 1, or the pruner, 2");
-        require(heads.size() == modifiers.size(), "as many heads as modifiers");
         const std::int32_t n = static_cast<std::int32_t>(s.last - s.first);
-        for (std::size_t i = 0; i < heads.size(); ++i) {
-            const std::int32_t h = heads.data()[i], m = modifiers.data()[i];
-            require(h >= 0 && h <= n && m >= 1 && m <= n && h != m, "an arc is out of the sentence");
-        }
-        auto out = new_array<float>({heads.size()});
+        for (std::size_t i = 0; i < arcs.shape(0); ++i)
+            require(
+                arcs(i, 0) >= 0 && arcs(i, 0) <= n && arcs(i, 1) >= 1 && arcs(i, 1) <= n && arcs(i, 0) != arcs(i, 1),
+                "an arc is out of the sentence");
+        auto out = new_array<float>({arcs.shape(0)});
         const Unlocked unlocked;
-        parser::score_arcs(*model, t, static_cast<std::size_t>(sentence), group, heads.data(), modifiers.data(),
-                           heads.size(), out.data());
+        parser::score_arcs(*model, t, static_cast<std::size_t>(sentence), group, arcs.data(), arcs.shape(0),
+                           out.data());
         return out;
     }
 
@@ -141,26 +143,19 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
 class ParserLearner {
 public:
     ParserLearner(const Treebank& t, int bits, int label_bits, int pruner_bits)
-        : learner_(checked(t, bits, label_bits, pruner_bits), bits, label_bits, pruner_bits), prunes_(pruner_bits > 0) {
-    }
+        : learner_(checked(t, bits, label_bits, pruner_bits), bits, label_bits, pruner_bits) {}
 
     void see(const Treebank& t) {
         check(t, {});
         learner_.extend_filter(t);
     }
-    void epoch(const Treebank& t, const Longs& order, const nb::dict& settings, std::uint64_t seed) {
+    void epoch(const Treebank& t, const Longs& order, const ParserSettings& settings, std::uint64_t seed,
+               double pruner_rate) {
         const parser::Settings s = parser_settings(settings);
+        require(pruner_rate >= 0 && pruner_rate <= 1e12, "pruner_rate must lie in [0, 1e12]");
         check(t, span_of(order));
         const Unlocked unlocked;
-        learner_.run_epoch(t, span_of(order), s, seed);
-    }
-    void pruner_epoch(const Treebank& t, const Longs& order, const nb::dict& settings, double rate) {
-        const parser::Settings s = parser_settings(settings);
-        require(prunes_, "this learner has no pruner");
-        require(rate > 0 && rate <= 1e12, "rate must lie in (0, 1e12]");
-        check(t, span_of(order));
-        const Unlocked unlocked;
-        learner_.run_pruner_epoch(t, span_of(order), s, rate);
+        learner_.run_epoch(t, span_of(order), s, seed, pruner_rate);
     }
     ParserModel model() const {
         const Unlocked unlocked;
@@ -180,7 +175,6 @@ private:
         return t;
     }
     parser::Learner learner_;
-    bool prunes_;
 };
 
 inline nb::dict parser_templates() {
@@ -215,31 +209,21 @@ inline void bind_parser(nb::module_& m) {
             "prunes", [](const ParserModel& p) { return p.model->pruner_or_null() != nullptr; },
             "Whether there is a pruner.")
         .def("parse", &ParserModel::parse, "treebank"_a, "settings"_a, "n_threads"_a,
-             nb::sig("def parse(self, treebank: Treebank, settings: dict[str, typing.Any], n_threads: int) -> "
-                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], "
-                     "numpy.typing.NDArray[numpy.float64], int]"),
              R"doc(Parse all sentences.
 
 Returns heads, numbers of relations (none if the parser has not learned any), seconds (features, scores, decoding,
 relations) and the number of arcs that groups scored.)doc")
         .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, "settings"_a,
-             nb::sig("def arcs(self, treebank: Treebank, sentence: int, settings: dict[str, typing.Any]) -> "
-                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
              "Heads and modifiers of the arcs that the groups score.")
-        .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "heads"_a.noconvert(),
-             "modifiers"_a.noconvert(), "Scores of chosen arcs by one group of features, or by the pruner, 2.");
+        .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "arcs"_a.noconvert(),
+             "Scores of chosen arcs by one group of features, or by the pruner, 2.");
     nb::class_<ParserLearner>(m, "ParserLearner", "A learner of a parser's weights.")
         .def(nb::init<const Treebank&, int, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a,
              "pruner_bits"_a)
         .def("see", &ParserLearner::see, "treebank"_a, "Extend the length filter by the arcs of a treebank.")
         .def("learn", &ParserLearner::epoch, "treebank"_a, "order"_a.noconvert(), "settings"_a, "seed"_a,
-             nb::sig("def learn(self, treebank: Treebank, order: numpy.typing.NDArray[numpy.int64], settings: "
-                     "dict[str, typing.Any], seed: int) -> None"),
-             "Run one epoch over sentences that were seen.")
-        .def("learn_pruner", &ParserLearner::pruner_epoch, "treebank"_a, "order"_a.noconvert(), "settings"_a, "rate"_a,
-             nb::sig("def learn_pruner(self, treebank: Treebank, order: numpy.typing.NDArray[numpy.int64], settings: "
-                     "dict[str, typing.Any], rate: float) -> None"),
-             "Run one epoch for the pruner.")
+             "pruner_rate"_a = 0.0,
+             "Run one epoch over sentences that were seen; with a rate, for the pruner, too, if there is one.")
         .def("model", &ParserLearner::model, "Return the averaged weights.");
 }
 

@@ -13,7 +13,7 @@ namespace wald::bindings {
 
 class ParserSession {
 public:
-    ParserSession(const ParserModel& model, const Treebank& t, const nb::dict& settings, int n_threads)
+    ParserSession(const ParserModel& model, const Treebank& t, const ParserSettings& settings, int n_threads)
         : model_(model.model) {
         const parser::Settings s = parser_settings(settings);
         const Unlocked unlocked;
@@ -41,9 +41,9 @@ public:
         return out;
     }
 
-    nb::tuple seconds() {
+    auto seconds() {
         const std::lock_guard lock(mutex_);
-        return nb::make_tuple(session_->seconds(0), session_->seconds(1));
+        return std::make_pair(session_->seconds(0), session_->seconds(1));
     }
     std::int64_t extracted() {
         const std::lock_guard lock(mutex_);
@@ -94,17 +94,14 @@ inline void bind_parser_session(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ParserSession>(m, "ParserSession",
                               "Sentences that are parsed repeatedly, under states with one byte for every word.")
-        .def(nb::init<const ParserModel&, const Treebank&, const nb::dict&, int>(), "model"_a, "treebank"_a,
-             "settings"_a, "n_threads"_a,
-             nb::sig("def __init__(self, model: ParserModel, treebank: Treebank, settings: dict[str, typing.Any], "
-                     "n_threads: int) -> None"))
+        .def(nb::init<const ParserModel&, const Treebank&, const ParserSettings&, int>(), "model"_a, "treebank"_a,
+             "settings"_a, "n_threads"_a)
         .def("decode", &ParserSession::decode, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none(),
              "Heads of the words of some sentences, in their order.")
         .def("evidence", &ParserSession::evidence, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none(),
              "Evidence of the scores for every word of some sentences: (n_words, 10).")
         .def("features", &ParserSession::features, "Features of all words that need no parsing: (n_words, d).")
-        .def_prop_ro("seconds", &ParserSession::seconds, nb::sig("def seconds(self) -> tuple[float, float]"),
-                     "Seconds by group, over all threads.")
+        .def_prop_ro("seconds", &ParserSession::seconds, "Seconds by group, over all threads.")
         .def_prop_ro("extracted", &ParserSession::extracted, "Words with the costly group.");
 }
 

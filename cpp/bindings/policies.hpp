@@ -35,12 +35,12 @@ struct ChosenExamples {
 };
 
 // The parts of some examples, and the bounds of each example's parts among them.
-inline nb::tuple parts_of(const Longs& offsets, const Longs& examples) {
+inline auto parts_of(const Longs& offsets, const Longs& examples) {
     const ChosenExamples chosen(offsets, examples);
     auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())});
     for (std::size_t i = 0; i < chosen.size(); ++i)
         std::iota(parts.data() + chosen.ends[i], parts.data() + chosen.ends[i + 1], chosen.first[i]);
-    return nb::make_tuple(parts, copied(chosen.ends.data(), chosen.ends.size()));
+    return std::make_pair(parts, copied(chosen.ends.data(), chosen.ends.size()));
 }
 
 // What is known of parts, and the state and `alone` of all parts, checked; see PartRows.
@@ -100,11 +100,8 @@ inline auto choose(const Matrix& priority, const Flags& lacks, const Longs& ends
 
 inline void bind_policies(nb::module_& m) {
     using namespace nb::literals;
-    m.def(
-        "parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert(),
-        nb::sig("def parts_of(offsets: numpy.typing.NDArray[numpy.int64], examples: numpy.typing.NDArray[numpy.int64]) "
-                "-> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
-        "The parts of some examples, and the bounds of each example's parts among them.");
+    m.def("parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert(),
+          "The parts of some examples, and the bounds of each example's parts among them.");
     m.def("part_rows", &part_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
           "offsets"_a.noconvert(), "examples"_a.noconvert(), "simple"_a = false,
           R"doc(Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.

@@ -39,21 +39,21 @@ public:
         }
     }
 
-    // Runs one epoch over sentences in the given order. Call extend_filter() with all of them first.
-    void run_epoch(const Treebank& t, std::span<const std::int64_t> order, const Settings& s, std::uint64_t seed) {
-        groups_.begin_epoch();
+    // Runs one epoch over sentences in the given order and, with a rate, one for the pruner, which does not use the
+    // feature groups. Call extend_filter() with all sentences first.
+    void run_epoch(const Treebank& t, std::span<const std::int64_t> order, const Settings& s, std::uint64_t seed,
+                   double pruner_rate) {
         const Choice choice{s.limits(filter_)};
+        groups_.begin_epoch();
         each_sentence(t, order, [&](std::size_t k) {
             if (label_learner_) learn_labels(t, t.sentences[static_cast<std::size_t>(order[k])]);
             learn(choice, s, mix(seed + k));
             groups_.end_step();
         });
-    }
-    // Runs one epoch for the pruner, which does not use the feature groups.
-    void run_pruner_epoch(const Treebank& t, std::span<const std::int64_t> order, const Settings& s, double rate) {
+        if (!pruner_ || pruner_rate == 0) return;
         pruner_->begin_epoch();
-        const Limits limits = s.limits(filter_);
-        each_sentence(t, order, [&](std::size_t) { pruner_->learn(x_.atoms, gold_.data(), limits, rate); });
+        each_sentence(t, order,
+                      [&](std::size_t) { pruner_->learn(x_.atoms, gold_.data(), choice.limits, pruner_rate); });
     }
 
     Model model() const {

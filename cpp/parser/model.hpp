@@ -78,16 +78,16 @@ inline Arcs list_arcs(const Model& model, const Treebank& t, std::size_t sentenc
     return x.chosen.arcs;
 }
 
-// Scores n arcs of a sentence by one group of features, or by the pruner (kPruner).
-inline void score_arcs(const Model& model, const Treebank& t, std::size_t sentence, int group,
-                       const std::int32_t* heads, const std::int32_t* modifiers, std::size_t n, float* out) {
+// Scores n arcs of a sentence, [head, modifier], by one group of features, or by the pruner (kPruner).
+inline void score_arcs(const Model& model, const Treebank& t, std::size_t sentence, int group, const std::int32_t* ends,
+                       std::size_t n, float* out) {
     Atoms atoms;
     Scorer scorer;
     Arcs arcs;
     atoms.read(t, sentence, model.lexicon);
     scorer.begin(atoms, model.weights, model.pruner_or_null());
     arcs.begin(atoms.tags(), atoms.coarse_tags(), atoms.n());
-    for (std::size_t i = 0; i < n; ++i) arcs.add(heads[i], modifiers[i]);
+    for (std::size_t i = 0; i < n; ++i) arcs.add(ends[2 * i], ends[2 * i + 1]);
     arcs.find_contexts();
     scorer.score(group, arcs.view(), out);
 }

@@ -935,18 +935,11 @@ class ParserModel:
         relations) and the number of arcs that groups scored.
         """
 
-    def arcs(
-        self, treebank: Treebank, sentence: int, settings: dict[str, Any]
-    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
+    def arcs(self, treebank: Treebank, sentence: int, settings: dict[str, Any]) -> NDArray[numpy.int32]:
         """Heads and modifiers of the arcs that the groups score."""
 
     def arc_scores(
-        self,
-        treebank: Treebank,
-        sentence: int,
-        group: int,
-        heads: NDArray[numpy.int32],
-        modifiers: NDArray[numpy.int32],
+        self, treebank: Treebank, sentence: int, group: int, arcs: NDArray[numpy.int32]
     ) -> NDArray[numpy.float32]:
         """Scores of chosen arcs by one group of features, or by the pruner, 2."""
 
@@ -957,13 +950,17 @@ class ParserLearner:
     def see(self, treebank: Treebank) -> None:
         """Extend the length filter by the arcs of a treebank."""
 
-    def learn(self, treebank: Treebank, order: NDArray[numpy.int64], settings: dict[str, Any], seed: int) -> None:
-        """Run one epoch over sentences that were seen."""
-
-    def learn_pruner(
-        self, treebank: Treebank, order: NDArray[numpy.int64], settings: dict[str, Any], rate: float
+    def learn(
+        self,
+        treebank: Treebank,
+        order: NDArray[numpy.int64],
+        settings: dict[str, Any],
+        seed: int,
+        pruner_rate: float = 0.0,
     ) -> None:
-        """Run one epoch for the pruner."""
+        """
+        Run one epoch over sentences that were seen; with a rate, for the pruner, too, if there is one.
+        """
 
     def model(self) -> ParserModel:
         """Return the averaged weights."""

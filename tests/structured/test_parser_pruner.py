@@ -144,26 +144,24 @@ def test_the_largest_weights_still_give_trees(bank, parser, decoder, single_root
         ({"extra": -1.0}, "extra"),
         ({"step": np.inf}, "step"),
         ({"step": np.nan}, "step"),
-        ({"rate": 0.0}, "rate"),
+        ({"rate": -1.0}, "rate"),
         ({"rate": np.nan}, "rate"),
     ],
 )
 def test_settings_are_checked_where_they_are_used(bank, parser, settings, message):
     learner = _core.ParserLearner(bank.core, bits=8, label_bits=0, pruner_bits=8)
-    asked = parser_settings(parser) | {"rate": 0.1} | settings
-    rate = asked.pop("rate")
+    good = parser_settings(parser) | {"rate": 0.1}
     calls = (
-        lambda asked, rate: parser._model.arcs(bank.core, 0, asked),
-        lambda asked, rate: parser._model.parse(bank.core, asked, 1),
-        lambda asked, rate: _core.ParserSession(parser._model, bank.core, asked, 1),
-        lambda asked, rate: learner.learn(bank.core, np.arange(3), asked, 0),
-        lambda asked, rate: learner.learn_pruner(bank.core, np.arange(3), asked, rate),
+        lambda rate, **asked: parser._model.arcs(bank.core, 0, asked),
+        lambda rate, **asked: parser._model.parse(bank.core, asked, 1),
+        lambda rate, **asked: _core.ParserSession(parser._model, bank.core, asked, 1),
+        lambda rate, **asked: learner.learn(bank.core, np.arange(3), asked, 0, rate),
     )
     learner.see(bank.core)
-    for call in calls[4:] if "rate" in settings else calls:
-        call(parser_settings(parser), 0.1)
+    for call in calls[3:] if "rate" in settings else calls:
+        call(**good)
         with pytest.raises(ValueError, match=message):
-            call(asked, rate)
+            call(**good | settings)
 
 
 def test_a_wide_margin_is_no_pruner(bank, parser):

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..engine.threads import effective_threads
 from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
-from .parser_learning import PRUNER_EPOCHS, Learning, annotated, treebank_of
+from .parser_learning import PRUNER_EPOCHS, annotated, learn, learner, treebank_of
 from .parser_session import ParserSession
 from .parser_settings import GROUPS, check, n_groups, settings
 
@@ -138,14 +139,8 @@ class DependencyParser(BaseEstimator):
     n_jobs: int | None = None
     random_state: Any = None
 
-    # ---- learning -----------------------------------------------------------------------------------------------
-
     def fit(
-        self,
-        X: Treebank | Sequence[Any],
-        y: Any = None,
-        *,
-        inventory: Treebank | Sequence[Any] | None = None,
+        self, X: Treebank | Sequence[Any], y: Any = None, *, inventory: Treebank | Sequence[Any] | None = None
     ) -> DependencyParser:
         """Learn from annotated sentences.
 
@@ -161,8 +156,7 @@ class DependencyParser(BaseEstimator):
 
         Returns
         -------
-        DependencyParser
-            Itself.
+        self
         """
         check(self)
         bank = annotated(X)
@@ -171,7 +165,7 @@ class DependencyParser(BaseEstimator):
         for epoch in range(self.max_iter):
             self._epoch(bank, pruner=epoch < PRUNER_EPOCHS)
         self._finish(bank)
-        del self._learning  # weights and sums of weights: three times the model
+        del self._learning, self._random  # weights and sums of weights: three times the model
         return self
 
     def partial_fit(self, X: Treebank | Sequence[Any], y: None = None) -> DependencyParser:
@@ -186,27 +180,25 @@ class DependencyParser(BaseEstimator):
             self._as_lists = not isinstance(X, Treebank)
             self._begin(bank)
         else:
-            self._learning.core.see(bank.core)
+            self._learning.see(bank.core)
         self._epoch(bank, pruner=True)
         self._finish(bank)
         return self
 
     def _begin(self, bank: Treebank, inventory: Treebank | None = None) -> None:
-        self._learning = Learning(self, bank, inventory)
+        self._learning, self._random = learner(self, bank, inventory), check_random_state(self.random_state)
         self.n_iter_ = 0
 
     def _epoch(self, bank: Treebank, *, pruner: bool) -> None:
-        self._learning.epoch(self, bank, pruner=pruner)
+        learn(self, self._learning, self._random, bank, pruner=pruner)
         self.n_iter_ += 1
 
     def _finish(self, bank: Treebank) -> None:
-        self._model = self._learning.core.model()
+        self._model = self._learning.model()
         self.labels_ = self._model.labels
         session = self.open(bank[:_TIMED])
         session.decode(session.state())
         self.group_costs_ = np.maximum(session.seconds / session.offsets[-1], _LEAST_COST)
-
-    # ---- parsing ------------------------------------------------------------------------------------------------
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
         """Parse sentences.
@@ -238,8 +230,6 @@ class DependencyParser(BaseEstimator):
         """Return the fraction of words with the right head (UAS), punctuation included, in annotated sentences."""
         return self.evaluate(X).uas
 
-    # ---- groups of features, for chosen words -------------------------------------------------------------------
-
     @property
     def group_names_(self) -> list[str]:
         """Names of the groups, the cheap one first."""
@@ -260,26 +250,12 @@ class DependencyParser(BaseEstimator):
         return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
 
     def arcs(self, sentences: Treebank, index: int) -> NDArray[np.int32]:
-        """Return the arcs of one sentence that all groups score.
-
-        Parameters
-        ----------
-        sentences : Treebank
-            Any sentences.
-        index : int
-            Which of them.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_arcs, 2)
-            Heads (0 is the root) and modifiers, modifier by modifier.
-        """
+        """Return the arcs of one sentence that all groups score: (n_arcs, 2), heads (0 is the root) and modifiers."""
         self._ready()
-        heads, modifiers = self._model.arcs(sentences.core, index, settings(self))
-        return np.stack([heads, modifiers], axis=1)
+        return self._model.arcs(sentences.core, index, settings(self))
 
     def arc_scores(self, sentences: Treebank, index: int, group: str, arcs: ArrayLike) -> NDArray[np.float32]:
-        """Score chosen arcs of one sentence by one group of features.
+        """Score chosen arcs of one sentence by one group of features: (n_arcs,).
 
         Parameters
         ----------
@@ -292,22 +268,15 @@ class DependencyParser(BaseEstimator):
             logarithms of odds.
         arcs : array-like of int, shape (n_arcs, 2)
             Heads (0 is the root) and modifiers.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_arcs,)
         """
         self._ready()
         known = (*GROUPS, "pruner") if self._model.prunes else GROUPS
         if group not in known:
             raise ValueError(f"group must be one of {known}. Got {group!r} instead.")
-        pairs = np.asarray(arcs, dtype=np.int32)
+        pairs = np.ascontiguousarray(arcs, dtype=np.int32)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(f"arcs must have shape (n_arcs, 2). Got {pairs.shape} instead.")
-        heads, modifiers = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-        return self._model.arc_scores(sentences.core, index, known.index(group), heads, modifiers)
-
-    # ---- inside -------------------------------------------------------------------------------------------------
+        return self._model.arc_scores(sentences.core, index, known.index(group), pairs)
 
     def _ready(self) -> None:
         check_is_fitted(self, "_model")
@@ -317,7 +286,8 @@ class DependencyParser(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("_learning", None)  # after loading, partial_fit starts from scratch
+        for name in ("_learning", "_random"):  # after loading, partial_fit starts from scratch
+            state.pop(name, None)
         if "_model" in state:
             state["_model"] = state["_model"].state()
         return state

@@ -23,19 +23,10 @@ class ParserSession:
     An arc from the root always belongs to its modifier. With ``examples``, an array of different sentences' indices,
     answers are for the words of these sentences only, in this order, and only these are worked on.
 
-    Parameters
-    ----------
-    core : _core.ParserSession
-    offsets : int64 ndarray of shape (n_sentences + 1,)
-        First word of every sentence, and the end.
-    n_costly : {0, 1}
-        0 for a parser of tags alone: a state then has no column.
-    as_lists : bool, default=False
-        Whether a driver returns the heads of a sentence as a list, or as an array.
-
     Attributes
     ----------
     offsets : int64 ndarray of shape (n_sentences + 1,)
+        First word of every sentence, and the end.
 
     See Also
     --------
@@ -57,14 +48,9 @@ class ParserSession:
     """
 
     def __init__(
-        self,
-        core: _core.ParserSession,
-        offsets: NDArray[np.int64],
-        n_costly: int,
-        as_lists: bool = False,
+        self, core: _core.ParserSession, offsets: NDArray[np.int64], n_costly: int, as_lists: bool = False
     ) -> None:
-        self.as_lists = as_lists
-        self._core, self.offsets, self._n_costly = core, offsets, n_costly
+        self._core, self.offsets, self._n_costly, self._as_lists = core, offsets, n_costly, as_lists
 
     @property
     def seconds(self) -> NDArray[np.float64]:
@@ -89,6 +75,11 @@ class ParserSession:
         if heads.shape != (self.offsets[-1],) or (heads.size and heads.dtype.kind not in "iu"):
             raise ValueError(f"y must have one head for each of the {self.offsets[-1]} words. Got {heads.shape}.")
         return heads.astype(np.int32)
+
+    def answers(self, codes: NDArray[np.int32]) -> list[Any]:
+        """Heads of all words as the parser's own answers: an array or a list per sentence."""
+        rows = np.split(codes, self.offsets[1:-1])
+        return [row.tolist() for row in rows] if self._as_lists else rows
 
     def state(self, state: ArrayLike | None = None) -> State:
         """Check a state (n_words, n_groups - 1), or make the one that has everything."""

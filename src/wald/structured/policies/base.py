@@ -83,6 +83,8 @@ class Policy(BaseEstimator):
         self._remember(model)
         self._check(y)
         if hasattr(self, "cv"):
+            if X is None:
+                raise TypeError(f"{type(self).__name__}.fit needs X, examples to learn from. Got None.")
             seeds = check_random_state(self.random_state).randint(2**31 - 1, size=3).tolist()
             seed = seeds[self.fold_seed]
             self._learn(crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed), seeds)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ..features import ExtractionError, ExtractionTimeoutError
+from ..features import ExtractionError, ExtractionTimeoutError, LazyFeatures
 from ..protocol import Session, State
 from .base import Policy
 from .metering import MeteredSession
@@ -20,17 +20,10 @@ from .segments import Ends, counts, owner, parts_of
 
 @dataclass(frozen=True, eq=False)
 class Acquired:
-    """Examples with what a policy bought for them.
+    """What a policy bought for examples, and their answers.
 
-    Attributes
-    ----------
-    state : bool ndarray of shape (n_parts, K)
-    codes : int32 ndarray of shape (n_parts,)
-        The answers under this state.
-    seconds : dict
-        Seconds spent on ``"features"``, ``"policy"`` and ``"inference"``.
-    n_rounds : int
-        Number of rounds in which something was bought.
+    ``seconds`` are those of ``"features"``, ``"policy"`` and ``"inference"``; ``n_rounds`` counts the rounds in which
+    something was bought.
     """
 
     state: State
@@ -61,10 +54,8 @@ def acquire(
 
     Parameters
     ----------
-    policy : Policy
-        Fitted.
-    session : Session
-        A session of the policy's model.
+    policy, session
+        A fitted policy, and a session of its model.
     threshold : float
     allowance : Allowance, default=None
         No example spends more than it.
@@ -75,15 +66,10 @@ def acquire(
     decode : bool, default=True
         Whether to answer in the end; without, ``codes`` is empty.
 
-    Raises
-    ------
-    ExtractionError
-        If an extractor of a costly group fails; it has the answers from before.
-
     Notes
     -----
-    Nothing more is bought once an extractor has timed out (`LazyFeatures.patience`); the answer uses what was bought
-    before.
+    If an extractor of a costly group fails, the ExtractionError has the answers from before. Once one has timed out
+    (`LazyFeatures.patience`) nothing more is bought; the answer uses what was bought before.
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
@@ -205,12 +191,21 @@ def choose(
     return _core.choose(each, lacks, ends, threshold, pace, float(limit.per_part), costs)
 
 
+def limit_extractors(model: Any, session: Any, timeout: float, until: float | None) -> None:
+    """Make a session wait for an extractor for ``timeout`` seconds at most, and not beyond ``until``."""
+    features = getattr(session, "features", None)
+    if not isinstance(features, LazyFeatures):
+        raise TypeError(
+            f"timeout needs a model that can abandon an extractor, a ChainClassifier. Got {type(model).__name__}; use "
+            "deadline= alone."
+        )
+    end = np.inf if until is None else until
+    features.patience = lambda: min(timeout, end - time.perf_counter())
+
+
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
-    """Return the model's own answers if the session gives them; else an array or list of codes per example."""
-    if hasattr(session, "answers"):
-        return session.answers(codes)
-    rows = np.split(codes, np.asarray(session.offsets)[1:-1])
-    return [row.tolist() for row in rows] if getattr(session, "as_lists", False) else rows
+    """Return the model's own answers if the session gives them; else an array of codes per example."""
+    return session.answers(codes) if hasattr(session, "answers") else np.split(codes, np.asarray(session.offsets)[1:-1])
 
 
 def cost_of(state: State, offsets: Ends, costs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,14 +14,9 @@ from .segments import counts, owner, parts_of
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """States that examples should have, and their weights.
+    """The best state that was found for each example, and what a mistake costs.
 
-    Attributes
-    ----------
-    state : bool ndarray of shape (n_parts, K)
-        The best state that was found.
-    weight : float64 ndarray of shape (n_examples,)
-        Value of the worst evaluated state minus that of the best: the cost of a mistake.
+    A weight (n_examples,) is the value of the worst evaluated state minus that of the best.
     """
 
     state: State
@@ -63,13 +58,7 @@ class Objective:
 
 
 def trajectory(objective: Objective, t_max: int | None = None) -> Targets:
-    """Add groups one at a time, each time the one that leaves the smallest value; the best state on the way.
-
-    Parameters
-    ----------
-    objective : Objective
-    t_max : int or None
-        Additions at most.
+    """Add up to ``t_max`` groups, each time the one that leaves the smallest value; the best state on the way.
 
     Notes
     -----
@@ -121,16 +110,7 @@ def parsimonious(objective: Objective, tau: float = 0.0) -> Targets:
 def marked(fold: Fold, differs: bool) -> Targets:
     """All groups for the parts whose answer with nothing bought is wrong, or differs from that with everything.
 
-    Parameters
-    ----------
-    fold : Fold
-    differs : bool
-        Whether answers are compared with those with everything bought, and not with the truth.
-
-    Returns
-    -------
-    Targets
-        With equal weights.
+    Weights are equal.
     """
     nothing = fold.session.state() & False
     codes = fold.session.decode(nothing)
@@ -141,13 +121,6 @@ def marked(fold: Fold, differs: bool) -> Targets:
 def without_needless(objective: Objective, found: Targets) -> Targets:
     """Remove groups that a state does not need, one at a time: each time the one whose removal gives the least value.
 
-    Parameters
-    ----------
-    objective : Objective
-    found : Targets
-
-    Notes
-    -----
     Among additions that change nothing a search takes the first, so a state may hold parts that came before the one
     that mattered. Every removal lowers the value.
     """
@@ -187,14 +160,7 @@ def changes(
     """Values of some examples after each single change: ``which=~state`` adds a group, ``which=state`` removes one.
 
     One call of the objective evaluates the first change to every example, the next one the second change, and so on.
-
-    Returns
-    -------
-    items : (parts, groups)
-        The parts and groups to change.
-    values : float64 ndarray of shape (n_items,)
-    owners : int64 ndarray of shape (n_items,)
-        Index, in ``examples``, of the example with this change.
+    Returns the parts and groups to change, the values, and for each the place of its example in ``examples``.
     """
     parts, ends = parts_of(np.asarray(objective.fold.session.offsets), examples)
     local, groups = np.nonzero(which[parts])
