@@ -23,6 +23,7 @@ _RANGES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("tradeoff", "tau", "alpha"), (require_between, 0)),
     **dict.fromkeys(("pace", "gamma", "epsilon"), (require_between, 0, 1)),
     **dict.fromkeys(("n_rounds", "max_iter", "t_max"), (require_integer, 1)),
+    "n_states": (require_integer, 0),
     "C": (require_positive,),
 }
 
