@@ -105,10 +105,14 @@ struct ParserModel {
     }
 };
 
+inline void check_bits(int bits, int least, int most) {
+    require(bits >= least && bits <= most, "a table of 2^8 to 2^28 weights, or of 2^4 to 2^24 relations");
+}
+
 // A table from values that may come from a file: sizes are checked before anything is indexed by them.
 template <class Table>
 Table parser_table(int bits, int least_bits, int most_bits, int n, Floats values, const char* misfit) {
-    require(bits >= least_bits && bits <= most_bits, "a table of 2^8 to 2^28 weights, or of 2^4 to 2^24 relations");
+    check_bits(bits, least_bits, most_bits);
     require(values.size() == Table::size(bits, n), misfit);
     Table table(bits, n);
     // Larger weights could overflow in the sums over a sentence, so that no tree would be the best.
@@ -168,9 +172,9 @@ private:
         for (const std::int64_t i : order) sentence_of(t, i);
     }
     static const Treebank& checked(const Treebank& t, int bits, int label_bits, int pruner_bits) {
-        require(pruner_bits == 0 || (pruner_bits >= 8 && pruner_bits <= 28), "a table of 2^8 to 2^28 weights");
-        require(bits >= 8 && bits <= 28, "a table of 2^8 to 2^28 weights");
-        require(label_bits == 0 || (label_bits >= 4 && label_bits <= 24), "a table of 2^4 to 2^24 rows");
+        check_bits(bits, 8, 28);
+        if (pruner_bits != 0) check_bits(pruner_bits, 8, 28);
+        if (label_bits != 0) check_bits(label_bits, 4, 24);
         require(!t.sentences.empty(), "no sentence to learn from");
         return t;
     }
@@ -178,17 +182,14 @@ private:
 };
 
 inline nb::dict parser_templates() {
-    const auto list = [](const auto& texts) {
-        std::vector<std::string> out;
-        for (const std::string_view t : texts) out.emplace_back(t);
-        return out;
-    };
     nb::dict d;
-    d["tag_pairs"] = list(parser::kTagPairs);
-    d["tag_words"] = list(parser::kTagUnigrams);
-    d["word_pairs"] = list(parser::kWordPairs);
-    d["word_words"] = list(parser::kWordUnigrams);
-    d["relations"] = list(parser::kLabelPairs);
+    for (const auto& [name, templates] :
+         {std::pair{"tag_pairs", parser::kTagPairs}, std::pair{"tag_words", parser::kTagUnigrams},
+          std::pair{"word_pairs", parser::kWordPairs}, std::pair{"word_words", parser::kWordUnigrams},
+          std::pair{"relations", parser::kLabelPairs}}) {
+        const std::vector<std::string_view> texts = parser::split(templates, '|');
+        d[name] = std::vector<std::string>(texts.begin(), texts.end());
+    }
     return d;
 }
 
