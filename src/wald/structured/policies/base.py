@@ -81,8 +81,8 @@ class Policy(BaseEstimator):
         -------
         self
         """
+        self._check(model, y)
         self._remember(model)
-        self._check(y)
         if hasattr(self, "cv"):
             if X is None:
                 raise TypeError(f"{type(self).__name__}.fit needs X, examples to learn from. Got None.")
@@ -111,8 +111,9 @@ class Policy(BaseEstimator):
         """
         raise NotImplementedError
 
-    def _check(self, y: Any) -> None:
-        """Raise unless all parameters are in range."""
+    def _check(self, model: Any, y: Any) -> None:
+        """Raise unless the model is of use, and all parameters are in range."""
+        _require_costly(model, type(self).__name__)
         owner = type(self).__name__
         for name, value in self.get_params(deep=False).items():
             if name in self.options:
@@ -130,14 +131,18 @@ class Policy(BaseEstimator):
         return [Objective(fold, float(self.tradeoff), prices / prices.sum()) for fold in folds]
 
     def _remember(self, model: Any) -> None:
-        if not isinstance(model, StructuredModel):
-            raise TypeError(
-                f"{type(self).__name__}.fit needs a fitted structured model, with group_names_, group_costs_, open, "
-                f"loss and predict. Got {type(model).__name__}."
-            )
-        if len(model.group_names_) < 2:
-            raise ValueError(f"A policy needs a model with a costly group. Got groups {list(model.group_names_)}.")
+        _require_costly(model, type(self).__name__)
         self.model_ = model
+
+
+def _require_costly(model: Any, owner: str) -> None:
+    if not isinstance(model, StructuredModel):
+        raise TypeError(
+            f"{owner}.fit needs a fitted structured model, with group_names_, group_costs_, open, loss and predict. "
+            f"Got {type(model).__name__}."
+        )
+    if len(model.group_names_) < 2:
+        raise ValueError(f"A policy needs a model with a costly group. Got groups {list(model.group_names_)}.")
 
 
 class Stepwise(Policy):

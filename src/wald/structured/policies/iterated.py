@@ -85,8 +85,8 @@ class IteratedPolicy(Policy):
     options: ClassVar = {"target": ("wrong", "differs")}
     fold_seed: ClassVar[int] = 1
 
-    def _check(self, y: Any) -> None:
-        super()._check(y)
+    def _check(self, model: Any, y: Any) -> None:
+        super()._check(model, y)
         if y is None and self.target == "wrong":
             raise ValueError("target='wrong' needs y. Without labels, use target='differs'.")
 

@@ -102,9 +102,9 @@ class OneShotPolicy(Policy):
         "features": ("complex", "simple"),
     }
 
-    def _check(self, y: Any) -> None:
-        super()._check(y)
-        costly, weights = list(self.model_.group_names_)[1:], self.class_weight
+    def _check(self, model: Any, y: Any) -> None:
+        super()._check(model, y)
+        costly, weights = list(model.group_names_)[1:], self.class_weight
         if isinstance(weights, Mapping) and set(weights) != set(costly):
             raise ValueError(f"class_weight must have a weight for each of {costly}. Got those for {list(weights)}.")
         for weight in weights.values() if isinstance(weights, Mapping) else [weights]:
