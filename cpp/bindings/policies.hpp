@@ -35,30 +35,20 @@ struct ChosenExamples {
 };
 
 // The parts of some examples, and the bounds of each example's parts among them.
-inline nb::tuple parts_of(const Longs& offsets, const Longs& examples) {
+inline auto parts_of(const Longs& offsets, const Longs& examples) {
     const ChosenExamples chosen(offsets, examples);
     auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())});
     for (std::size_t i = 0; i < chosen.size(); ++i)
         std::iota(parts.data() + chosen.ends[i], parts.data() + chosen.ends[i + 1], chosen.first[i]);
-    return nb::make_tuple(parts, copied(chosen.ends.data(), chosen.ends.size()));
+    return std::make_pair(parts, copied(chosen.ends.data(), chosen.ends.size()));
 }
 
-inline nb::ndarray<nb::numpy, float> simple_rows(const FloatMatrix& alone, const Longs& offsets,
-                                                 const Longs& examples) {
-    const ChosenExamples chosen(offsets, examples);
-    require(static_cast<std::int64_t>(alone.shape(0)) == chosen.n_parts,
-            "features of parts must have a row for each of them");
-    const policies::SimpleRows rows{alone.data(), static_cast<std::int64_t>(alone.shape(1)), chosen.spans()};
-    auto out = new_array<float>({static_cast<std::size_t>(chosen.ends.back()), static_cast<std::size_t>(rows.width())});
-    rows.write(out.data());
-    return out;
-}
-
-// Evidence of the parts of some examples, and the state and `alone` of all parts, checked.
-inline policies::ComplexRows complex_inputs(const FloatMatrix& known, const Flags& state,
-                                            const std::optional<FloatMatrix>& alone, const ChosenExamples& chosen) {
+// What is known of parts, and the state and `alone` of all parts, checked; see PartRows.
+inline policies::PartRows part_inputs(const FloatMatrix& known, const Flags& state,
+                                      const std::optional<FloatMatrix>& alone, const ChosenExamples& chosen,
+                                      bool simple = false) {
     require(static_cast<std::int64_t>(state.shape(0)) == chosen.n_parts, "a state must have a row for each part");
-    require(static_cast<std::int64_t>(known.shape(0)) == chosen.ends.back(),
+    require(static_cast<std::int64_t>(known.shape(0)) == (simple ? chosen.n_parts : chosen.ends.back()),
             "evidence must have a row for each part of the examples");
     require(!alone || static_cast<std::int64_t>(alone->shape(0)) == chosen.n_parts,
             "features of parts must have a row for each of them");
@@ -68,14 +58,14 @@ inline policies::ComplexRows complex_inputs(const FloatMatrix& known, const Flag
             static_cast<std::int64_t>(state.shape(1)),
             alone ? alone->data() : nullptr,
             alone ? static_cast<std::int64_t>(alone->shape(1)) : 0,
-            chosen.spans()};
+            chosen.spans(),
+            simple};
 }
 
-inline nb::ndarray<nb::numpy, float> complex_rows(const FloatMatrix& known, const Flags& state,
-                                                  const std::optional<FloatMatrix>& alone, const Longs& offsets,
-                                                  const Longs& examples) {
+inline auto part_rows(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone,
+                      const Longs& offsets, const Longs& examples, bool simple) {
     const ChosenExamples chosen(offsets, examples);
-    const policies::ComplexRows rows = complex_inputs(known, state, alone, chosen);
+    const policies::PartRows rows = part_inputs(known, state, alone, chosen, simple);
     auto out = new_array<float>({static_cast<std::size_t>(chosen.ends.back()), static_cast<std::size_t>(rows.width())});
     rows.write(out.data());
     return out;
@@ -86,7 +76,7 @@ inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, co
                                                    const Flags& state, const std::optional<FloatMatrix>& alone,
                                                    const Longs& offsets, const Longs& examples) {
     const ChosenExamples chosen(offsets, examples);
-    const policies::ComplexRows rows = complex_inputs(known, state, alone, chosen);
+    const policies::PartRows rows = part_inputs(known, state, alone, chosen);
     require(rows.width() == forest.n_features(), "rows with another number of features than the forest's");
     auto out = new_array<double>({static_cast<std::size_t>(chosen.ends.back())});
     const Unlocked unlocked;
@@ -94,72 +84,38 @@ inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, co
     return out;
 }
 
-inline nb::ndarray<nb::numpy, bool> choose(const Matrix& priority, const Flags& lacks, const Longs& ends,
-                                           double threshold, double pace) {
+// An example may spend `per_part` for each of its parts.
+inline auto choose(const Matrix& priority, const Flags& lacks, const Longs& ends, double threshold, double pace,
+                   double per_part, const Doubles& costs) {
     require(priority.shape(0) == lacks.shape(0) && priority.shape(1) == lacks.shape(1),
             "priority and lacks must have the same shape");
     require(pace >= 0 && pace <= 1, "pace must lie in [0, 1]");
+    require(costs.size() == priority.shape(1), "there must be a cost for each group");
     const auto all = checked_offsets(ends, static_cast<std::int64_t>(priority.shape(0)));
     auto out = new_array<bool>({priority.shape(0), priority.shape(1)});
-    policies::choose_each(priority.data(), lacks.data(), all, static_cast<std::int64_t>(priority.shape(1)), threshold,
-                          pace, out.data());
-    return out;
-}
-
-// Restricts the chosen items to the best ones that each example can afford, `per_part` for each of its parts.
-inline nb::ndarray<nb::numpy, bool> afford(const Flags& chosen, const Matrix& priority, const Flags& lacks,
-                                           const Longs& ends, double per_part, const Doubles& costs) {
-    const auto n = static_cast<std::int64_t>(priority.shape(0)), K = static_cast<std::int64_t>(priority.shape(1));
-    for (const Flags* flags : {&chosen, &lacks})
-        require(flags->shape(0) == priority.shape(0) && flags->shape(1) == priority.shape(1),
-                "priority, chosen and lacks must have the same shape");
-    require(costs.size() == priority.shape(1), "there must be a cost for each group");
-    for (std::int64_t i = 0; i < n * K; ++i)
-        require(!chosen.data()[i] || !std::isnan(priority.data()[i]), "chosen items must have a priority");
-    const auto all = checked_offsets(ends, n);
-    auto out = new_array<bool>({priority.shape(0), priority.shape(1)});
-    std::copy_n(chosen.data(), n * K, out.data());
-    policies::afford_each(priority.data(), lacks.data(), all, costs.data(), K, per_part, out.data());
-    return out;
-}
-
-// Whether any flag of each example is set: (examples,).
-inline nb::ndarray<nb::numpy, bool> any_of_each(const Flags& flags, const Longs& ends) {
-    const auto all = checked_offsets(ends, static_cast<std::int64_t>(flags.shape(0)));
-    auto out = new_array<bool>({all.size() - 1});
-    policies::any_of_each(flags.data(), all, static_cast<std::int64_t>(flags.shape(1)), out.data());
+    policies::choose_each(priority.data(), lacks.data(), all, threshold, pace, costs.data(),
+                          static_cast<std::int64_t>(priority.shape(1)), per_part, out.data());
     return out;
 }
 
 inline void bind_policies(nb::module_& m) {
     using namespace nb::literals;
-    m.def(
-        "parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert(),
-        nb::sig("def parts_of(offsets: numpy.typing.NDArray[numpy.int64], examples: numpy.typing.NDArray[numpy.int64]) "
-                "-> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
-        "The parts of some examples, and the bounds of each example's parts among them.");
-    m.def("any_of_each", &any_of_each, "flags"_a.noconvert(), "ends"_a.noconvert(),
-          "Whether any of the flags (n_parts, K) of each example is set.");
-    m.def("simple_rows", &simple_rows, "alone"_a.noconvert(), "offsets"_a.noconvert(), "examples"_a.noconvert(),
-          "Features of each part: its own, those of its neighbours, its distances from both ends, and the length.");
-    m.def("complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
-          "offsets"_a.noconvert(), "examples"_a.noconvert(),
+    m.def("parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert(),
+          "The parts of some examples, and the bounds of each example's parts among them.");
+    m.def("part_rows", &part_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
+          "offsets"_a.noconvert(), "examples"_a.noconvert(), "simple"_a = false,
           R"doc(Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.
 
-``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all
-parts.)doc");
+``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all parts.
+Simple ones have no averages; then ``known`` has rows for all parts, too.)doc");
     m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(),
           "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert(),
           "Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group.");
     m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a,
-          "pace"_a,
-          "Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one: "
-          "(n_parts, K).");
-    m.def(
-        "afford", &afford, "chosen"_a.noconvert(), "priority"_a.noconvert(), "lacks"_a.noconvert(),
-        "ends"_a.noconvert(), "per_part"_a, "costs"_a.noconvert(),
-        "Restrict the chosen items to the best ones that each example can afford, ``per_part`` for each of its parts: "
-        "(n_parts, K).");
+          "pace"_a, "per_part"_a, "costs"_a.noconvert(),
+          R"doc(Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one.
+
+Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K).)doc");
 }
 
 }  // namespace wald::bindings

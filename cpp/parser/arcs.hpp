@@ -28,13 +28,16 @@ inline std::uint8_t bin_of(int head, int modifier) {
 // The root is not a word, so its arcs belong to their modifiers.
 inline int owner_of(int head, int modifier, bool by_head) { return by_head && head > 0 ? head : modifier; }
 
-// The tags strictly between two words.
+// The tags strictly between two words; without `kAll`, the fine ones only, which are all that the pruner reads.
+template <bool kAll>
 class Between {
 public:
     void add(int tag, int coarse) {
         tags_ |= std::uint64_t{1} << tag;
-        coarse_ |= std::uint64_t{1} << coarse;
-        if (count_[coarse] < 3) ++count_[coarse];
+        if constexpr (kAll) {
+            coarse_ |= std::uint64_t{1} << coarse;
+            if (count_[coarse] < 3) ++count_[coarse];
+        }
     }
     std::uint64_t tags() const { return tags_; }
     std::uint64_t coarse() const { return coarse_; }
@@ -45,27 +48,17 @@ public:
 
 private:
     std::uint64_t tags_ = 0, coarse_ = 0;
-    std::uint8_t count_[64] = {};
-};
-
-// The fine tags only.
-class FineBetween {
-public:
-    void add(int tag, int) { tags_ |= std::uint64_t{1} << tag; }
-    std::uint64_t tags() const { return tags_; }
-
-private:
-    std::uint64_t tags_ = 0;
+    std::uint8_t count_[kAll ? 64 : 1] = {};
 };
 
 // Calls visit(head, tags between, whether the limits allow the arc) for every other position, leftwards and then
 // rightwards.
-template <class Between, class Visit>
+template <bool kAll, class Visit>
 inline void each_head(const std::uint8_t* tags, const std::uint8_t* coarse, int n, int m, const Limits& limits,
                       Visit&& visit) {
     for (const int step : {-1, 1}) {
         const std::int32_t* limit = limits.row(tags[m], step < 0);
-        Between between;
+        Between<kAll> between;
         for (int h = m + step; h >= 0 && h < n; h += step) {
             visit(h, between, (h - m) * step <= limit[tags[h]]);
             between.add(tags[h], coarse[h]);
@@ -88,6 +81,11 @@ inline void check_arc_count(std::size_t n_arcs, int n) {
                        "length_filter='slack' or 'exact'");
 }
 
+struct ScoredArc {
+    std::uint16_t head, modifier;
+    float score;
+};
+
 class Arcs {
 public:
     // Starts an empty list for a sentence with these tags.
@@ -97,44 +95,47 @@ public:
         n_ = n;
         clear();
     }
-    void clear() {
-        head_.clear();
-        modifier_.clear();
-        bin_.clear();
-        between_.clear();
-        coarse_between_.clear();
-        counts_.clear();
-    }
+    void clear() { size_ = 0; }
 
-    // Lists all arcs that the limits allow, modifier by modifier.
+    // Lists all arcs that the limits allow, modifier by modifier; see `Between` for `kAll`.
+    template <bool kAll>
     void list(const Limits& limits) {
-        clear();
+        int k = 0;
         for (int m = 1; m < n_; ++m) {
-            each_head<Between>(tags_, coarse_, n_, m, limits, [&](int h, const Between& between, bool possible) {
-                if (possible) push(h, m, between);
+            reserve(k + n_);
+            each_head<kAll>(tags_, coarse_, n_, m, limits, [&](int h, const Between<kAll>& between, bool possible) {
+                put(k, h, m, between);  // overwritten by the next arc unless this one is possible
+                k += possible;
             });
-            check_arc_count(head_.size(), n_);
+            check_arc_count(static_cast<std::size_t>(k), n_);
         }
+        size_ = k;
     }
     void add(int h, int m) {
-        Between between;
+        Between<true> between;
         for (int i = std::min(h, m) + 1; i < std::max(h, m); ++i) between.add(tags_[i], coarse_[i]);
-        push(h, m, between);
+        reserve(size_ + 1);
+        put(size_++, h, m, between);
     }
     // Adds arc i of another list.
     void add(const Arcs& other, int i) {
-        head_.push_back(other.head_[i]);
-        modifier_.push_back(other.modifier_[i]);
-        bin_.push_back(other.bin_[i]);
-        between_.push_back(other.between_[i]);
-        coarse_between_.push_back(other.coarse_between_[i]);
-        counts_.push_back(other.counts_[i]);
+        reserve(size_ + 1);
+        each_array(other, [&](auto& own, const auto& others) { own[size_] = others[i]; });
+        ++size_;
+    }
+    // Gives back the memory for more arcs.
+    void trim() {
+        each_array(*this, [&](auto& own, const auto&) {
+            own.resize(static_cast<std::size_t>(size_));
+            own.shrink_to_fit();
+        });
     }
     // Computes the contexts of pair templates, in the order of kContextNames: hashes of the set of fine tags between,
     // the set of coarse ones, and the counts. Must be called before arcs are scored by pairs.
     void find_contexts() {
-        contexts_.resize(head_.size() * kContexts);
-        for (std::size_t i = 0; i < head_.size(); ++i) {
+        const auto n = static_cast<std::size_t>(size_);
+        contexts_.resize(n * kContexts);
+        for (std::size_t i = 0; i < n; ++i) {
             std::uint32_t* out = contexts_.data() + i * kContexts;
             out[0] = hash_of(between_[i]);
             out[1] = hash_of(coarse_between_[i]);
@@ -143,29 +144,50 @@ public:
     }
 
     int n() const { return n_; }  // positions
-    int size() const { return static_cast<int>(head_.size()); }
+    int size() const { return size_; }
     int head(int i) const { return head_[i]; }
     int modifier(int i) const { return modifier_[i]; }
     int bin(int i) const { return bin_[i]; }
     std::uint64_t between(int i) const { return between_[i]; }
     const std::uint32_t* contexts(int i) const { return contexts_.data() + i * kContexts; }
+    ScoredArc scored(int i, float score) const { return {head_[i], modifier_[i], score}; }
     ArcList view() const {
-        return {head_.data(), modifier_.data(), bin_.data(), between_.data(), contexts_.data(), size()};
+        return {head_.data(), modifier_.data(), bin_.data(), between_.data(), contexts_.data(), size_};
+    }
+    // Calls visit(modifier, first arc, past its last arc) for every word with arcs, which are listed word by word.
+    template <class Visit>
+    void each_word(Visit&& visit) const {
+        for (int first = 0, last = 0; first < size_; first = last) {
+            while (last < size_ && modifier_[last] == modifier_[first]) ++last;
+            visit(modifier(first), first, last);
+        }
     }
 
 private:
-    void push(int h, int m, const Between& between) {
-        head_.push_back(static_cast<std::uint16_t>(h));
-        modifier_.push_back(static_cast<std::uint16_t>(m));
-        bin_.push_back(bin_of(h, m));
-        between_.push_back(between.tags());
-        coarse_between_.push_back(between.coarse());
-        counts_.push_back(between.counts(coarse_[h], coarse_[m]));
+    template <bool kAll>
+    void put(int i, int h, int m, const Between<kAll>& between) {
+        head_[i] = static_cast<std::uint16_t>(h);
+        modifier_[i] = static_cast<std::uint16_t>(m);
+        bin_[i] = bin_of(h, m);
+        between_[i] = between.tags();
+        if constexpr (kAll) {
+            coarse_between_[i] = between.coarse();
+            counts_[i] = between.counts(coarse_[h], coarse_[m]);
+        }
+    }
+    void reserve(int n) {
+        const auto wanted = static_cast<std::size_t>(n);
+        if (wanted > head_.size()) each_array(*this, [&](auto& own, const auto&) { own.resize(2 * wanted); });
+    }
+    template <class Visit>
+    void each_array(const Arcs& other, Visit&& visit) {
+        visit(head_, other.head_), visit(modifier_, other.modifier_), visit(bin_, other.bin_);
+        visit(between_, other.between_), visit(coarse_between_, other.coarse_between_), visit(counts_, other.counts_);
     }
     static std::uint32_t hash_of(std::uint64_t x) { return static_cast<std::uint32_t>(mix(x) >> 32); }
 
     const std::uint8_t *tags_ = nullptr, *coarse_ = nullptr;
-    int n_ = 0;
+    int n_ = 0, size_ = 0;
     std::vector<std::uint16_t> head_, modifier_;
     std::vector<std::uint8_t> bin_, counts_;
     std::vector<std::uint64_t> between_, coarse_between_;

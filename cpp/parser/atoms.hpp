@@ -14,11 +14,15 @@ public:
     void read(const Treebank& t, std::size_t sentence, const Lexicon& lexicon) {
         const Treebank::Sentence& s = t.sentences[sentence];
         n_ = static_cast<int>(s.last - s.first) + 1;
-        for (auto* a : {&tag_, &coarse_, &form_, &suffix_, &shape_, &opener_, &left_, &right_}) {
-            a->resize(static_cast<std::size_t>(n_ + 2 * kPad));
-            for (int i = 0; i < kPad; ++i) (*a)[i] = kBefore, (*a)[n_ + kPad + i] = kAfter;
-            (*a)[kPad] = kRootWord;
+        for (int k = 0; k < kKinds; ++k) {
+            std::vector<std::uint32_t>& a = values_[k];
+            a.resize(static_cast<std::size_t>(n_ + 2 * kPad));
+            for (int i = 0; i < kPad; ++i) a[i] = kBefore, a[n_ + kPad + i] = kAfter;
+            a[kPad] = kRootWord;
+            const auto [letter, reach] = kLetters[k];
+            for (int o = -reach; o <= reach; ++o) at_[atom_index(letter, o)] = a.data() + kPad + o;
         }
+        auto& [tags, coarse_tags, forms, suffixes, shapes, openers, lefts, rights] = values_;
         numbers_.resize(static_cast<std::size_t>(n_));
         roles_.resize(static_cast<std::size_t>(n_));
         coarse_numbers_.resize(static_cast<std::size_t>(n_));
@@ -30,25 +34,23 @@ public:
             numbers_[i] = lexicon.fine.number(tag);
             coarse_numbers_[i] = lexicon.coarse.number(coarse);
             roles_[i] = TagRoles::of(coarse);
-            tag_[i + kPad] = static_cast<std::uint32_t>(tag >> 32);
-            coarse_[i + kPad] = static_cast<std::uint32_t>(coarse >> 32);
-            form_[i + kPad] = short_hash(form, 'w');
-            suffix_[i + kPad] = short_hash(last_letters(form, 3), 's');
-            shape_[i + kPad] = static_cast<std::uint32_t>(mix(shape_of(given)) >> 32);
+            tags[i + kPad] = static_cast<std::uint32_t>(tag >> 32);
+            coarse_tags[i + kPad] = static_cast<std::uint32_t>(coarse >> 32);
+            forms[i + kPad] = short_hash(form, 'w');
+            suffixes[i + kPad] = short_hash(last_letters(form, 3), 's');
+            shapes[i + kPad] = static_cast<std::uint32_t>(mix(shape_of(given)) >> 32);
         }
-        find_neighbours();
-        for (int o = -2; o <= 2; ++o) {
-            at_[atom_index('t', o)] = tag_.data() + kPad + o;
-            at_[atom_index('c', o)] = coarse_.data() + kPad + o;
-            at_[atom_index('w', o)] = form_.data() + kPad + o;
+        // The opener of every word's phrase: the form of the nearest preposition or conjunction before it, or the tag
+        // of a boundary that is nearer. The coarse tag of the nearest word on each side that is not kAttaches.
+        if (n_ < 2) return;
+        openers[1 + kPad] = lefts[1 + kPad] = kBefore;
+        for (int i = 1, at = 1 + kPad; i + 1 < n_; ++i, ++at) {
+            openers[at + 1] = roles_[i] & kOpens ? forms[at] : roles_[i] & kBounds ? coarse_tags[at] : openers[at];
+            lefts[at + 1] = roles_[i] & kAttaches ? lefts[at] : coarse_tags[at];
         }
-        for (int o = -1; o <= 1; ++o) {
-            at_[atom_index('s', o)] = suffix_.data() + kPad + o;
-            at_[atom_index('a', o)] = shape_.data() + kPad + o;
-        }
-        at_[atom_index('o', 0)] = opener_.data() + kPad;
-        at_[atom_index('l', 0)] = left_.data() + kPad;
-        at_[atom_index('r', 0)] = right_.data() + kPad;
+        rights[n_ - 1 + kPad] = kAfter;
+        for (int i = n_ - 1, at = i + kPad; i > 1; --i, --at)
+            rights[at - 1] = roles_[i] & kAttaches ? rights[at] : coarse_tags[at];
     }
 
     int n() const { return n_; }  // with the root
@@ -57,24 +59,9 @@ public:
     const std::uint32_t* const* arrays() const { return at_; }
 
 private:
+    static constexpr int kKinds = std::size(kLetters);
     static constexpr std::uint32_t kBefore = 0x7feb352du, kAfter = 0x846ca68bu, kRootWord = 0x9e3779b9u;
 
-    // Finds the opener of every word's phrase: the form of the nearest preposition or conjunction before it, or the
-    // tag of a boundary that is nearer. Finds the coarse tag of the nearest word on each side that is not kAttaches.
-    void find_neighbours() {
-        if (n_ < 2) return;
-        opener_[1 + kPad] = left_[1 + kPad] = kBefore;
-        for (int i = 1; i + 1 < n_; ++i) {
-            const int at = i + kPad;
-            opener_[at + 1] = roles_[i] & kOpens ? form_[at] : roles_[i] & kBounds ? coarse_[at] : opener_[at];
-            left_[at + 1] = roles_[i] & kAttaches ? left_[at] : coarse_[at];
-        }
-        right_[n_ - 1 + kPad] = kAfter;
-        for (int i = n_ - 1; i > 1; --i) {
-            const int at = i + kPad;
-            right_[at - 1] = roles_[i] & kAttaches ? right_[at] : coarse_[at];
-        }
-    }
     static std::uint32_t short_hash(std::string_view s, std::uint64_t salt) {
         return static_cast<std::uint32_t>(hash_bytes(s.data(), static_cast<std::int64_t>(s.size()), salt) >> 32);
     }
@@ -118,7 +105,7 @@ private:
 
     std::string lower_;
     int n_ = 0;
-    std::vector<std::uint32_t> tag_, coarse_, form_, suffix_, shape_, opener_, left_, right_;
+    std::array<std::vector<std::uint32_t>, kKinds> values_;  // in the order of kLetters, with kPad on both sides
     std::vector<std::uint8_t> numbers_, coarse_numbers_;
     std::vector<Roles> roles_;  // the root's entry is not read
     const std::uint32_t* at_[kAtoms] = {};

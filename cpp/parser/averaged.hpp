@@ -60,40 +60,40 @@ private:
     std::vector<std::uint32_t> used_;
 };
 
-// Weights and the sums from which their average over all steps is computed.
-class AveragedWeights {
+// A table of weights, and the sums from which its average over all steps is computed.
+template <class Table>
+class Averaged {
 public:
-    AveragedWeights(int table_bits, int n_tags) : weights_(table_bits, n_tags), late_(weights_.values.size()) {}
+    Averaged(int bits, int n) : table_(bits, n), late_(table_.values.size()) {}
 
-    const Weights& weights() const { return weights_; }
+    const Table& weights() const { return table_; }
+    void change(std::size_t i, float by) {
+        table_.values[i] += by;
+        late_[i] += static_cast<double>(steps_) * by;
+    }
     void add(const Difference& difference, double step) {
-        float* w = weights_.values.data();
-        double* late = late_.data();
-        const double steps = static_cast<double>(steps_);
-        difference.each([&](std::uint32_t i, float value) {
-            const float d = static_cast<float>(step * value);
-            w[i] += d;
-            late[i] += steps * d;
-        });
+        difference.each([&](std::uint32_t i, float value) { change(i, static_cast<float>(step * value)); });
     }
     void end_step() { ++steps_; }
-    // Restarts the average: it covers the steps after this call.
-    void restart() {
+    // The average leaves the first epoch out if there are more: early weights vary most.
+    void begin_epoch() {
+        if (++epochs_ != 2) return;
         steps_ = 0;
         std::fill(late_.data(), late_.data() + late_.size(), 0.0);
     }
-    Weights mean() const {
-        Weights m(weights_.bits, weights_.n_tags);
+    Table mean() const {
+        Table m(table_.bits, table_.n);
         const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
         for (std::size_t i = 0; i < late_.size(); ++i)
-            m.values[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
+            m.values[i] = static_cast<float>(table_.values[i] - late_[i] / steps);
         return m;
     }
 
 private:
-    Weights weights_;
+    Table table_;
     LargeArray<double> late_;  // sum of all changes, each times the number of steps before it
     std::int64_t steps_ = 0;
+    int epochs_ = 0;
 };
 
 }  // namespace wald::parser

@@ -45,8 +45,8 @@ public:
             std::uint32_t end = newline == std::string::npos ? size : static_cast<std::uint32_t>(newline);
             if (end > at && text[end - 1] == '\r') --end;
             if (end == at) end_sentence(next);
-            else if (text[at] == '#' && format_ == Format::conllu) comment();
-            else token(at, end);
+            else if (text[at] != '#' || format_ != Format::conllu) token(at, end);
+            else if (in_sentence_) fail("a comment within a sentence; comments go before its first word");
             at = next;
         }
         end_sentence(size);
@@ -55,7 +55,6 @@ public:
 
 private:
     [[noreturn]] void fail(const std::string& what) const { throw ConllError(line_, what); }
-    [[noreturn]] static void fail_at(std::uint32_t line, const std::string& what) { throw ConllError(line, what); }
     std::uint32_t line_of(std::size_t at) const {
         std::uint32_t line = 1;
         for (std::size_t i = 0; i < at; ++i) line += t_.text[i] == '\n';
@@ -63,10 +62,6 @@ private:
     }
     std::string quoted(std::string_view s) const {
         return "'" + std::string(s.substr(0, 40)) + (s.size() > 40 ? "...'" : "'");
-    }
-
-    void comment() const {
-        if (in_sentence_) fail("a comment within a sentence; comments go before its first word");
     }
 
     void token(std::uint32_t at, std::uint32_t end) {
@@ -134,10 +129,10 @@ private:
     void end_sentence(std::uint32_t end) {
         if (!in_sentence_) return;
         const std::uint32_t n = static_cast<std::uint32_t>(t_.words.size()) - sentence_.first;
-        if (n == 0) fail_at(sentence_.line, "a sentence without words");
+        if (n == 0) throw ConllError(sentence_.line, "a sentence without words");
         if (range_end_ > n)
-            fail_at(range_line_, "the multiword token ends at " + std::to_string(range_end_) +
-                                     ", but the sentence has " + std::to_string(n) + " words");
+            throw ConllError(range_line_, "the multiword token ends at " + std::to_string(range_end_) +
+                                              ", but the sentence has " + std::to_string(n) + " words");
         sentence_.end = end;
         sentence_.last = sentence_.first + n;
         check_tree(n);
@@ -154,13 +149,13 @@ private:
         for (std::uint32_t i = 0; i < n; ++i) {
             const std::int32_t h = words[i].head;
             if (h > static_cast<std::int32_t>(n))
-                fail_at(lines_[i],
-                        "the head is " + std::to_string(h) + ", but the sentence has " + std::to_string(n) + " words");
+                throw ConllError(lines_[i], "the head is " + std::to_string(h) + ", but the sentence has " +
+                                                std::to_string(n) + " words");
             if (h == static_cast<std::int32_t>(i) + 1)
-                fail_at(lines_[i], "word " + std::to_string(h) + " is its own head");
+                throw ConllError(lines_[i], "word " + std::to_string(h) + " is its own head");
             if (h == 0 && root >= 0 && format_ == Format::conllu)
-                fail_at(lines_[i],
-                        "words " + std::to_string(root + 1) + " and " + std::to_string(i + 1) + " are both roots");
+                throw ConllError(lines_[i], "words " + std::to_string(root + 1) + " and " + std::to_string(i + 1) +
+                                                " are both roots");
             if (h == 0 && root < 0) root = static_cast<int>(i);
             whole &= h >= 0;
         }
@@ -173,9 +168,10 @@ private:
                 at = words[at - 1].head;
             }
             if (at > 0 && seen_[at] == i)
-                fail_at(lines_[at - 1], "word " + std::to_string(at) + " hangs on itself: its heads form a cycle");
+                throw ConllError(lines_[at - 1],
+                                 "word " + std::to_string(at) + " hangs on itself: its heads form a cycle");
         }
-        if (whole && root < 0) fail_at(sentence_.line, "a sentence without a root");
+        if (whole && root < 0) throw ConllError(sentence_.line, "a sentence without a root");
     }
 
     std::string_view slice(const Treebank::Word& w, int c) const {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "core/common.hpp"
@@ -25,10 +24,9 @@ public:
         for (std::size_t m = 0; m < N; ++m) rows_[m].clear();
         low_ = high_ = 0;
     }
-    // Each pair of head and modifier may be added at most once. An arc with score minus infinity is left out.
+    // Each pair of head and modifier may be added at most once.
     void add(int head, int modifier, float score) {
         const double s = score;
-        if (s == kNone) return;
         low_ = std::min(low_, s);
         high_ = std::max(high_, s);
         rows_[static_cast<std::size_t>(modifier)].push_back({s, head, modifier});
@@ -59,18 +57,8 @@ public:
         expand(heads);
         return !single_root || std::count(heads + 1, heads + n_ + 1, 0) == 1;
     }
-    // The same from a matrix of scores, as in Eisner::decode.
-    bool decode(const float* scores, int n, bool single_root, std::int32_t* heads) {
-        begin(n);
-        for (int m = 1; m <= n; ++m)
-            for (int h = 0; h <= n; ++h)
-                if (h != m) add(h, m, scores[static_cast<std::size_t>(h) * N_ + m]);
-        return decode(single_root, heads);
-    }
 
 private:
-    static constexpr double kNone = -std::numeric_limits<double>::infinity();
-
     // An arc into a node.
     struct Arc {
         double gain;

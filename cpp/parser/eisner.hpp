@@ -1,10 +1,5 @@
-// The best projective tree in O(n^3): J. Eisner, "Three new probabilistic models for dependency parsing", COLING 1996.
-// The chart holds scores only. The backtrace searches for the split points of the best tree, in O(n^2).
+// Eisner's algorithm in O(n^3), over a dense chart that vector instructions fill.
 #pragma once
-
-#include <algorithm>
-#include <limits>
-#include <vector>
 
 #include "parser/chart.hpp"
 #include "parser/kernels.hpp"
@@ -17,67 +12,24 @@ public:
     // arc. Fills heads[1] to heads[n]; returns false if there is no tree.
     bool decode(const float* scores, int n, bool single_root, std::int32_t* heads) {
         if (n == 0) return true;
-        constexpr float none = -std::numeric_limits<float>::infinity();
-        memory_.assign(static_cast<std::size_t>(Chart::size(n)), none);
+        memory_.assign(static_cast<std::size_t>(Chart::size(n)), kNoTree);
         parser_kernels().eisner(scores, n, single_root, memory_.data());
-        const Chart c(memory_.data(), n);
-        const std::int64_t N = n + 1;
-        stack_.clear();
-        if (single_root) {
-            int root = 0;
-            float best = none;
-            for (int r = 1; r <= n; ++r) {
-                const float total = c.left(r)[1] + c.right(r)[n] + scores[r];
-                if (total > best) best = total, root = r;
-            }
-            if (root == 0) return false;
-            heads[root] = 0;
-            stack_.push_back({root, 1, false});
-            stack_.push_back({root, n, false});
-        } else {
-            if (!(c.right(0)[n] > none)) return false;
-            stack_.push_back({0, n, false});
-        }
-        while (!stack_.empty()) {
-            const Span s = stack_.back();
-            stack_.pop_back();
-            if (s.head == s.end) continue;
-            const int i = std::min(s.head, s.end), j = std::max(s.head, s.end);
-            if (s.open) {
-                heads[s.end] = s.head;
-                const float* a = c.right(i);
-                const float* b = c.left(j) + 1;
-                const float total = (s.head == i ? c.open_right(i)[j] : c.open_left(j)[i]);
-                const float arc = scores[s.head * N + s.end];
-                for (int r = i; r < j; ++r)
-                    if (a[r] + b[r] + arc == total) {
-                        stack_.push_back({i, r, false});
-                        stack_.push_back({j, r + 1, false});
-                        break;
-                    }
-            } else if (s.head == i) {
-                for (int r = i + 1; r <= j; ++r)
-                    if (c.open_right(i)[r] + c.right_to(j)[r] == c.right(i)[j]) {
-                        stack_.push_back({i, r, true});
-                        stack_.push_back({r, j, false});
-                        break;
-                    }
-            } else {
-                for (int r = i; r < j; ++r)
-                    if (c.open_left(j)[r] + c.left_from(i)[r] == c.left(j)[i]) {
-                        stack_.push_back({j, r, true});
-                        stack_.push_back({r, i, false});
-                        break;
-                    }
-            }
-        }
-        return true;
+        Scored chart{Chart(memory_.data(), n), scores, n + 1};
+        return backtrace(chart, n, single_root, stack_, heads);
     }
 
 private:
-    struct Span {
-        int head, end;
-        bool open;
+    struct Scored : Chart {
+        const float* scores;
+        std::int64_t N;
+        float complete(int head, int end) const { return head <= end ? right_to(end)[head] : left_from(end)[head]; }
+        template <class Visit>
+        void find_arc(int head, int end, Visit&& visit) const {
+            const float* incomplete = head < end ? open_right(head) : open_left(head);
+            const int last = std::max(head - 1, end);
+            for (int m = std::min(head + 1, end); m <= last; ++m)
+                if (visit(m, incomplete[m], scores[head * N + m])) return;
+        }
     };
     std::vector<float> memory_;
     std::vector<Span> stack_;

@@ -3,9 +3,8 @@
 // templates take one vector operation.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <iterator>
-#include <string_view>
 #include <vector>
 
 #include "parser/hashing.hpp"
@@ -14,29 +13,31 @@
 
 namespace wald::parser {
 
-inline constexpr int kAtoms = 24;  // t-2..t+2, c-2..c+2, w-2..w+2, s-1..s+1, a-1..a+1, o, l, r
-inline constexpr int kPad = 2;     // largest offset of an atom
+inline std::vector<std::string_view> split(std::string_view text, char at) {
+    std::vector<std::string_view> found;
+    for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1))
+        found.push_back(text.substr(0, end = text.find(at)));
+    return found;
+}
+
+// The letters of atoms, and the largest offsets that they have: t-2..t+2, c-2..c+2 and so on.
+inline constexpr std::pair<char, int> kLetters[] = {{'t', 2}, {'c', 2}, {'w', 2}, {'s', 1},
+                                                    {'a', 1}, {'o', 0}, {'l', 0}, {'r', 0}};
+inline constexpr int kAtoms = 24, kPad = 2;  // atoms; the largest offset of all
 
 inline int atom_index(char letter, int offset) {
-    switch (letter) {
-        case 't': return 2 + offset;
-        case 'c': return 7 + offset;
-        case 'w': return 12 + offset;
-        case 's': return 16 + offset;
-        case 'a': return 19 + offset;
-        case 'o': return 21;
-        case 'l': return 22;
-        default: return 23;
+    int first = 0;
+    for (const auto& [name, reach] : kLetters) {
+        if (name == letter) return first + reach + offset;
+        first += 2 * reach + 1;
     }
+    return first;
 }
 
 // The atoms that a template uses on one side ('h', 'm', or 0 for a template of one word), one bit each.
 inline std::uint32_t atoms_of(std::string_view text, char side) {
     std::uint32_t bits = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        std::string_view name = text.substr(at, end - at);
-        at = end + 1;
+    for (std::string_view name : split(text, ' ')) {
         if (name == kContextNames[0] || name == kContextNames[1] || name == kContextNames[2]) continue;
         if (side != 0) {
             if (name[0] != side) continue;
@@ -57,14 +58,14 @@ inline constexpr std::uint32_t kSalt = 255;  // in place of an atom
 // The coefficients of templates, in vectors of sixteen, for both sides and for the contexts.
 class KeyPlan {
 public:
-    // Numbers templates from first_id on.
-    explicit KeyPlan(std::uint32_t first_id = 0) : next_id_(first_id) {}
-
-    // Adds templates of pairs, or of single words.
-    template <std::size_t n>
-    void add(const std::string_view (&texts)[n], bool pairs) {
-        static_assert(n % kLanes == 0, "templates come in whole vectors");
-        for (std::size_t t = 0; t < n; t += kLanes, next_id_ += kLanes) add_vector(texts + t, pairs);
+    // Whole vectors of templates, of pairs or of single words, numbered from first_id on.
+    KeyPlan(std::uint32_t first_id, std::initializer_list<std::pair<std::string_view, bool>> lists)
+        : next_id_(first_id) {
+        for (const auto& [templates, pairs] : lists) {
+            const std::vector<std::string_view> texts = split(templates, '|');
+            for (std::size_t t = 0; t < texts.size(); t += kLanes, next_id_ += kLanes)
+                add_vector(texts.data() + t, pairs);
+        }
     }
 
     KeyTemplates side(int s) const {
@@ -108,34 +109,26 @@ private:
 
 // An arc's templates: the pairs and unigrams of group 0, then those of group 1.
 inline constexpr int kGroups = 2;
-inline constexpr int kPairVectors[kGroups] = {std::size(kTagPairs) / KeyPlan::kLanes,
-                                              std::size(kWordPairs) / KeyPlan::kLanes};
-inline constexpr int kUnigramVectors[kGroups] = {std::size(kTagUnigrams) / KeyPlan::kLanes,
-                                                 std::size(kWordUnigrams) / KeyPlan::kLanes};
+constexpr int vectors_of(std::string_view templates) {
+    const int n = 1 + static_cast<int>(std::count(templates.begin(), templates.end(), '|'));
+    return n % KeyPlan::kLanes == 0 ? n / KeyPlan::kLanes : throw "templates come in whole vectors";
+}
+inline constexpr int kPairVectors[kGroups] = {vectors_of(kTagPairs), vectors_of(kWordPairs)};
+inline constexpr int kUnigramVectors[kGroups] = {vectors_of(kTagUnigrams), vectors_of(kWordUnigrams)};
 inline constexpr int kFirstVector[kGroups] = {0, kPairVectors[0] + kUnigramVectors[0]};
 inline constexpr int kLastVector[kGroups] = {kFirstVector[1], kFirstVector[1] + kPairVectors[1] + kUnigramVectors[1]};
 inline constexpr int kVectors = kLastVector[1];
 
 inline const KeyPlan& arc_plan() {
-    static const KeyPlan plan = [] {
-        KeyPlan p;
-        p.add(kTagPairs, true);
-        p.add(kTagUnigrams, false);
-        p.add(kWordPairs, true);
-        p.add(kWordUnigrams, false);
-        return p;
-    }();
+    static const KeyPlan plan(0,
+                              {{kTagPairs, true}, {kTagUnigrams, false}, {kWordPairs, true}, {kWordUnigrams, false}});
     return plan;
 }
 
 // The templates of a relation.
-inline constexpr int kLabelVectors = std::size(kLabelPairs) / KeyPlan::kLanes;
+inline constexpr int kLabelVectors = vectors_of(kLabelPairs);
 inline const KeyPlan& label_plan() {
-    static const KeyPlan plan = [] {
-        KeyPlan p(1 << 12);
-        p.add(kLabelPairs, true);
-        return p;
-    }();
+    static const KeyPlan plan(1 << 12, {{kLabelPairs, true}});
     return plan;
 }
 

@@ -4,21 +4,18 @@
 
 #include <string>
 
-#include "core/large_array.hpp"
-#include "parser/arcs.hpp"
-#include "parser/atoms.hpp"
+#include "parser/averaged.hpp"
 
 namespace wald::parser {
 
 struct LabelWeights {
-    int bits = 0;  // 2^bits rows
-    int n_labels = 0;
+    int bits = 0, n = 0;  // 2^bits rows, n relations
     LargeArray<float> values;
 
     LabelWeights() = default;
-    LabelWeights(int table_bits, int labels) : bits(table_bits), n_labels(labels), values(size(table_bits, labels)) {}
+    LabelWeights(int table_bits, int labels) : bits(table_bits), n(labels), values(size(table_bits, labels)) {}
     static int width(int labels) { return static_cast<int>(round_up(labels, 16)); }
-    int width() const { return width(n_labels); }
+    int width() const { return width(n); }
     static std::size_t size(int table_bits, int labels) {
         return (std::size_t{1} << table_bits) * static_cast<std::size_t>(width(labels));
     }
@@ -68,12 +65,9 @@ public:
     }
     void prefetch(int m, const LabelWeights& weights) const {
         for (int i = 0; i < kFeatures; ++i)
-            for (int l = 0; l < weights.n_labels; l += 16)
+            for (int l = 0; l < weights.n; l += 16)
                 __builtin_prefetch(weights.values.data() + static_cast<std::size_t>(places(m)[i]) * weights.width() +
                                    l);
-    }
-    static int best(const float* scores, int n_labels) {
-        return static_cast<int>(std::max_element(scores, scores + n_labels) - scores);
     }
 
     // Writes labels[0..n) of the n words.
@@ -82,7 +76,8 @@ public:
         if (atoms.n() > 1) prefetch(1, weights);
         for (int m = 1; m < atoms.n(); ++m) {
             if (m + 1 < atoms.n()) prefetch(m + 1, weights);
-            labels[m - 1] = best(score(m, weights), weights.n_labels);
+            const float* scores = score(m, weights);
+            labels[m - 1] = static_cast<std::int32_t>(std::max_element(scores, scores + weights.n) - scores);
         }
     }
 
@@ -96,45 +91,36 @@ private:
 // Averaged k = 1 MIRA for each word independently, on the arcs of the gold trees.
 class LabelLearner {
 public:
-    LabelLearner(int table_bits, int n_labels) : weights_(table_bits, n_labels), late_(weights_.values.size()) {}
+    LabelLearner(int table_bits, int n_labels) : learned_(table_bits, n_labels) {}
 
     // gold[m] is the relation of word m, or -1 if it is unknown.
     void learn(const Atoms& atoms, const std::int32_t* heads, const std::int32_t* gold, double step) {
-        labeler_.begin(atoms, heads, weights_);
-        const int width = weights_.width();
+        labeler_.begin(atoms, heads, learned_.weights());
         for (int m = 1; m < atoms.n(); ++m) {
             if (gold[m] < 0) continue;
-            ++steps_;
-            const float* scores = labeler_.score(m, weights_);
-            int rival = -1;
-            for (int l = 0; l < weights_.n_labels; ++l)
-                if (l != gold[m] && (rival < 0 || scores[l] > scores[rival])) rival = l;
-            if (rival < 0) continue;
-            const double violation = 1.0 + scores[rival] - scores[gold[m]];
-            if (!(violation > 0)) continue;
-            const float d = static_cast<float>(std::min(step, violation / (2.0 * Labeler::kFeatures)));
-            for (int i = 0; i < Labeler::kFeatures; ++i) {
-                const std::size_t row = static_cast<std::size_t>(labeler_.places(m)[i]) * width;
-                change(row + gold[m], d);
-                change(row + rival, -d);
-            }
+            learn(m, gold[m], step);
+            learned_.end_step();
         }
     }
-    void average(float* out) const {
-        const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
-        for (std::size_t i = 0; i < late_.size(); ++i)
-            out[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
-    }
-    const LabelWeights& weights() const { return weights_; }
+    LabelWeights mean() const { return learned_.mean(); }
 
 private:
-    void change(std::size_t i, float d) {
-        weights_.values[i] += d;
-        late_[i] += static_cast<double>(steps_ - 1) * d;
+    void learn(int m, int gold, double step) {
+        const LabelWeights& weights = learned_.weights();
+        const float* scores = labeler_.score(m, weights);
+        int rival = -1;
+        for (int l = 0; l < weights.n; ++l)
+            if (l != gold && (rival < 0 || scores[l] > scores[rival])) rival = l;
+        const double violation = rival < 0 ? 0.0 : 1.0 + scores[rival] - scores[gold];
+        if (!(violation > 0)) return;
+        const float d = static_cast<float>(std::min(step, violation / (2.0 * Labeler::kFeatures)));
+        for (int i = 0; i < Labeler::kFeatures; ++i) {
+            const std::size_t row = static_cast<std::size_t>(labeler_.places(m)[i]) * weights.width();
+            learned_.change(row + gold, d);
+            learned_.change(row + rival, -d);
+        }
     }
-    LabelWeights weights_;
-    LargeArray<double> late_;
-    std::int64_t steps_ = 0;
+    Averaged<LabelWeights> learned_;
     Labeler labeler_;
 };
 

@@ -4,23 +4,13 @@
 // and Pereira, ACL 2005, section 2.3; the step is min(C, (loss - margin) / |difference of features|^2).
 #pragma once
 
-#include <map>
+#include <cmath>
 #include <optional>
+#include <span>
 
 #include "parser/model.hpp"
-#include "parser/pruner.hpp"
 
 namespace wald::parser {
-
-struct LearnerSettings {
-    Settings parse;
-    bool mira = true;            // or perceptron
-    double step = 0.01;          // MIRA's C; the perceptron's learning rate
-    bool random_states = false;  // words get the costly group at random, with p ~ U(0, 1), 0 or 1 per sentence
-    bool by_head = false;        // a word's state is that of the arcs it is the head of
-    bool loss_augmented = true;
-    double label_step = 0.05;
-};
 
 class Learner {
 public:
@@ -49,69 +39,62 @@ public:
         }
     }
 
-    // Runs one epoch over sentences in the given order. Call extend_filter() with all of them first.
-    void run_epoch(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
-                   const LearnerSettings& s, std::uint64_t seed) {
-        if (++epochs_ == 2) groups_.restart();
-        const Limits limits = f.limits(filter_);
-        for (std::int64_t k = 0; k < n; ++k) {
-            give_way();
-            const auto sentence = static_cast<std::size_t>(order[k]);
-            with_error_location(t, sentence,
-                                [&] { learn(t, sentence, limits, s, mix(seed + static_cast<std::uint64_t>(k))); });
+    // Runs one epoch over sentences in the given order and, with a rate, one for the pruner, which does not use the
+    // feature groups. Call extend_filter() with all sentences first.
+    void run_epoch(const Treebank& t, std::span<const std::int64_t> order, const Settings& s, std::uint64_t seed,
+                   double pruner_rate) {
+        const Choice choice{s.limits(filter_)};
+        groups_.begin_epoch();
+        each_sentence(t, order, [&](std::size_t k) {
+            if (label_learner_) learn_labels(t, t.sentences[static_cast<std::size_t>(order[k])]);
+            learn(choice, s, mix(seed + k));
             groups_.end_step();
-        }
-    }
-    // Runs one epoch for the pruner, which does not use the feature groups.
-    void run_pruner_epoch(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
-                          double rate) {
+        });
+        if (!pruner_ || pruner_rate == 0) return;
         pruner_->begin_epoch();
-        const Limits limits = f.limits(filter_);
-        Atoms atoms;
-        for (std::int64_t k = 0; k < n; ++k) {
-            give_way();
-            const Treebank::Sentence& range = t.sentences[static_cast<std::size_t>(order[k])];
-            atoms.read(t, static_cast<std::size_t>(order[k]), lexicon_);
-            read_gold(t, range);
-            with_error_location(t, static_cast<std::size_t>(order[k]),
-                                [&] { pruner_->learn(atoms, gold_.data(), limits, rate); });
-        }
+        each_sentence(t, order, [&](std::size_t) { learn_pruner(choice.limits, pruner_rate); });
     }
 
-    // Returns the weights averaged over all steps, without the first epoch if there are more: early weights vary most.
     Model model() const {
-        Model m{lexicon_, filter_, groups_.mean(), labels_, {}, {}};
-        if (pruner_) m.pruner = pruner_->mean();
-        if (label_learner_) {
-            m.label_weights = LabelWeights(label_learner_->weights().bits, label_learner_->weights().n_labels);
-            label_learner_->average(m.label_weights.values.data());
-        }
-        return m;
+        return {lexicon_,
+                filter_,
+                groups_.mean(),
+                labels_,
+                label_learner_ ? label_learner_->mean() : LabelWeights(),
+                pruner_ ? pruner_->mean() : Weights()};
     }
 
 private:
-    void read_gold(const Treebank& t, const Treebank::Sentence& range) {
-        gold_.assign(1, -1);
-        for (std::uint32_t w = range.first; w < range.last; ++w) gold_.push_back(t.words[w].head);
+    // Reads one sentence after the other, and calls work(index in the order) for each.
+    template <class Work>
+    void each_sentence(const Treebank& t, std::span<const std::int64_t> order, Work&& work) {
+        for (std::size_t k = 0; k < order.size(); ++k) {
+            give_way();
+            const auto i = static_cast<std::size_t>(order[k]);
+            const Treebank::Sentence& range = t.sentences[i];
+            x_.atoms.read(t, i, lexicon_);
+            gold_.assign(1, -1);
+            for (std::uint32_t w = range.first; w < range.last; ++w) gold_.push_back(t.words[w].head);
+            with_error_location(order[k], range.line, [&] { work(k); });
+        }
     }
 
-    void learn(const Treebank& t, std::size_t sentence, const Limits& limits, const LearnerSettings& s,
-               std::uint64_t random) {
-        const Treebank::Sentence& range = t.sentences[sentence];
-        parser_.begin(t, sentence, lexicon_, groups_.weights(), nullptr);
-        const int N = parser_.atoms().n();
-        read_gold(t, range);
-        if (label_learner_) learn_labels(t, range, s);
+    void learn(const Choice& choice, const Settings& s, std::uint64_t random) {
+        const int N = x_.atoms.n();
+        const Arcs& arcs = x_.chosen.arcs;
+        std::vector<float>& scores = w_.scores;
+        w_.scorer.begin(x_.atoms, groups_.weights());
+        w_.chooser.choose(w_.scorer, choice, x_.chosen);
+        x_.cheap.resize(static_cast<std::size_t>(arcs.size()));
+        x_.costly.resize(x_.cheap.size());
+        w_.scorer.score(0, arcs.view(), x_.cheap.data());
         choose_state(s, N, random);
-        score(limits, s);
+        const auto bought = [&](int h, int m) { return state_[owner_of(h, m, s.by_head)] != 0; };
+        w_.score_some(w_.scorer, 1, arcs, x_.costly.data(), bought);
+        w_.add_up(x_, bought);
 
-        const Arcs& arcs = parser_.chosen().arcs();
-        std::vector<float>& scores = parser_.scores();
-        first_.assign(1, 0);
-        for (int m = 1, i = 0; m <= N; ++m) {
-            while (i < arcs.size() && arcs.modifier(i) < m) ++i;
-            first_.push_back(i);
-        }
+        first_.assign(static_cast<std::size_t>(N) + 1, 0);
+        arcs.each_word([&](int m, int first, int last) { first_[m] = first, first_[m + 1] = last; });
         if (s.loss_augmented)
             for (int i = 0; i < arcs.size(); ++i) {
                 scores[i] += 1.0f;
@@ -122,18 +105,18 @@ private:
                 if (arcs.head(i) == h) return scores[i];
             return -std::numeric_limits<float>::infinity();
         };
-        heads_.resize(static_cast<std::size_t>(N));
-        if (!parser_.decode(s.parse, heads_.data())) return;
+        if (!w_.decode(x_, s)) return;
 
         difference_.clear();
         int loss = 0;
         double violation = 0;  // loss - margin
         for (int m = 1; m < N; ++m) {
-            if (heads_[m] == gold_[m]) continue;
+            const int head = w_.heads[m];
+            if (head == gold_[m]) continue;
             ++loss;
-            violation += static_cast<double>(score_of(heads_[m], m)) - score_of(gold_[m], m);
-            change(heads_[m], m, -1.0f, s);
-            change(gold_[m], m, 1.0f, s);
+            violation += static_cast<double>(score_of(head, m)) - score_of(gold_[m], m);
+            change(head, m, -1.0f, bought(head, m));
+            change(gold_[m], m, 1.0f, bought(gold_[m], m));
         }
         if (loss == 0) return;
         if (!s.loss_augmented) violation += loss;
@@ -146,51 +129,73 @@ private:
         groups_.add(difference_, step);
     }
 
-    void learn_labels(const Treebank& t, const Treebank::Sentence& range, const LearnerSettings& s) {
+    void learn_labels(const Treebank& t, const Treebank::Sentence& range) {
         gold_labels_.assign(1, -1);
         for (std::uint32_t w = range.first; w < range.last; ++w) {
             const auto at = label_numbers_.find(t.field(w, kDeprel));
             gold_labels_.push_back(at == label_numbers_.end() ? -1 : at->second);
         }
-        label_learner_->learn(parser_.atoms(), gold_.data(), gold_labels_.data(), s.label_step);
+        label_learner_->learn(x_.atoms, gold_.data(), gold_labels_.data(), kLabelStep);
     }
 
-    void choose_state(const LearnerSettings& s, int N, std::uint64_t random) {
-        state_.assign(static_cast<std::size_t>(N), s.parse.n_groups > 1);
-        if (!s.random_states || s.parse.n_groups < 2) return;
+    // The pruner is a softmax over the heads of each word, by maximum likelihood: one step of gradient descent. A model
+    // that is trained on whole trees parses better, but ranks the heads of a word worse.
+    void learn_pruner(const Limits& limits, double rate) {
+        constexpr float kNegligible = 1e-3f;
+        Arcs& arcs = x_.chosen.arcs;
+        std::vector<float>& scores = w_.scores;
+        w_.scorer.begin(x_.atoms, pruner_->weights(), &pruner_->weights());
+        arcs.begin(x_.atoms.tags(), x_.atoms.coarse_tags(), x_.atoms.n());
+        arcs.list<false>(limits);
+        scores.resize(static_cast<std::size_t>(arcs.size()));
+        w_.scorer.score(kPruner, arcs.view(), scores.data());
+        difference_.clear();
+        arcs.each_word([&](int m, int first, int last) {
+            const float best = *std::max_element(scores.begin() + first, scores.begin() + last);
+            float sum = 0;
+            for (int i = first; i < last; ++i) sum += scores[i] = std::exp(scores[i] - best);
+            for (int i = first; i < last; ++i) {
+                const float gradient = (arcs.head(i) == gold_[m]) - scores[i] / sum;
+                if (std::abs(gradient) < kNegligible) continue;
+                w_.scorer.features(kPruner, arcs, i, [&](std::uint32_t at) { difference_.add(at, gradient); });
+            }
+        });
+        pruner_->add(difference_, rate);
+        pruner_->end_step();
+    }
+
+    // Draws the words that have the costly group.
+    void choose_state(const Settings& s, int N, std::uint64_t random) {
+        state_.assign(static_cast<std::size_t>(N), s.n_groups > 1);
+        if (!s.random_states || s.n_groups < 2) return;
         auto uniform = [&] { return static_cast<double>((random = mix(random)) >> 11) * 0x1p-53; };
         const double kind = uniform(), p = kind < 0.1 ? 0.0 : kind < 0.2 ? 1.0 : uniform();
         for (int i = 0; i < N; ++i) state_[i] = uniform() < p;
     }
 
-    void score(const Limits& limits, const LearnerSettings& s) {
-        if (!s.random_states || s.parse.n_groups < 2) return parser_.score({limits}, s.parse.n_groups);
-        parser_.score_some({limits}, [&](int h, int m) { return state_[owner_of(h, m, s.by_head)] != 0; });
-    }
-
-    void change(int h, int m, float value, const LearnerSettings& s) {
-        changed_.begin(parser_.atoms().tags(), parser_.atoms().coarse_tags(), parser_.atoms().n());
+    void change(int h, int m, float value, bool costly) {
+        changed_.begin(x_.atoms.tags(), x_.atoms.coarse_tags(), x_.atoms.n());
         changed_.add(h, m);
         changed_.find_contexts();
-        for (int g = 0; g < s.parse.n_groups; ++g)
-            if (g == 0 || state_[owner_of(h, m, s.by_head)] != 0)
-                parser_.scorer().features(g, changed_, 0, [&](std::uint32_t i) { difference_.add(i, value); });
+        for (int g = 0; g <= (costly ? 1 : 0); ++g)
+            w_.scorer.features(g, changed_, 0, [&](std::uint32_t i) { difference_.add(i, value); });
     }
 
+    static constexpr double kLabelStep = 0.05;
     Lexicon lexicon_;
     LengthFilter filter_;
     std::map<std::string, std::int32_t, std::less<>> label_numbers_;
     std::vector<std::string> labels_;
     std::optional<LabelLearner> label_learner_;
-    AveragedWeights groups_;
-    std::optional<PrunerLearner> pruner_;
-    int epochs_ = 0;
-    SentenceParser parser_;
+    Averaged<Weights> groups_;
+    std::optional<Averaged<Weights>> pruner_;
+    Worker w_;
+    Sentence x_;
     Arcs changed_;
     Difference difference_;
-    std::vector<std::int32_t> gold_, gold_labels_, heads_;
-    std::vector<int> first_;  // [modifier] index of its first arc
-    std::vector<char> state_;
+    std::vector<std::int32_t> gold_, gold_labels_;  // of the words, behind the root's -1
+    std::vector<int> first_;                        // [modifier] index of its first arc
+    std::vector<char> state_;                       // whether a word has the costly group
 };
 
 }  // namespace wald::parser

@@ -34,13 +34,8 @@ public:
     // Numbers the most frequent tags; ties are in alphabetical order.
     template <class TagOf>
     static TagNumbers of(const Treebank& t, TagOf&& tag_of) {
-        std::map<std::string, std::int64_t, std::less<>> counts;
-        for (std::size_t w = 0; w < t.words.size(); ++w) {
-            const std::string_view tag = tag_of(t, w);
-            const auto at = counts.find(tag);
-            if (at == counts.end()) counts.emplace(std::string(tag), 1);
-            else ++at->second;
-        }
+        std::map<std::string, std::int64_t> counts;
+        for (std::size_t w = 0; w < t.words.size(); ++w) ++counts[std::string(tag_of(t, w))];
         std::vector<std::pair<std::string, std::int64_t>> sorted(counts.begin(), counts.end());
         std::stable_sort(sorted.begin(), sorted.end(),
                          [](const auto& a, const auto& b) { return a.second > b.second; });

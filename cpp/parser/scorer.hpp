@@ -12,12 +12,11 @@ namespace wald::parser {
 
 // Lines of 16 hashed weights, then the weights of tags between, [head tag][modifier tag][bin][tag].
 struct Weights {
-    int bits = 0;  // 2^bits hashed weights
-    int n_tags = 0;
+    int bits = 0, n = 0;  // 2^bits hashed weights, n tags
     LargeArray<float> values;
 
     Weights() = default;
-    Weights(int table_bits, int tags) : bits(table_bits), n_tags(tags), values(size(table_bits, tags)) {}
+    Weights(int table_bits, int n_tags) : bits(table_bits), n(n_tags), values(size(table_bits, n_tags)) {}
     static std::size_t size(int table_bits, int tags) {
         return (std::size_t{1} << table_bits) + static_cast<std::size_t>(tags) * tags * kBins * TagNumbers::kMostTags;
     }
@@ -75,7 +74,7 @@ public:
         t.rows = kLevel[level].between ? w.values.data() + w.rows() : nullptr;
         t.always = kLevel[level].always;
         t.tags = atoms_->tags();
-        t.n_tags = w.n_tags;
+        t.n_tags = w.n;
         parser_kernels().pairs(t, arcs, out);
         const float *head = unigrams_[level][0].data(), *modifier = unigrams_[level][1].data();
         for (std::int32_t i = 0; i < arcs.n; ++i)
@@ -110,9 +109,8 @@ public:
         for (int i = pairs * KeyPlan::kLanes; i < last * KeyPlan::kLanes; ++i) both(head[i]), both(modifier[i]);
         if (between) {
             const std::size_t row =
-                w.rows() +
-                ((static_cast<std::size_t>(atoms_->tags()[h]) * w.n_tags + atoms_->tags()[m]) * kBins + bin) *
-                    TagNumbers::kMostTags;
+                w.rows() + ((static_cast<std::size_t>(atoms_->tags()[h]) * w.n + atoms_->tags()[m]) * kBins + bin) *
+                               TagNumbers::kMostTags;
             for (std::uint64_t rest = arcs.between(arc) | always; rest != 0; rest &= rest - 1)
                 visit(static_cast<std::uint32_t>(row + static_cast<std::size_t>(__builtin_ctzll(rest))));
         }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <span>
 
 #include "parser/model.hpp"
 
@@ -29,29 +30,28 @@ inline constexpr float kNoRival = 16.0f;
 class Session {
 public:
     // The model must outlive the session, the treebank need not.
-    Session(const Model& model, const Treebank& t, const Choice& choice, const Settings& settings, bool by_head,
-            int n_threads)
-        : model_(model), settings_(settings), by_head_(by_head), n_threads_(std::max(1, n_threads)),
-          workers_(static_cast<std::size_t>(n_threads_)), sentences_(t.sentences.size()), bought_(t.words.size()) {
+    Session(const Model& model, const Treebank& t, const Settings& settings, int n_threads)
+        : model_(model), settings_(settings), workers_(static_cast<std::size_t>(std::max(1, n_threads))),
+          sentences_(t.sentences.size()), bought_(t.words.size()) {
         offsets_.push_back(0);
         for (const auto& s : t.sentences) offsets_.push_back(s.last);
-        for_each(nullptr, static_cast<std::int64_t>(sentences_.size()), [&](std::size_t i, std::int64_t, Worker& w) {
+        const Choice choice = model.choice(settings);
+        share_out(n_sentences(), workers_, [&](std::int64_t i, Worker& w) {
             Stopwatch watch;
-            Sentence& s = sentences_[i];
-            s.atoms.read(t, i, model_.lexicon);
+            Opened& s = sentences_[static_cast<std::size_t>(i)];
+            s.atoms.read(t, static_cast<std::size_t>(i), model_.lexicon);
             w.scorer.begin(s.atoms, model_.weights, choice.pruner);
-            with_error_location(t, i, [&] { w.chosen.choose(w.scorer, choice); });
-            s.arcs = w.chosen.arcs();
-            s.certain = w.chosen.certain();
-            s.spare = w.chosen.spare();
-            s.cheap.resize(static_cast<std::size_t>(s.arcs.size()));
-            w.scorer.score(0, s.arcs.view(), s.cheap.data());
+            with_error_location(i, t.sentences[static_cast<std::size_t>(i)].line,
+                                [&] { w.chooser.choose(w.scorer, choice, s.chosen); });
+            s.cheap.resize(static_cast<std::size_t>(s.chosen.arcs.size()));
+            w.scorer.score(0, s.chosen.arcs.view(), s.cheap.data());
+            s.chosen.arcs.trim();
             s.missing = s.atoms.n() - 1;
             watch.lap(w.seconds[0]);
         });
     }
 
-    std::int64_t n_words() const { return static_cast<std::int64_t>(bought_.size()); }
+    std::int64_t n_words() const { return offsets_.back(); }
     std::int64_t n_sentences() const { return static_cast<std::int64_t>(sentences_.size()); }
     const std::vector<std::int64_t>& offsets() const { return offsets_; }
     double seconds(int group) const {
@@ -60,57 +60,49 @@ public:
         return sum;
     }
     std::int64_t extracted() const {  // words with the costly group
-        std::int64_t n = 0;
-        for (const char b : bought_) n += b;
-        return n;
-    }
-    std::int64_t words_of(const std::int64_t* examples, std::int64_t n) const {
-        if (examples == nullptr) return n_words();
-        std::int64_t words = 0;
-        for (std::int64_t k = 0; k < n; ++k) words += offsets_[examples[k] + 1] - offsets_[examples[k]];
-        return words;
+        return std::count(bought_.begin(), bought_.end(), 1);
     }
 
-    // Decodes some sentences (null: all) under a state, one byte per word of all sentences; words that newly have the
-    // costly group are scored first. Writes heads and, unless null, evidence [word][kEvidence] in the order of the
-    // given sentences.
-    void decode(const std::uint8_t* state, const std::int64_t* examples, std::int64_t n, std::int32_t* heads,
+    // Decodes sentences under a state, one byte per word of all sentences; words that newly have the costly group are
+    // scored first. Writes heads and, unless null, evidence [word][kEvidence] in the order of the given sentences.
+    void decode(const std::uint8_t* state, std::span<const std::int64_t> examples, std::int32_t* heads,
                 float* evidence) {
-        for_each(examples, examples == nullptr ? n_sentences() : n, [&](std::size_t i, std::int64_t at, Worker& w) {
-            Sentence& s = sentences_[i];
+        std::vector<std::int64_t> starts{0};
+        for (const std::int64_t i : examples) starts.push_back(starts.back() + offsets_[i + 1] - offsets_[i]);
+        share_out(static_cast<std::int64_t>(examples.size()), workers_, [&](std::int64_t k, Worker& w) {
+            const std::int64_t i = examples[k];
+            Opened& s = sentences_[static_cast<std::size_t>(i)];
             const std::uint8_t* bits = state + offsets_[i];
-            buy(s, bits, bought_.data() + offsets_[i], w);
-            add_up(s, bits, w);
-            w.heads.resize(static_cast<std::size_t>(s.atoms.n()));
-            try {
-                w.trees.best(
-                    s.atoms.n(), s.arcs, w.scores.data(), s.certain, [&] { return s.spare; }, settings_,
-                    w.heads.data());
-            } catch (const TooLarge& e) {
-                throw std::length_error("sentence " + std::to_string(i) + " " + e.what() + ".");
-            }
-            std::copy(w.heads.begin() + 1, w.heads.end(), heads + at);
-            if (evidence != nullptr) write_evidence(s, w, evidence + at * kEvidence);
+            const auto owner = [&](int h, int m) { return owner_of(h, m, settings_.by_head) - 1; };
+            buy(s, bits, bought_.data() + offsets_[i], owner, w);
+            w.add_up(s, [&](int h, int m) { return bits[owner(h, m)] != 0; });
+            with_error_location(i, 0, [&] { w.decode(s, settings_); });
+            std::copy(w.heads.begin() + 1, w.heads.end(), heads + starts[k]);
+            if (evidence != nullptr) write_evidence(s, w, evidence + starts[k] * kEvidence);
         });
     }
 
-    // Writes for every word its fine and its coarse tag, the number of its arcs, and the margin of the best arc's cheap
-    // score over the next one's.
-    void observe(std::uint8_t* tags, std::uint8_t* coarse, std::int32_t* n_arcs, float* gaps) const {
-        for (std::size_t i = 0; i < sentences_.size(); ++i) {
-            const Sentence& s = sentences_[i];
-            const std::int64_t at = offsets_[i] - 1;
-            for (int m = 1; m < s.atoms.n(); ++m) {
-                tags[at + m] = s.atoms.tags()[m];
-                coarse[at + m] = s.atoms.coarse_tags()[m];
-                n_arcs[at + m] = 1;
-                gaps[at + m] = kNoRival;
+    // Numbers that describe a word without parsing: indicators of its fine tag and of the coarse tags before and behind
+    // it, the logarithm of the number of its arcs, and the margin of the best arc's cheap score over the next one's.
+    std::int64_t n_features() const { return model_.lexicon.fine.n_tags() + 2 * model_.lexicon.coarse.n_tags() + 2; }
+    // Writes them for every word, into zeros.
+    void features(float* out) const {
+        const int n_fine = model_.lexicon.fine.n_tags(), n_coarse = model_.lexicon.coarse.n_tags();
+        for (const Opened& s : sentences_) {
+            const auto coarse = [&](int m) { return m < s.atoms.n() ? s.atoms.coarse_tags()[m] : TagNumbers::kRoot; };
+            float* const first_row = out;
+            for (int m = 1; m < s.atoms.n(); ++m, out += n_features()) {
+                out[s.atoms.tags()[m]] = out[n_fine + coarse(m - 1)] = out[n_fine + n_coarse + coarse(m + 1)] = 1;
+                out[n_features() - 1] = kNoRival;
             }
-            each_word(s, [&](int m, int first, int last) {
+            s.chosen.arcs.each_word([&](int m, int first, int last) {
                 float best = -kInfinity, next = -kInfinity;
-                for (int k = first; k < last; ++k) update_best_two(s.cheap[k], best, next);
-                n_arcs[at + m] = last - first;
-                if (last - first > 1) gaps[at + m] = best - next;
+                for (int k = first; k < last; ++k)
+                    if (s.cheap[k] > best) next = best, best = s.cheap[k];
+                    else next = std::max(next, s.cheap[k]);
+                float* const numbers = first_row + m * n_features() - 2;
+                numbers[0] = static_cast<float>(std::log(last - first));
+                if (last - first > 1) numbers[1] = best - next;
             });
         }
     }
@@ -118,91 +110,31 @@ public:
 private:
     static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-    struct Sentence {
-        Atoms atoms;
-        Arcs arcs;  // modifier by modifier
-        std::vector<ScoredArc> certain, spare;
-        std::vector<float> cheap, costly;
+    struct Opened : Sentence {
         std::unique_ptr<Scorer> scorer;  // from the first purchase to the last
         int missing = 0;                 // words without the costly group
     };
-    struct Worker {
-        Scorer scorer;
-        ChosenArcs chosen;
-        Arcs arcs;
-        std::vector<int> where;
-        std::vector<float> scores, extra;
-        std::vector<std::int32_t> heads;
-        Trees trees;
-        double seconds[kGroups] = {};
-    };
 
-    static void update_best_two(float score, float& best, float& next) {
-        if (score > best) next = best, best = score;
-        else if (score > next) next = score;
-    }
-    // Calls visit(modifier, first arc, past its last arc).
-    template <class Visit>
-    static void each_word(const Sentence& s, Visit&& visit) {
-        for (int first = 0, last = 0; first < s.arcs.size(); first = last) {
-            while (last < s.arcs.size() && s.arcs.modifier(last) == s.arcs.modifier(first)) ++last;
-            visit(s.arcs.modifier(first), first, last);
-        }
-    }
-
-    // Calls work(sentence, index of its first word in the output, worker).
-    template <class Work>
-    void for_each(const std::int64_t* examples, std::int64_t n, Work&& work) {
-        starts_.assign(1, 0);
-        for (std::int64_t k = 0; k < n; ++k) {
-            const std::int64_t i = examples == nullptr ? k : examples[k];
-            starts_.push_back(starts_.back() + offsets_[i + 1] - offsets_[i]);
-        }
-        constexpr std::int64_t kShare = 32;  // sentences per task
-        parallel_for((n + kShare - 1) / kShare, n_threads_, [&](std::int64_t share, int worker) {
-            for (std::int64_t k = share * kShare; k < std::min(n, (share + 1) * kShare); ++k) {
-                give_way();
-                work(static_cast<std::size_t>(examples == nullptr ? k : examples[k]), starts_[k],
-                     workers_[static_cast<std::size_t>(worker)]);
-            }
-        });
-    }
-
-    void buy(Sentence& s, const std::uint8_t* state, char* bought, Worker& w) {
-        if (s.missing == 0) return;
+    template <class Owner>
+    void buy(Opened& s, const std::uint8_t* state, char* bought, Owner&& owner, Worker& w) {
         int missing = 0;
-        for (int m = 0; m < s.atoms.n() - 1; ++m) missing += state[m] && !bought[m];
+        for (int m = 0; s.missing > 0 && m < s.atoms.n() - 1; ++m) missing += state[m] && !bought[m];
         if (missing == 0) return;
         Stopwatch watch;
         s.costly.resize(s.cheap.size());
-        w.arcs.clear();
-        w.where.clear();
-        for (int k = 0; k < s.arcs.size(); ++k) {
-            const int owner = owner_of(s.arcs.head(k), s.arcs.modifier(k), by_head_) - 1;
-            if (!state[owner] || bought[owner]) continue;
-            w.arcs.add(s.arcs, k);
-            w.where.push_back(k);
-        }
-        w.arcs.find_contexts();
         if (s.scorer == nullptr) {
             s.scorer = std::make_unique<Scorer>();
             s.scorer->begin(s.atoms, model_.weights);
         }
-        w.extra.resize(w.where.size());
-        s.scorer->score(1, w.arcs.view(), w.extra.data());
-        for (std::size_t k = 0; k < w.where.size(); ++k) s.costly[w.where[k]] = w.extra[k];
+        w.score_some(*s.scorer, 1, s.chosen.arcs, s.costly.data(), [&](int h, int m) {
+            const int word = owner(h, m);
+            return state[word] && !bought[word];
+        });
         for (int m = 0; m < s.atoms.n() - 1; ++m)
             if (state[m]) bought[m] = 1;
         s.missing -= missing;
         if (s.missing == 0) s.scorer.reset();
         watch.lap(w.seconds[1]);
-    }
-
-    void add_up(const Sentence& s, const std::uint8_t* state, Worker& w) const {
-        w.scores.resize(s.cheap.size());
-        for (int k = 0; k < s.arcs.size(); ++k)
-            w.scores[k] =
-                s.cheap[k] + (state[owner_of(s.arcs.head(k), s.arcs.modifier(k), by_head_) - 1] ? s.costly[k] : 0.0f);
     }
 
     void write_evidence(const Sentence& s, const Worker& w, float* out) const {
@@ -213,12 +145,12 @@ private:
             const float single[kEvidence] = {kNoRival, 1, 0, 0, is_root, before, distance, 0, kNoRival, kNoRival};
             std::copy(single, single + kEvidence, of(m));
         }
-        each_word(s, [&](int m, int first, int last) {
+        s.chosen.arcs.each_word([&](int m, int first, int last) {
             float chosen = -kInfinity, rival = -kInfinity, best = -kInfinity, sum = 0, weighted = 0, rivals = -1;
             for (int k = first; k < last; ++k) {
                 const float score = w.scores[k];
                 best = std::max(best, score);
-                if (s.arcs.head(k) == w.heads[m]) chosen = score;
+                if (s.chosen.arcs.head(k) == w.heads[m]) chosen = score;
                 else rival = std::max(rival, score);
             }
             for (int k = first; k < last; ++k) {
@@ -244,12 +176,10 @@ private:
 
     const Model& model_;
     Settings settings_;
-    bool by_head_;
-    int n_threads_;
     std::vector<Worker> workers_;
-    std::vector<Sentence> sentences_;
+    std::vector<Opened> sentences_;
     std::vector<char> bought_;
-    std::vector<std::int64_t> offsets_, starts_;
+    std::vector<std::int64_t> offsets_;
 };
 
 }  // namespace wald::parser

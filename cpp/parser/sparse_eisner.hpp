@@ -6,11 +6,9 @@
 // Smith, "Parsing with soft and hard constraints on dependency length", IWPT 2005, do so for spans of the root.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdlib>
-#include <limits>
-#include <vector>
+
+#include "parser/chart.hpp"
 
 namespace wald::parser {
 
@@ -44,39 +42,39 @@ public:
                 if (a.head > 0) band_ = std::max(band_, std::abs(a.head - a.modifier));
         }
         const std::size_t size = (static_cast<std::size_t>(n_) + 1) * (static_cast<std::size_t>(band_) + 1);
-        for (auto* table : {&right_, &left_, &left_from_}) table->assign(size, kNone);
-        to_end_.assign(static_cast<std::size_t>(n_) + 1, kNone);
-        to_begin_.assign(static_cast<std::size_t>(n_) + 1, kNone);
+        for (auto* table : {&right_, &left_, &left_from_}) table->assign(size, kNoTree);
+        to_end_.assign(static_cast<std::size_t>(n_) + 1, kNoTree);
+        to_begin_.assign(static_cast<std::size_t>(n_) + 1, kNoTree);
         for (int i = n_; i >= 0; --i) extend(i, single_root);
-        return backtrace(single_root, heads);
+        return backtrace(*this, n_, single_root, stack_, heads);
+    }
+
+    // ---- the finished chart, as `backtrace` reads it
+
+    // Scores of spans no longer than the band, indexed by their two ends: [i][j] with head i that end at j, and [j][i]
+    // with head j that begin at i.
+    float* right(int i) { return right_.data() + static_cast<std::size_t>(i) * band_; }
+    float* left(int j) { return left_.data() + static_cast<std::size_t>(j) * band_ + band_; }
+    // The same, also for spans of any length that reach the last word or the first word.
+    float complete(int head, int end) {
+        if (head <= end) return end == n_ ? to_end_[static_cast<std::size_t>(head)] : right(head)[end];
+        return end == 1 ? to_begin_[static_cast<std::size_t>(head)] : left(head)[end];
+    }
+    template <class Visit>
+    void find_arc(int head, int end, Visit&& visit) {
+        const int first = std::min(head, end), last = std::max(head, end);
+        for (const Arc* a = begin_of(head); a != end_of(head); ++a)
+            if (a->modifier >= first && a->modifier <= last && visit(a->modifier, a->open, a->score)) return;
     }
 
 private:
-    static constexpr float kNone = -std::numeric_limits<float>::infinity();
-
     struct Arc {
         std::int32_t head, modifier;
         float score;
         float open;  // score of the best incomplete span with this arc
     };
-    struct Span {
-        const Arc* open;  // the arc of an incomplete span; null: complete
-        int head, end;
-    };
-
-    // Scores of spans no longer than the band, indexed by their two ends: table(head)[end].
-    float* right(int i) {
-        return right_.data() + static_cast<std::size_t>(i) * band_;
-    }  // [i][j] complete, head i, ends at j
-    float* left(int j) {
-        return left_.data() + static_cast<std::size_t>(j) * band_ + band_;
-    }  // [j][i] complete, head j, begins at i
-    float* left_from(int i) {
-        return left_from_.data() + static_cast<std::size_t>(i) * band_;
-    }  // [i][j] the same, transposed
-       // The same scores, also for spans of any length that reach the last word or the first word.
-    float rightwards(int i, int j) { return j == n_ ? to_end_[static_cast<std::size_t>(i)] : right(i)[j]; }
-    float leftwards(int j, int i) { return i == 1 ? to_begin_[static_cast<std::size_t>(j)] : left(j)[i]; }
+    // The transpose of left: [i][j].
+    float* left_from(int i) { return left_from_.data() + static_cast<std::size_t>(i) * band_; }
 
     // Sorts arcs by head and then by modifier.
     void sort() {
@@ -92,11 +90,11 @@ private:
     float inner(int i, int j) {
         const float *a = right(i), *b = left(j) + 1;
         constexpr int lanes = 16;  // vectorized: the maximum does not depend on the order
-        float best = kNone;
+        float best = kNoTree;
         int k = i;
         if (j - i >= 2 * lanes) {
             float most[lanes];
-            std::fill(most, most + lanes, kNone);
+            std::fill(most, most + lanes, kNoTree);
             for (; k + lanes <= j; k += lanes)
                 for (int l = 0; l < lanes; ++l) most[l] = std::max(most[l], a[k + l] + b[k + l]);
             best = *std::max_element(most, most + lanes);
@@ -107,7 +105,7 @@ private:
 
     // Computes all spans that begin at i, from those that begin later.
     void extend(int i, bool single_root) {
-        if (i == 0 && single_root) return find_roots();
+        if (i == 0 && single_root) return;
         float *own = right(i), *from = left_from(i);
         own[i] = left(i)[i] = from[i] = 0;
         float& to_end = to_end_[static_cast<std::size_t>(i)];
@@ -117,14 +115,14 @@ private:
             const int r = a->modifier;
             if (r < i) continue;
             a->open = inner(i, r) + a->score;
-            if (!(a->open > kNone)) continue;
+            if (!(a->open > kNoTree)) continue;
             const float* onwards = right(r);
             for (int j = r; j <= last; ++j) own[j] = std::max(own[j], a->open + onwards[j]);
             to_end = std::max(to_end, a->open + to_end_[static_cast<std::size_t>(r)]);
         }
         if (i == 0) return;
         for (int j = i + 1; j <= last; ++j) {
-            float best = kNone;
+            float best = kNoTree;
             for (Arc* a = begin_of(j); a != end_of(j) && a->modifier < j; ++a) {
                 if (a->modifier < i) continue;
                 if (a->modifier == i) a->open = inner(i, j) + a->score;
@@ -141,55 +139,6 @@ private:
             for (const Arc* a = begin_of(j); a != end_of(j) && a->modifier < j; ++a)
                 to_begin_[static_cast<std::size_t>(j)] = std::max(
                     to_begin_[static_cast<std::size_t>(j)], a->open + to_begin_[static_cast<std::size_t>(a->modifier)]);
-    }
-    // Single root: scores each arc from the root with the best tree below it.
-    void find_roots() {
-        for (Arc* a = begin_of(0); a != end_of(0); ++a)
-            a->open = leftwards(a->modifier, 1) + rightwards(a->modifier, n_) + a->score;
-    }
-
-    bool backtrace(bool single_root, std::int32_t* heads) {
-        stack_.clear();
-        if (single_root) {
-            const Arc* root = nullptr;
-            for (const Arc* a = begin_of(0); a != end_of(0); ++a)
-                if (a->open > (root == nullptr ? kNone : root->open)) root = a;
-            if (root == nullptr) return false;
-            heads[root->modifier] = 0;
-            stack_.push_back({nullptr, root->modifier, 1});
-            stack_.push_back({nullptr, root->modifier, n_});
-        } else {
-            if (!(rightwards(0, n_) > kNone)) return false;
-            stack_.push_back({nullptr, 0, n_});
-        }
-        while (!stack_.empty()) {
-            const Span s = stack_.back();
-            stack_.pop_back();
-            if (s.open != nullptr) {
-                const int i = std::min(s.head, s.end), j = std::max(s.head, s.end);
-                heads[s.end] = s.head;
-                const float *a = right(i), *b = left(j) + 1;
-                for (int k = i; k < j; ++k)
-                    if (a[k] + b[k] + s.open->score == s.open->open) {
-                        stack_.push_back({nullptr, i, k});
-                        stack_.push_back({nullptr, j, k + 1});
-                        break;
-                    }
-            } else if (s.head != s.end) {
-                const bool ahead = s.head < s.end;
-                const float total = ahead ? rightwards(s.head, s.end) : leftwards(s.head, s.end);
-                for (const Arc* a = begin_of(s.head); a != end_of(s.head); ++a) {
-                    const int m = a->modifier;
-                    if (ahead ? m < s.head || m > s.end : m > s.head || m < s.end) continue;
-                    if (a->open + (ahead ? rightwards(m, s.end) : leftwards(m, s.end)) == total) {
-                        stack_.push_back({a, s.head, m});
-                        stack_.push_back({nullptr, m, s.end});
-                        break;
-                    }
-                }
-            }
-        }
-        return true;
     }
 
     int n_ = 0, band_ = 0;  // the longest span that is kept

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <sstream>
 
 #include "parser/lexicon.hpp"
 
@@ -22,43 +23,19 @@ public:
     }
 
 private:
-    struct Entry {
-        const char* tag;
-        Roles roles;
-    };
-    static constexpr Entry kEntries[] = {
-        {"ADP", kOpens | kAttaches},
-        {"SCONJ", kOpens},
-        {"CCONJ", kOpens},
-        {"VERB", kBounds},
-        {"AUX", kBounds | kAttaches},
-        {"PUNCT", kBounds},
-        {"INTJ", kBounds},
-        {"DET", kAttaches},
-        {"ADJ", kAttaches},
-        {"ADV", kAttaches},
-        {"NUM", kAttaches},
-        {"PART", kAttaches},
-        {"IN", kOpens | kAttaches},
-        {"TO", kOpens | kAttaches},
-        {"CC", kOpens},
-        {"VB", kBounds},
-        {"MD", kBounds | kAttaches},
-        {",", kBounds},
-        {".", kBounds},
-        {":", kBounds},
-        {"``", kBounds},
-        {"''", kBounds},
-        {"DT", kAttaches},
-        {"JJ", kAttaches},
-        {"RB", kAttaches},
-        {"CD", kAttaches},
-        {"PR", kAttaches},
-        {"PO", kAttaches},
+    static constexpr std::pair<Roles, const char*> kTags[] = {
+        {kOpens, "ADP SCONJ CCONJ IN TO CC"},
+        {kBounds, "VERB AUX PUNCT INTJ VB MD , . : `` ''"},
+        {kAttaches, "ADP AUX DET ADJ ADV NUM PART IN TO MD DT JJ RB CD PR PO"},
     };
     TagRoles() {
+        std::map<std::string, Roles> roles;
+        for (const auto& [role, tags] : kTags) {
+            std::istringstream words(tags);
+            for (std::string tag; words >> tag;) roles[tag] |= role;
+        }
         std::vector<std::string> tags;
-        for (const Entry& e : kEntries) tags.emplace_back(e.tag), roles_[tags.size()] = e.roles;
+        for (const auto& [tag, its_roles] : roles) tags.push_back(tag), roles_[tags.size()] = its_roles;
         numbers_ = TagNumbers(std::move(tags));
     }
     TagNumbers numbers_;

@@ -13,26 +13,46 @@ namespace wald::parser {
 struct Settings {
     bool projective = true;  // Eisner, or Chu-Liu-Edmonds
     bool single_root = true;
+    bool by_head = false;    // a word's state is that of the arcs it is the head of
     int n_groups = kGroups;  // 1: tags only
+    // Which arcs are scored: those that the length filter and, with a margin of at least 0, the pruner leave.
+    bool filter = true;
+    double factor = 1.5, extra = 2;
+    double margin = -1;
+    // Learning.
+    bool mira = true;            // or perceptron
+    double step = 0.01;          // MIRA's C; the perceptron's learning rate
+    bool random_states = false;  // words get the costly group at random, with p ~ U(0, 1), 0 or 1 per sentence
+    bool loss_augmented = true;
+
+    Limits limits(const LengthFilter& f) const { return Limits(f, filter, factor, extra); }
 };
+
+enum class Decoder { eisner, sparse_eisner, edmonds };
 
 class Trees {
 public:
     static constexpr double kMostBytes = 2147483648.0;  // of a chart
 
-    // Writes heads[1..n) of the best tree of n positions from the chosen arcs; false if there is none. The spare arcs,
-    // spare(), are used only if there is no tree without them.
-    template <class Spare>
-    bool best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& certain, Spare&& spare,
-              const Settings& s, std::int32_t* heads) {
-        list(n, arcs, scores, certain);
-        if (best_of_listed(n, arcs.size() <= kFewArcs * n, s, heads)) return true;
-        const std::vector<ScoredArc> more = spare();
-        if (more.empty()) return false;
-        listed_.insert(listed_.end(), more.begin(), more.end());
+    // Writes heads[1..n) of the best tree of n positions from the chosen arcs with these scores; false if there is
+    // none.
+    bool best(int n, const Chosen& chosen, const float* scores, const Settings& s, std::int32_t* heads) {
+        list(n, chosen.arcs, scores, chosen.certain);
+        if (best_of_listed(n, chosen.arcs.size() <= kFewArcs * n, s, heads)) return true;
+        if (chosen.spare.empty()) return false;
+        listed_.insert(listed_.end(), chosen.spare.begin(), chosen.spare.end());
         std::stable_sort(listed_.begin(), listed_.end(),
                          [](const ScoredArc& a, const ScoredArc& b) { return a.modifier < b.modifier; });
         return best_of_listed(n, false, s, heads);
+    }
+    // The same from a matrix of scores [head][modifier]; minus infinity leaves an arc out.
+    bool best(int n, const float* scores, Decoder decoder, bool single_root, std::int32_t* heads) {
+        listed_.clear();
+        for (std::uint16_t m = 1; m < n; ++m)
+            for (std::uint16_t h = 0; h < n; ++h)
+                if (const float score = scores[static_cast<std::size_t>(h) * n + m]; h != m && score > kNoTree)
+                    listed_.push_back({h, m, score});
+        return decode_listed(n, decoder, single_root, heads);
     }
 
 private:
@@ -54,26 +74,28 @@ private:
         listed_.resize(static_cast<std::size_t>(at - listed_.data()));
     }
     bool best_of_listed(int n, bool few, const Settings& s, std::int32_t* heads) {
-        if (!s.projective) {
-            edmonds_.begin(n - 1);
-            for (const ScoredArc& a : listed_) edmonds_.add(a.head, a.modifier, a.score);
-            return edmonds_.decode(s.single_root, heads);
-        }
+        if (!s.projective) return decode_listed(n, Decoder::edmonds, s.single_root, heads);
         int longest = 0;
         for (const ScoredArc& a : listed_)
             if (a.head > 0) longest = std::max(longest, std::abs(a.head - a.modifier));
         const double N = n, dense = sizeof(float) * (N * N + static_cast<double>(Chart::size(n - 1)));
         const bool sparse_is_faster =
             kDenseSpeed * static_cast<double>(listed_.size()) * (s.single_root ? longest : n) <= N * N * N;
-        if (few || sparse_is_faster || dense > kMostBytes) {
-            check_size(n, longest, s);
-            sparse_eisner_.begin(n - 1);
-            for (const ScoredArc& a : listed_) sparse_eisner_.add(a.head, a.modifier, a.score);
-            return sparse_eisner_.decode(s.single_root, heads);
-        }
-        matrix_.assign(static_cast<std::size_t>(n) * n, -std::numeric_limits<float>::infinity());
+        const bool sparse = few || sparse_is_faster || dense > kMostBytes;
+        if (sparse) check_size(n, longest, s);
+        return decode_listed(n, sparse ? Decoder::sparse_eisner : Decoder::eisner, s.single_root, heads);
+    }
+    bool decode_listed(int n, Decoder decoder, bool single_root, std::int32_t* heads) {
+        const auto decode = [&](auto& arcs) {
+            arcs.begin(n - 1);
+            for (const ScoredArc& a : listed_) arcs.add(a.head, a.modifier, a.score);
+            return arcs.decode(single_root, heads);
+        };
+        if (decoder == Decoder::edmonds) return decode(edmonds_);
+        if (decoder == Decoder::sparse_eisner) return decode(sparse_eisner_);
+        matrix_.assign(static_cast<std::size_t>(n) * n, kNoTree);
         for (const ScoredArc& a : listed_) matrix_[static_cast<std::size_t>(a.head) * n + a.modifier] = a.score;
-        return eisner_.decode(matrix_.data(), n - 1, s.single_root, heads);
+        return eisner_.decode(matrix_.data(), n - 1, single_root, heads);
     }
     static void check_size(int n, int longest, const Settings& s) {
         const double bytes = sizeof(float) * SparseEisner::chart_size(n - 1, longest, s.single_root);
@@ -93,32 +115,5 @@ private:
     SparseEisner sparse_eisner_;
     Edmonds edmonds_;
 };
-
-// Decodes a matrix of scores [head][modifier] of n words and the root; -infinity leaves an arc out. `sparse` selects
-// Eisner's algorithm for few arcs. Returns whether there is a tree.
-inline bool decode_scores(const float* scores, int n, bool projective, bool single_root, bool sparse,
-                          std::int32_t* heads) {
-    if (!projective) return Edmonds().decode(scores, n, single_root, heads);
-    if (!sparse) return Eisner().decode(scores, n, single_root, heads);
-    SparseEisner eisner;
-    eisner.begin(n);
-    for (int m = 1; m <= n; ++m)
-        for (int h = 0; h <= n; ++h) {
-            const float score = scores[static_cast<std::size_t>(h) * (n + 1) + m];
-            if (h != m && score > -std::numeric_limits<float>::infinity()) eisner.add(h, m, score);
-        }
-    return eisner.decode(single_root, heads);
-}
-
-// Calls work() for a sentence of a treebank; if the sentence is too large, the exception names it.
-template <class Work>
-inline void with_error_location(const Treebank& t, std::size_t sentence, Work&& work) {
-    try {
-        work();
-    } catch (const TooLarge& e) {
-        throw std::length_error("sentence " + std::to_string(sentence) + " (line " +
-                                std::to_string(t.sentences[sentence].line) + ") " + e.what() + ".");
-    }
-}
 
 }  // namespace wald::parser

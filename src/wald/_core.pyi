@@ -930,43 +930,21 @@ class ParserModel:
     def prunes(self) -> bool:
         """Whether there is a pruner."""
 
-    @property
-    def n_tags(self) -> tuple[int, int]:
-        """Numbers of fine and of coarse tags, with the root and the others."""
-
     def parse(
-        self,
-        treebank: Treebank,
-        *,
-        projective: bool,
-        single_root: bool,
-        n_groups: int,
-        filter: bool,
-        factor: float,
-        extra: float,
-        margin: float,
-        relations: bool,
-        n_threads: int,
+        self, treebank: Treebank, settings: dict[str, Any], n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], int]:
         """
         Parse all sentences.
 
-        Returns heads, numbers of relations, seconds (features, scores, decoding, relations) and the number of arcs that groups
-        scored. With a margin below 0 the pruner is not used.
+        Returns heads, numbers of relations (none if the parser has not learned any), seconds (features, scores, decoding,
+        relations) and the number of arcs that groups scored.
         """
 
-    def arcs(
-        self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float, margin: float
-    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
+    def arcs(self, treebank: Treebank, sentence: int, settings: dict[str, Any]) -> NDArray[numpy.int32]:
         """Heads and modifiers of the arcs that the groups score."""
 
     def arc_scores(
-        self,
-        treebank: Treebank,
-        sentence: int,
-        group: int,
-        heads: NDArray[numpy.int32],
-        modifiers: NDArray[numpy.int32],
+        self, treebank: Treebank, sentence: int, group: int, arcs: NDArray[numpy.int32]
     ) -> NDArray[numpy.float32]:
         """Scores of chosen arcs by one group of features, or by the pruner, 2."""
 
@@ -977,15 +955,17 @@ class ParserLearner:
     def see(self, treebank: Treebank) -> None:
         """Extend the length filter by the arcs of a treebank."""
 
-    def learn(self, treebank: Treebank, order: NDArray[numpy.int64], settings: dict[str, Any]) -> None:
-        """
-        Run one epoch over sentences that were seen. Settings: projective, single_root, n_groups, filter, factor, extra, mira, step, random_states, by_head, loss_augmented, seed.
-        """
-
-    def learn_pruner(
-        self, treebank: Treebank, order: NDArray[numpy.int64], *, filter: bool, factor: float, extra: float, rate: float
+    def learn(
+        self,
+        treebank: Treebank,
+        order: NDArray[numpy.int64],
+        settings: dict[str, Any],
+        seed: int,
+        pruner_rate: float = 0.0,
     ) -> None:
-        """Run one epoch for the pruner."""
+        """
+        Run one epoch over sentences that were seen; with a rate, for the pruner, too, if there is one.
+        """
 
     def model(self) -> ParserModel:
         """Return the averaged weights."""
@@ -995,38 +975,20 @@ class ParserSession:
     Sentences that are parsed repeatedly, under states with one byte for every word.
     """
 
-    def __init__(
-        self,
-        model: ParserModel,
-        treebank: Treebank,
-        *,
-        projective: bool,
-        single_root: bool,
-        by_head: bool,
-        filter: bool,
-        factor: float,
-        extra: float,
-        margin: float,
-        n_threads: int,
-    ) -> None: ...
+    def __init__(self, model: ParserModel, treebank: Treebank, settings: dict[str, Any], n_threads: int) -> None: ...
     def decode(self, state: NDArray[numpy.uint8], examples: NDArray[numpy.int64] | None = None) -> NDArray[numpy.int32]:
         """Heads of the words of some sentences, in their order."""
 
     def evidence(
         self, state: NDArray[numpy.uint8], examples: NDArray[numpy.int64] | None = None
-    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
+    ) -> NDArray[numpy.float32]:
         """
-        Heads of the words of some sentences, and the evidence of the scores for every word: (n_words, 10).
-        """
-
-    def observe(
-        self,
-    ) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.float32]]:
-        """
-        Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words.
+        Evidence of the scores for every word of some sentences: (n_words, 10).
         """
 
-    def offsets(self) -> NDArray[numpy.int64]: ...
+    def features(self) -> NDArray[numpy.float32]:
+        """Features of all words that need no parsing: (n_words, d)."""
+
     @property
     def seconds(self) -> tuple[float, float]:
         """Seconds by group, over all threads."""
@@ -1042,28 +1004,19 @@ def parts_of(
     The parts of some examples, and the bounds of each example's parts among them.
     """
 
-def any_of_each(flags: NDArray[numpy.bool_], ends: NDArray[numpy.int64]) -> NDArray[numpy.bool_]:
-    """Whether any of the flags (n_parts, K) of each example is set."""
-
-def simple_rows(
-    alone: NDArray[numpy.float32], offsets: NDArray[numpy.int64], examples: NDArray[numpy.int64]
-) -> NDArray[numpy.float32]:
-    """
-    Features of each part: its own, those of its neighbours, its distances from both ends, and the length.
-    """
-
-def complex_rows(
+def part_rows(
     known: NDArray[numpy.float32],
     state: NDArray[numpy.bool_],
     alone: NDArray[numpy.float32] | None,
     offsets: NDArray[numpy.int64],
     examples: NDArray[numpy.int64],
+    simple: bool = False,
 ) -> NDArray[numpy.float32]:
     """
     Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.
 
-    ``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all
-    parts.
+    ``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all parts.
+    Simple ones have no averages; then ``known`` has rows for all parts, too.
     """
 
 def part_chances(
@@ -1084,21 +1037,13 @@ def choose(
     ends: NDArray[numpy.int64],
     threshold: float,
     pace: float,
-) -> NDArray[numpy.bool_]:
-    """
-    Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one: (n_parts, K).
-    """
-
-def afford(
-    chosen: NDArray[numpy.bool_],
-    priority: NDArray[numpy.float64],
-    lacks: NDArray[numpy.bool_],
-    ends: NDArray[numpy.int64],
     per_part: float,
     costs: NDArray[numpy.float64],
 ) -> NDArray[numpy.bool_]:
     """
-    Restrict the chosen items to the best ones that each example can afford, ``per_part`` for each of its parts: (n_parts, K).
+    Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one.
+
+    Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K).
     """
 
 class GroupRace:

@@ -351,16 +351,23 @@ def test_policies_refuse_what_they_cannot_use(model):
         (OneShotPolicy(C=0.0), "'C'"),
         (AnytimePolicy(np.inf), "tradeoff"),
         (AnytimePolicy(t_max=0), "t_max"),
+        (AnytimePolicy(t_max=None), "t_max"),  # only a search for pseudo-labels may go on to the end
         (QLearningPolicy(gamma=2.0), "gamma"),
         (QLearningPolicy(t_max=0), "t_max"),
         (QLearningPolicy(alpha=-1.0), "alpha"),
         (IteratedPolicy("right"), "target"),
         (IteratedPolicy(pace=2.0), "pace"),
         (IteratedPolicy(n_rounds=0), "n_rounds"),
+        (IteratedPolicy(n_states=-1), "n_states"),
+        (IteratedPolicy(max_iter=0), "max_iter"),
         (UniformPolicy("word"), "level"),
     ]:
         with pytest.raises(ValueError, match=message):
             policy.fit(model, X[:60], Y[:60])
+        if "smaller" not in message:
+            assert not hasattr(policy, "model_")  # it has not been fitted
+    with pytest.raises(TypeError, match=r"OneShotPolicy.fit needs X"):
+        OneShotPolicy().fit(model)
 
 
 def test_without_labels(model):

@@ -12,6 +12,7 @@ from structured.parsers import SMALL
 from wald import _core
 from wald.structured import DependencyParser, Treebank
 from wald.structured.decoding import decode_tree
+from wald.structured.parser_settings import settings as parser_settings
 from wald.structured.protocol import check_model
 
 
@@ -143,26 +144,24 @@ def test_the_largest_weights_still_give_trees(bank, parser, decoder, single_root
         ({"extra": -1.0}, "extra"),
         ({"step": np.inf}, "step"),
         ({"step": np.nan}, "step"),
-        ({"rate": 0.0}, "rate"),
+        ({"rate": -1.0}, "rate"),
         ({"rate": np.nan}, "rate"),
     ],
 )
 def test_settings_are_checked_where_they_are_used(bank, parser, settings, message):
-    lengths = {"filter": True, "factor": 1.5, "extra": 2.0}
-    how = {"projective": True, "single_root": True, "n_groups": 2, "mira": True, "step": 0.01, "random_states": False,
-           "by_head": False, "loss_augmented": True, "seed": 0}  # fmt: skip
     learner = _core.ParserLearner(bank.core, bits=8, label_bits=0, pruner_bits=8)
+    good = parser_settings(parser) | {"rate": 0.1}
     calls = (
-        (lengths | {"margin": 1.0}, lambda **asked: parser._model.arcs(bank.core, 0, **asked)),
-        (lengths | how, lambda **asked: learner.learn(bank.core, np.arange(3), asked)),
-        (lengths | {"rate": 0.1}, lambda **asked: learner.learn_pruner(bank.core, np.arange(3), **asked)),
+        lambda rate, **asked: parser._model.arcs(bank.core, 0, asked),
+        lambda rate, **asked: parser._model.parse(bank.core, asked, 1),
+        lambda rate, **asked: _core.ParserSession(parser._model, bank.core, asked, 1),
+        lambda rate, **asked: learner.learn(bank.core, np.arange(3), asked, 0, rate),
     )
     learner.see(bank.core)
-    for good, call in calls:
+    for call in calls[3:] if "rate" in settings else calls:
         call(**good)
-        if settings.keys() <= good.keys():
-            with pytest.raises(ValueError, match=message):
-                call(**good | settings)
+        with pytest.raises(ValueError, match=message):
+            call(**good | settings)
 
 
 def test_a_wide_margin_is_no_pruner(bank, parser):

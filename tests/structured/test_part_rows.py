@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wald import _core
-from wald.structured.policies.driver import choose
+from wald.structured.policies.driver import Allowance, choose
 from wald.structured.policies.evidence import known_of, rows_of
 from wald.structured.policies.segments import counts, owner, parts_of, ranks
 from wald.structured.policies.trees import BoostedTrees
@@ -74,8 +74,6 @@ def test_parts_of_examples(lengths):
         wanted = [np.arange(offsets[i], offsets[i + 1]) for i in examples]
         assert found.tolist() == [part for parts in wanted for part in parts]
         assert ends.tolist() == [0, *np.cumsum([len(parts) for parts in wanted])]
-    flags = rng.random((offsets[-1], 2)) < 0.3
-    assert _core.any_of_each(flags, offsets).tolist() == [bool(flags[a:b].any()) for a, b in pairwise(offsets)]
 
 
 @pytest.mark.parametrize(("offsets", "examples"), [([0, 2, 1], [0]), ([1, 2], [0]), ([0, 2], [1]), ([0, 2], [-1])])
@@ -85,8 +83,6 @@ def test_examples_are_checked(offsets, examples):
     for length in (2**60, 2**62):  # together as many as there is no number for
         with pytest.raises(ValueError, match=r"2\^40 parts"):
             parts_of(np.array([0, length]), np.zeros(16, dtype=np.int64))
-    with pytest.raises(ValueError, match="offset"):
-        _core.any_of_each(np.zeros((3, 1), dtype=bool), np.array([0, 2]))
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -178,12 +174,11 @@ FOREST = _core.Forest(  # one leaf, for the rows above
 def test_rows_are_checked(change):
     asked = ROWS | change
     with pytest.raises(ValueError):  # noqa: PT011
-        _core.complex_rows(**asked)
+        _core.part_rows(**asked)
     with pytest.raises(ValueError):  # noqa: PT011
         _core.part_chances(FOREST, **asked)
-    if "known" not in change and "state" not in change and len(asked["examples"]) == 1:
-        with pytest.raises(ValueError):  # noqa: PT011
-            _core.simple_rows(**{name: asked[name] for name in ("alone", "offsets", "examples")})
+    with pytest.raises(ValueError, match=r"part|examples|offsets|sequences"):
+        _core.part_rows(**ROWS, simple=True)  # needs what is known of all parts
 
 
 @pytest.mark.parametrize(
@@ -255,26 +250,9 @@ def test_what_examples_can_afford(costs):
         for per_part in (0.0, 0.2, 0.5, 1.0):
             lacks = rng.random(priority.shape) < 0.9
             chosen = lacks & (priority > 1)
-            asked = (chosen, priority, lacks, ends, per_part, costs)
-            np.testing.assert_array_equal(_core.afford(*asked), plainly_afforded(*asked))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"chosen": np.ones((2, 1), dtype=bool)},
-        {"lacks": np.ones((3, 2), dtype=bool)},
-        {"ends": np.array([0, 2])},
-        {"costs": np.ones(2)},
-        {"priority": np.array([[1.0], [np.nan], [2.0]])},
-    ],
-)
-def test_what_is_afforded_is_checked(change):
-    every = np.ones((3, 1), dtype=bool)
-    asked = {"chosen": every, "priority": np.zeros((3, 1)), "lacks": every, "ends": np.array([0, 3]), "per_part": 1.0}
-    assert _core.afford(**asked, costs=np.ones(1)).all()
-    with pytest.raises(ValueError):  # noqa: PT011
-        _core.afford(**asked | {"costs": np.ones(1)} | change)
+            wanted = plainly_afforded(chosen, priority, lacks, ends, per_part, costs)
+            found = choose(priority, lacks, ends, 1.0, 1.0, Allowance(per_part, costs))
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_what_is_no_number_is_not_chosen():
@@ -289,9 +267,12 @@ def test_what_is_no_number_is_not_chosen():
         {"ends": np.array([0, 2])},
         {"ends": np.array([0, 2, 2, 3])},
         {"pace": 1.5},
+        {"costs": np.ones(2)},
     ],
 )
 def test_choices_are_checked(change):
     asked = {"priority": np.zeros((3, 1)), "lacks": np.ones((3, 1), dtype=bool), "ends": np.array([0, 3])}
+    asked |= {"threshold": -1.0, "pace": 0.5, "per_part": 1.0, "costs": np.ones(1)}
+    assert _core.choose(**asked).sum() == 2
     with pytest.raises(ValueError):  # noqa: PT011
-        _core.choose(**asked | {"threshold": 0.0, "pace": 0.5} | change)
+        _core.choose(**asked | change)

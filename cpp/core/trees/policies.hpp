@@ -59,36 +59,27 @@ struct Better {
 };
 
 // Chooses which of n items to buy: among the missing items with a priority above the threshold, the best share `pace`,
-// rounded up, at least one.
+// rounded up, at least one; and of these the best ones that a cost limit still covers, given the items already bought.
+// Item i costs costs[i % n_groups]. An item that is too expensive also excludes the ones of lower priority.
 inline void choose(const double* priority, const bool* lacks, std::int64_t n, double threshold, double pace,
-                   std::vector<std::int64_t>& found, bool* out) {
+                   const double* costs, std::int64_t n_groups, double limit, std::vector<std::int64_t>& found,
+                   bool* out) {
     found.clear();
+    double spent = 0, running = 0;
     for (std::int64_t i = 0; i < n; ++i) {
         out[i] = false;
-        if (lacks[i] && priority[i] > threshold) found.push_back(i);
+        if (!lacks[i]) spent += costs[i % n_groups];
+        else if (priority[i] > threshold) found.push_back(i);
     }
     const auto many = static_cast<double>(found.size());
     const auto keep =
         found.begin() + static_cast<std::ptrdiff_t>(std::min(many, std::max(std::ceil(pace * many), 1.0)));
-    if (keep != found.end()) std::partial_sort(found.begin(), keep, found.end(), Better{priority});
-    for (auto i = found.begin(); i != keep; ++i) out[*i] = true;
-}
-
-// Restricts the chosen items to the best ones that a cost limit still covers, given the items already bought; item i
-// costs costs[i % n_groups]. An item that is too expensive also excludes the ones of lower priority.
-inline void afford(const double* priority, const bool* lacks, std::int64_t n, const double* costs,
-                   std::int64_t n_groups, double limit, std::vector<std::int64_t>& found, bool* chosen) {
-    found.clear();
-    double spent = 0, running = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-        if (!lacks[i]) spent += costs[i % n_groups];
-        if (chosen[i]) found.push_back(i);
-    }
-    std::sort(found.begin(), found.end(), Better{priority});
+    if (keep != found.end() || limit < std::numeric_limits<double>::infinity())
+        std::partial_sort(found.begin(), keep, found.end(), Better{priority});
     const double left = (limit - spent) * (1 + 1e-12);
-    for (const std::int64_t i : found) {
-        running += costs[i % n_groups];
-        chosen[i] = running <= left;
+    for (auto i = found.begin(); i != keep; ++i) {
+        running += costs[*i % n_groups];
+        out[*i] = running <= left;
     }
 }
 
@@ -106,24 +97,10 @@ struct Spans {
     }
 };
 
-// Feature vectors of parts from `alone` (all parts, n_alone).
-struct SimpleRows {
-    const float* alone;
-    std::int64_t n_alone;
-    Spans examples;
-
-    std::int64_t width() const { return Example::width(n_alone, false, 0); }
-    void write(float* out) const {
-        for (std::size_t i = 0; i < examples.size(); ++i) {
-            const Example x{alone + examples.first[i] * n_alone, n_alone, nullptr, nullptr, 0, examples.length(i)};
-            for (std::int64_t t = 0; t < x.length; ++t) out = x.row(t, out);
-        }
-    }
-};
-
-// Feature vectors of parts from the evidence of the examples' parts (rows, n_known), and the state (all parts,
-// n_groups) and `alone` (all parts, n_alone) of all parts.
-struct ComplexRows {
+// Feature vectors of parts from what is known of the examples' parts (rows, n_known), and the state (all parts,
+// n_groups) and `alone` (all parts, n_alone) of all parts. Simple ones have no means; known has rows for all parts
+// then.
+struct PartRows {
     const float* known;
     std::int64_t n_known;
     const bool* state;
@@ -131,8 +108,9 @@ struct ComplexRows {
     const float* alone;
     std::int64_t n_alone;
     Spans examples;
+    bool simple = false;
 
-    std::int64_t width() const { return Example::width(n_known + n_groups, true, n_alone); }
+    std::int64_t width() const { return Example::width(n_known + n_groups, !simple, n_alone); }
 
     void write(float* out) const {
         each([&](const Example& x, std::int64_t t, std::int64_t row, bool) { x.row(t, out + row * width()); });
@@ -168,13 +146,18 @@ private:
         for (std::size_t i = 0; i < examples.size(); ++i) {
             give_way();
             const std::int64_t length = examples.length(i), first = examples.first[i], begin = examples.ends[i];
+            const float* const own = known + (simple ? first : begin) * n_known;
             const bool* const bought = state + first * n_groups;
             for (std::int64_t t = 0; t < length; ++t)
                 std::copy_n(bought + t * n_groups, n_groups,
-                            std::copy_n(known + (begin + t) * n_known, n_known, near.data() + t * n_near));
-            means(near.data(), length, n_near, mean.data());
-            const Example x{near.data(), n_near, mean.data(), alone == nullptr ? nullptr : alone + first * n_alone,
-                            n_alone,     length};
+                            std::copy_n(own + t * n_known, n_known, near.data() + t * n_near));
+            if (!simple) means(near.data(), length, n_near, mean.data());
+            const Example x{near.data(),
+                            n_near,
+                            simple ? nullptr : mean.data(),
+                            alone == nullptr ? nullptr : alone + first * n_alone,
+                            n_alone,
+                            length};
             for (std::int64_t t = 0; t < length; ++t)
                 visit(x, t, begin + t,
                       !std::all_of(bought + t * n_groups, bought + (t + 1) * n_groups, [](bool b) { return b; }));
@@ -182,31 +165,16 @@ private:
     }
 };
 
-// `choose` for the items of each example: example i has the parts [ends[i], ends[i + 1]), with n_groups items each.
-inline void choose_each(const double* priority, const bool* lacks, std::span<const std::int64_t> ends,
-                        std::int64_t n_groups, double threshold, double pace, bool* out) {
-    std::vector<std::int64_t> found;
-    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-        const std::int64_t first = ends[i] * n_groups, n = (ends[i + 1] - ends[i]) * n_groups;
-        choose(priority + first, lacks + first, n, threshold, pace, found, out + first);
-    }
-}
-
-// `afford` for each example, which may spend `per_part` for each of its parts.
-inline void afford_each(const double* priority, const bool* lacks, std::span<const std::int64_t> ends,
-                        const double* costs, std::int64_t n_groups, double per_part, bool* chosen) {
+// `choose` for the items of each example, which may spend `per_part` for each of its parts: example i has the parts
+// [ends[i], ends[i + 1]), with n_groups items each.
+inline void choose_each(const double* priority, const bool* lacks, std::span<const std::int64_t> ends, double threshold,
+                        double pace, const double* costs, std::int64_t n_groups, double per_part, bool* out) {
     std::vector<std::int64_t> found;
     for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
         const std::int64_t first = ends[i] * n_groups, length = ends[i + 1] - ends[i];
-        afford(priority + first, lacks + first, length * n_groups, costs, n_groups,
-               per_part * static_cast<double>(length), found, chosen + first);
+        choose(priority + first, lacks + first, length * n_groups, threshold, pace, costs, n_groups,
+               per_part * static_cast<double>(length), found, out + first);
     }
-}
-
-// Whether any flag (parts, n_groups) of each example is set.
-inline void any_of_each(const bool* flags, std::span<const std::int64_t> ends, std::int64_t n_groups, bool* out) {
-    for (std::size_t i = 0; i + 1 < ends.size(); ++i)
-        out[i] = std::any_of(flags + ends[i] * n_groups, flags + ends[i + 1] * n_groups, [](bool b) { return b; });
 }
 
 }  // namespace wald::policies

@@ -9,13 +9,7 @@ __all__ = ["checked_examples", "checked_state"]
 
 
 def checked_state(state: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return a state as an array, or one that has every group.
-
-    Raises
-    ------
-    ValueError
-        If it is no boolean array of this shape.
-    """
+    """Return a state as an array, or one that has every group; raise ValueError unless it has this shape."""
     if state is None:
         return np.ones(shape, dtype=bool)
     array = np.asarray(state)
@@ -25,13 +19,7 @@ def checked_state(state: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np
 
 
 def checked_examples(examples: ArrayLike | None) -> NDArray[np.int64] | None:
-    """Return indices of examples as int64; None stands for all of them.
-
-    Raises
-    ------
-    ValueError
-        If they are no 1-D array of whole numbers.
-    """
+    """Return indices of examples as int64, None for all; raise ValueError unless they are 1-D whole numbers."""
     if examples is None:
         return None
     chosen = np.asarray(examples)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,18 +16,15 @@ from ..stopping.core.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certifying import certify_policy
 from .chain import ChainClassifier
-from .costs import given_costs, measured_costs
-from .features import ExtractionError, LazyFeatures
+from .costs import checked_budget, given_costs, largest_spend, measured_costs
+from .features import ExtractionError
 from .gaps import LOSSES, Loss
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
 from .policies.crossfit import extracted_once, taken
-from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of
+from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of, limit_extractors
 from .protocol import Session, StructuredModel
 from .sequences import with_empty, without_empty
-
-#: Bisections of the threshold, once the two neighbouring first priorities around it are known.
-_BISECTIONS = 12
 
 
 @dataclass(eq=False, repr=False)
@@ -82,12 +80,6 @@ class BudgetedPredictor(BaseEstimator):
         The promise that goes with a risk; with a budget, nothing is promised.
     max_parts_ : int or None
         Longer examples get everything; None without a risk.
-
-    Raises
-    ------
-    ValueError, TypeError
-        From `fit`: if the policy was fitted for another model, costs are not positive, or the budget is below the cost
-        of the cheap group or above that of all groups.
 
     Examples
     --------
@@ -146,23 +138,19 @@ class BudgetedPredictor(BaseEstimator):
         session = self.model.open(X)
         self.mode_ = "policy"
         self.group_costs_, without = self._costs(X)
-        budget = self._checked_budget(without)
+        budget = checked_budget(self.budget, without)
         if isinstance(self.feature_costs, str):
             if budget >= without.sum():
                 self.mode_, self.group_costs_ = "everything", without
             elif budget < self.group_costs_[0]:
                 self.mode_, self.group_costs_ = "nothing", without
-        self.allowance_ = (
-            Allowance(budget - self.group_costs_[0], self.group_costs_[1:]) if self.spend == "each" else None
-        )
-        if self.mode_ != "policy":
-            self.threshold_ = -np.inf if self.mode_ == "everything" else np.inf
-            self.mean_cost_ = self._mean_cost(session, self.threshold_)
-        elif self.allowance_ is not None:  # no example's budget can go to another, so all of it is spent
-            self.threshold_ = -np.inf
-            self.mean_cost_ = self._mean_cost(session, self.threshold_)
-        else:
+        each = Allowance(budget - self.group_costs_[0], self.group_costs_[1:])
+        self.allowance_ = each if self.spend == "each" else None
+        if self.mode_ == "policy" and self.allowance_ is None:
             self.threshold_, self.mean_cost_ = self._largest_spend(session, budget)
+        else:  # with an allowance, no example's budget can go to another, so all of it is spent
+            self.threshold_ = np.inf if self.mode_ == "nothing" else -np.inf
+            self.mean_cost_ = self._mean_cost(session, self.threshold_)
         return self
 
     def predict(
@@ -225,7 +213,7 @@ class BudgetedPredictor(BaseEstimator):
             session = self.model.open(X)
             until = None if deadline is None else start + deadline
             if timeout is not None:
-                self._limit_extractors(session, timeout, until)
+                limit_extractors(self.model, session, timeout, until)
             try:
                 found = self._acquire(session, self.threshold_, until=until)
             except ExtractionError as error:
@@ -239,17 +227,6 @@ class BudgetedPredictor(BaseEstimator):
         if return_state:
             out.append(state)
         return out[0] if len(out) == 1 else tuple(out)
-
-    def _limit_extractors(self, session: Any, timeout: float, until: float | None) -> None:
-        """Make a session wait for an extractor for `timeout` seconds at most, and not beyond a deadline."""
-        features = getattr(session, "features", None)
-        if not isinstance(features, LazyFeatures):
-            raise TypeError(
-                f"timeout needs a model that can abandon an extractor, a ChainClassifier. Got "
-                f"{type(self.model).__name__}; use deadline= alone."
-            )
-        end = np.inf if until is None else until
-        features.patience = lambda: min(timeout, end - time.perf_counter())
 
     def _no_answer(self) -> Any:
         """The answer for an example without parts."""
@@ -289,13 +266,9 @@ class BudgetedPredictor(BaseEstimator):
             self.threshold_, self.mean_cost_ = -np.inf, float(without.sum())
         return self
 
-    def _acquire(
-        self, session: Session, threshold: float, *, until: float | None = None, decode: bool = True
-    ) -> Acquired:
+    def _acquire(self, session: Session, threshold: float, **how: Any) -> Acquired:
         policy = self.policy if self.mode_ == "policy" else _Constant()
-        return acquire(
-            policy, session, threshold, self.allowance_, max_parts=self.max_parts_, until=until, decode=decode
-        )
+        return acquire(policy, session, threshold, self.allowance_, max_parts=self.max_parts_, **how)
 
     def _mean_cost(self, session: Session, threshold: float) -> float:
         state = self._acquire(session, threshold, decode=False).state
@@ -303,32 +276,13 @@ class BudgetedPredictor(BaseEstimator):
 
     def _largest_spend(self, session: Session, budget: float) -> tuple[float, float]:
         """Return the threshold whose spend comes closest to the budget from below, and this spend."""
-        everything = float(self.group_costs_.sum())
+        nothing, everything = float(self.group_costs_[0]), float(self.group_costs_.sum())
         if budget >= everything:
             return -np.inf, everything
-        n_examples = len(np.asarray(session.offsets)) - 1
-        first = np.unique(self.policy.priority(session, session.state() & False, np.arange(n_examples)))
-        best = (np.inf, float(self.group_costs_[0]))
-        low, high = -1, len(first) - 1  # buying above first[high] fits, above first[low] does not
-        while high - low > 1:
-            middle = (low + high) // 2
-            spend = self._mean_cost(session, float(first[middle]))
-            if spend <= budget:
-                high, best = middle, (float(first[middle]), spend)
-            else:
-                low = middle
-        if self.policy.n_rounds == 1:
-            return best
-        below = float(first[low]) if low >= 0 else float(first[0]) - 1.0
-        above = best[0] if np.isfinite(best[0]) else float(first[-1]) + 1.0
-        for _ in range(_BISECTIONS):  # priorities of later rounds lie between
-            threshold = (below + above) / 2
-            spend = self._mean_cost(session, threshold)
-            if spend <= budget:
-                above, best = threshold, max(best, (threshold, spend), key=lambda b: b[1])
-            else:
-                below = threshold
-        return best
+        everyone = np.arange(len(np.asarray(session.offsets)) - 1)
+        first = np.unique(self.policy.priority(session, session.state() & False, everyone))
+        spend = partial(self._mean_cost, session)
+        return largest_spend(spend, first, budget, (np.inf, nothing), self.policy.n_rounds == 1)
 
     def _costs(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Costs of the groups with the policy at work, and without."""
@@ -337,17 +291,6 @@ class BudgetedPredictor(BaseEstimator):
             return costs, costs
         require_option(type(self).__name__, "feature_costs", self.feature_costs, ("time",))
         return measured_costs(self.model, self.policy, X)
-
-    def _checked_budget(self, costs: NDArray[np.float64]) -> float:
-        cheap, full = float(costs[0]), float(costs.sum())
-        if self.budget is None:
-            raise ValueError("BudgetedPredictor needs a budget=, the mean cost of a part, or a risk=.")
-        if not cheap <= self.budget <= full * (1 + 1e-12):  # also refuses NaN
-            raise ValueError(
-                f"budget must lie between {cheap:.6g} a part, the cost of the cheap group, and {full:.6g}, that of all "
-                f"groups. Got {self.budget!r}."
-            )
-        return float(self.budget)
 
 
 class _Constant(Policy):

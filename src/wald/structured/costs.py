@@ -1,8 +1,9 @@
-"""Costs of groups for a predictor under a budget: as given, or measured in microseconds."""
+"""Costs of groups for a predictor under a budget, as given or measured in microseconds, and what a budget buys."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from .policies.base import Policy
 from .policies.driver import acquire
 from .protocol import StructuredModel
+
+#: Bisections of the threshold, once the two neighbouring first priorities around it are known.
+_BISECTIONS = 12
 
 
 def given_costs(model: StructuredModel, costs: ArrayLike | dict[str, float] | None) -> NDArray[np.float64]:
@@ -74,3 +78,46 @@ def measured_costs(model: StructuredModel, policy: Policy, X: Any) -> tuple[NDAr
     alone[0] += 1e6 * inference / len(everything)
     with_policy[0] += 1e6 * overhead / len(everything)
     return with_policy, alone
+
+
+def checked_budget(budget: float | None, costs: NDArray[np.float64]) -> float:
+    """Return a budget, unless it is less than the cheap group's cost or more than that of all groups."""
+    cheap, full = float(costs[0]), float(costs.sum())
+    if budget is None:
+        raise ValueError("BudgetedPredictor needs a budget=, the mean cost of a part, or a risk=.")
+    if not cheap <= budget <= full * (1 + 1e-12):  # also refuses NaN
+        raise ValueError(
+            f"budget must lie between {cheap:.6g} a part, the cost of the cheap group, and {full:.6g}, that of all "
+            f"groups. Got {budget!r}."
+        )
+    return float(budget)
+
+
+def largest_spend(
+    spend: Callable[[float], float], first: NDArray[np.float64], budget: float, best: tuple[float, float], once: bool
+) -> tuple[float, float]:
+    """Return the threshold whose spend, the mean cost of a part, comes closest to a budget from below, and this spend.
+
+    ``best`` is a threshold within the budget, and its spend; ``first`` has the priorities of the first round,
+    ascending. ``once`` says that there is only one round: then no threshold between them buys anything else.
+    """
+    low, high = -1, len(first) - 1  # buying above first[high] fits, above first[low] does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        spent = spend(float(first[middle]))
+        if spent <= budget:
+            high, best = middle, (float(first[middle]), spent)
+        else:
+            low = middle
+    if once:
+        return best
+    below = float(first[low]) if low >= 0 else float(first[0]) - 1.0
+    above = best[0] if np.isfinite(best[0]) else float(first[-1]) + 1.0
+    for _ in range(_BISECTIONS):  # priorities of later rounds lie between
+        threshold = (below + above) / 2
+        spent = spend(threshold)
+        if spent <= budget:
+            above, best = threshold, max(best, (threshold, spent), key=lambda b: b[1])
+        else:
+            below = threshold
+    return best

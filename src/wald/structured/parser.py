@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..engine.threads import effective_threads
 from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
-from .parser_learning import PRUNER_EPOCHS, Learning, annotated, treebank_of
+from .parser_learning import PRUNER_EPOCHS, annotated, learn, learner, treebank_of
 from .parser_session import ParserSession
-from .parser_settings import GROUPS, check, n_groups, scored, trees
+from .parser_settings import GROUPS, check, n_groups, settings
 
 _TIMED = 300  # sentences that costs are measured on
 _LEAST_COST = 1e-9
@@ -138,14 +139,8 @@ class DependencyParser(BaseEstimator):
     n_jobs: int | None = None
     random_state: Any = None
 
-    # ---- learning -----------------------------------------------------------------------------------------------
-
     def fit(
-        self,
-        X: Treebank | Sequence[Any],
-        y: Any = None,
-        *,
-        inventory: Treebank | Sequence[Any] | None = None,
+        self, X: Treebank | Sequence[Any], y: Any = None, *, inventory: Treebank | Sequence[Any] | None = None
     ) -> DependencyParser:
         """Learn from annotated sentences.
 
@@ -161,8 +156,7 @@ class DependencyParser(BaseEstimator):
 
         Returns
         -------
-        DependencyParser
-            Itself.
+        self
         """
         check(self)
         bank = annotated(X)
@@ -171,26 +165,14 @@ class DependencyParser(BaseEstimator):
         for epoch in range(self.max_iter):
             self._epoch(bank, pruner=epoch < PRUNER_EPOCHS)
         self._finish(bank)
-        del self._learning  # weights and sums of weights: three times the model
+        del self._learning, self._random  # weights and sums of weights: three times the model
         return self
 
     def partial_fit(self, X: Treebank | Sequence[Any], y: None = None) -> DependencyParser:
         """Run one epoch over annotated sentences, on top of earlier ones.
 
         The first call fixes the relations and the tags that get numbers of their own. Later words with another relation
-        train heads only. A call after `fit` starts from scratch.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            As for `fit`.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        DependencyParser
-            Itself.
+        train heads only. A call after `fit` starts from scratch. Parameters as in `fit`.
         """
         check(self)
         bank = annotated(X)
@@ -198,17 +180,17 @@ class DependencyParser(BaseEstimator):
             self._as_lists = not isinstance(X, Treebank)
             self._begin(bank)
         else:
-            self._learning.see(bank)
+            self._learning.see(bank.core)
         self._epoch(bank, pruner=True)
         self._finish(bank)
         return self
 
     def _begin(self, bank: Treebank, inventory: Treebank | None = None) -> None:
-        self._learning = Learning(self, bank, inventory)
+        self._learning, self._random = learner(self, bank, inventory), check_random_state(self.random_state)
         self.n_iter_ = 0
 
     def _epoch(self, bank: Treebank, *, pruner: bool) -> None:
-        self._learning.epoch(self, bank, pruner=pruner)
+        learn(self, self._learning, self._random, bank, pruner=pruner)
         self.n_iter_ += 1
 
     def _finish(self, bank: Treebank) -> None:
@@ -217,8 +199,6 @@ class DependencyParser(BaseEstimator):
         session = self.open(bank[:_TIMED])
         session.decode(session.state())
         self.group_costs_ = np.maximum(session.seconds / session.offsets[-1], _LEAST_COST)
-
-    # ---- parsing ------------------------------------------------------------------------------------------------
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
         """Parse sentences.
@@ -236,48 +216,19 @@ class DependencyParser(BaseEstimator):
         self._ready()
         bank = treebank_of(X)
         heads, relations, times, self.n_scored_arcs_ = self._model.parse(
-            bank.core,
-            **trees(self),
-            **scored(self),
-            n_groups=n_groups(self),
-            relations=bool(self.labels_),
-            n_threads=effective_threads(self.n_jobs),
+            bank.core, settings(self), effective_threads(self.n_jobs)
         )
         self.seconds_ = dict(zip(("features", "scores", "decoding", "relations"), times.tolist(), strict=True))
         return bank.with_heads(heads, self.labels_, relations if self.labels_ else None)
 
     def evaluate(self, X: Treebank | Sequence[Any]) -> AttachmentScores:
-        """Parse annotated sentences and compare: see `wald.structured.attachment.attachment_scores`.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences with a head for every word.
-
-        Returns
-        -------
-        AttachmentScores
-        """
+        """Parse annotated sentences and compare: see `wald.structured.attachment.attachment_scores`."""
         bank = treebank_of(X)
         return attachment_scores(bank, self.predict(bank))
 
     def score(self, X: Treebank | Sequence[Any], y: None = None) -> float:
-        """Return the fraction of words with the right head (UAS), punctuation included.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences with a head for every word.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-        """
+        """Return the fraction of words with the right head (UAS), punctuation included, in annotated sentences."""
         return self.evaluate(X).uas
-
-    # ---- groups of features, for chosen words -------------------------------------------------------------------
 
     @property
     def group_names_(self) -> list[str]:
@@ -287,64 +238,24 @@ class DependencyParser(BaseEstimator):
     def open(self, X: Treebank | Sequence[Any]) -> ParserSession:
         """Open sentences for work word by word: parse, buy the costly features of some words, parse again.
 
-        A parser whose trees should be good under any mix of groups needs ``states="random"``.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            As for `predict`.
-
-        Returns
-        -------
-        ParserSession
+        A parser whose trees should be good under any mix of groups needs ``states="random"``. `X` is as for `predict`.
         """
         self._ready()
         bank = treebank_of(X)
-        core = _core.ParserSession(
-            self._model,
-            bank.core,
-            **trees(self),
-            **scored(self),
-            by_head=self.group_by == "head",
-            n_threads=effective_threads(self.n_jobs),
-        )
-        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1, self._as_lists)
+        core = _core.ParserSession(self._model, bank.core, settings(self), effective_threads(self.n_jobs))
+        return ParserSession(core, bank.offsets, n_groups(self) - 1, self._as_lists)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them.
-
-        Parameters
-        ----------
-        truth, answer : ndarray of int32, shape (n_words,)
-            Heads.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_words,)
-        """
+        """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them."""
         return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
 
     def arcs(self, sentences: Treebank, index: int) -> NDArray[np.int32]:
-        """Return the arcs of one sentence that all groups score.
-
-        Parameters
-        ----------
-        sentences : Treebank
-            Any sentences.
-        index : int
-            Which of them.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_arcs, 2)
-            Heads (0 is the root) and modifiers, modifier by modifier.
-        """
+        """Return the arcs of one sentence that all groups score: (n_arcs, 2), heads (0 is the root) and modifiers."""
         self._ready()
-        heads, modifiers = self._model.arcs(sentences.core, index, **scored(self))
-        return np.stack([heads, modifiers], axis=1)
+        return self._model.arcs(sentences.core, index, settings(self))
 
     def arc_scores(self, sentences: Treebank, index: int, group: str, arcs: ArrayLike) -> NDArray[np.float32]:
-        """Score chosen arcs of one sentence by one group of features.
+        """Score chosen arcs of one sentence by one group of features: (n_arcs,).
 
         Parameters
         ----------
@@ -357,22 +268,15 @@ class DependencyParser(BaseEstimator):
             logarithms of odds.
         arcs : array-like of int, shape (n_arcs, 2)
             Heads (0 is the root) and modifiers.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_arcs,)
         """
         self._ready()
         known = (*GROUPS, "pruner") if self._model.prunes else GROUPS
         if group not in known:
             raise ValueError(f"group must be one of {known}. Got {group!r} instead.")
-        pairs = np.asarray(arcs, dtype=np.int32)
+        pairs = np.ascontiguousarray(arcs, dtype=np.int32)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(f"arcs must have shape (n_arcs, 2). Got {pairs.shape} instead.")
-        heads, modifiers = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-        return self._model.arc_scores(sentences.core, index, known.index(group), heads, modifiers)
-
-    # ---- inside -------------------------------------------------------------------------------------------------
+        return self._model.arc_scores(sentences.core, index, known.index(group), pairs)
 
     def _ready(self) -> None:
         check_is_fitted(self, "_model")
@@ -382,7 +286,8 @@ class DependencyParser(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("_learning", None)  # after loading, partial_fit starts from scratch
+        for name in ("_learning", "_random"):  # after loading, partial_fit starts from scratch
+            state.pop(name, None)
         if "_model" in state:
             state["_model"] = state["_model"].state()
         return state

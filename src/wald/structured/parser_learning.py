@@ -1,4 +1,4 @@
-"""Training epochs over annotated sentences, in an order drawn at random."""
+"""Sentences to learn from, and epochs over them in an order drawn at random."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .. import _core
 from .conll import Treebank
-from .parser_settings import lengths, n_groups, trees
+from .parser_settings import settings
 
 #: More epochs make the pruner no better.
 PRUNER_EPOCHS = 3
@@ -37,52 +36,19 @@ def annotated(sentences: Treebank | Sequence[Any]) -> Treebank:
     return bank
 
 
-class Learning:
-    """A parser's weights while they are being learned.
+def learner(parser: Any, bank: Treebank, inventory: Treebank | None = None) -> _core.ParserLearner:
+    """Begin to learn for a parser: tags and relations from the inventory, if there is one, lengths from the bank."""
+    found = _core.ParserLearner(
+        (bank if inventory is None else inventory).core,
+        bits=parser.table_bits,
+        label_bits=_LABEL_BITS if parser.relations else 0,
+        pruner_bits=0 if parser.arc_margin is None else _PRUNER_BITS,
+    )
+    found.see(bank.core)
+    return found
 
-    Parameters
-    ----------
-    parser : DependencyParser
-        A parser whose parameters have been checked.
-    bank : Treebank
-        Sentences for the length filter.
-    inventory : Treebank, default=None
-        Sentences that fix tags and relations; None: ``bank``.
-    """
 
-    def __init__(self, parser: Any, bank: Treebank, inventory: Treebank | None = None) -> None:
-        self._core = _core.ParserLearner(
-            (bank if inventory is None else inventory).core,
-            bits=parser.table_bits,
-            label_bits=_LABEL_BITS if parser.relations else 0,
-            pruner_bits=0 if parser.arc_margin is None else _PRUNER_BITS,
-        )
-        self._prunes = parser.arc_margin is not None
-        self._random = check_random_state(parser.random_state)
-        self.see(bank)
-
-    def see(self, bank: Treebank) -> None:
-        """Add sentences to the length filter, before training on them."""
-        self._core.see(bank.core)
-
-    def epoch(self, parser: Any, bank: Treebank, *, pruner: bool) -> None:
-        """Run one epoch for the groups and, with `pruner`, for the pruner if there is one."""
-        order = self._random.permutation(len(bank)).astype(np.int64)
-        settings = {
-            **trees(parser),
-            **lengths(parser),
-            "n_groups": n_groups(parser),
-            "mira": parser.learner == "mira",
-            "step": float(parser.step),
-            "random_states": parser.states == "random",
-            "by_head": parser.group_by == "head",
-            "loss_augmented": parser.loss_augmented,
-            "seed": int(self._random.randint(2**31)),
-        }
-        self._core.learn(bank.core, order, settings)
-        if self._prunes and pruner:
-            self._core.learn_pruner(bank.core, order, **lengths(parser), rate=_PRUNER_RATE)
-
-    def model(self) -> _core.ParserModel:
-        """Return the averaged weights."""
-        return self._core.model()
+def learn(parser: Any, by: _core.ParserLearner, random: Any, bank: Treebank, *, pruner: bool) -> None:
+    """Run one epoch for the groups and, with ``pruner``, for the pruner if there is one."""
+    order = random.permutation(len(bank)).astype(np.int64)
+    by.learn(bank.core, order, settings(parser), int(random.randint(2**31)), _PRUNER_RATE if pruner else 0.0)

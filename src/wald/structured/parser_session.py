@@ -23,21 +23,10 @@ class ParserSession:
     An arc from the root always belongs to its modifier. With ``examples``, an array of different sentences' indices,
     answers are for the words of these sentences only, in this order, and only these are worked on.
 
-    Parameters
-    ----------
-    core : _core.ParserSession
-    offsets : int64 ndarray of shape (n_sentences + 1,)
-        First word of every sentence, and the end.
-    n_tags : tuple of int
-        Numbers of fine and coarse tags, including one for the root and one for all other tags.
-    n_costly : {0, 1}
-        0 for a parser of tags alone: a state then has no column.
-    as_lists : bool, default=False
-        Whether a driver returns the heads of a sentence as a list, or as an array.
-
     Attributes
     ----------
     offsets : int64 ndarray of shape (n_sentences + 1,)
+        First word of every sentence, and the end.
 
     See Also
     --------
@@ -59,15 +48,9 @@ class ParserSession:
     """
 
     def __init__(
-        self,
-        core: _core.ParserSession,
-        offsets: NDArray[np.int64],
-        n_tags: tuple[int, int],
-        n_costly: int,
-        as_lists: bool = False,
+        self, core: _core.ParserSession, offsets: NDArray[np.int64], n_costly: int, as_lists: bool = False
     ) -> None:
-        self.as_lists = as_lists
-        self._core, self.offsets, self._n_tags, self._n_costly = core, offsets, n_tags, n_costly
+        self._core, self.offsets, self._n_costly, self._as_lists = core, offsets, n_costly, as_lists
 
     @property
     def seconds(self) -> NDArray[np.float64]:
@@ -93,6 +76,11 @@ class ParserSession:
             raise ValueError(f"y must have one head for each of the {self.offsets[-1]} words. Got {heads.shape}.")
         return heads.astype(np.int32)
 
+    def answers(self, codes: NDArray[np.int32]) -> list[Any]:
+        """Heads of all words as the parser's own answers: an array or a list per sentence."""
+        rows = np.split(codes, self.offsets[1:-1])
+        return [row.tolist() for row in rows] if self._as_lists else rows
+
     def state(self, state: ArrayLike | None = None) -> State:
         """Check a state (n_words, n_groups - 1), or make the one that has everything."""
         return checked_state(state, (int(self.offsets[-1]), self._n_costly))
@@ -116,18 +104,7 @@ class ParserSession:
         Indicators of its tag and of the coarse tags of the words before and behind it, the logarithm of the number of
         its arcs, and the margin of its best arc over the next one by the cheap scores, 16 if it is the only one.
         """
-        fine, coarse, n_arcs, gaps = self._core.observe()
-        n_fine, n_coarse = self._n_tags
-        starts = np.zeros(len(fine) + 1, dtype=bool)
-        starts[self.offsets] = True
-        before, behind = np.roll(coarse, 1), np.roll(coarse, -1)
-        before[starts[:-1]] = behind[starts[1:]] = 0  # the root's number: no word is there
-        numbers = np.stack([fine, before + n_fine, behind + (n_fine + n_coarse)], axis=1, dtype=np.intp)
-        features = np.zeros((len(fine), n_fine + 2 * n_coarse + 2), dtype=np.float32)
-        np.put_along_axis(features, numbers, 1, axis=1)
-        features[:, -2] = np.log(np.maximum(n_arcs, 1))
-        features[:, -1] = gaps
-        return features
+        return self._core.features()
 
     def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Features of every word from parsing under a state: (n_words, 10).
@@ -138,7 +115,7 @@ class ParserSession:
         whether it stands before the word; the logarithm of the distance; the number of the word's dependents; the first
         of these numbers for the head, and the smallest one among the dependents, 16 where there is no such word.
         """
-        return self._core.evidence(self._bits(state), checked_examples(examples))[1]
+        return self._core.evidence(self._bits(state), checked_examples(examples))
 
     def _bits(self, state: ArrayLike) -> NDArray[np.uint8]:
         checked = self.state(state)

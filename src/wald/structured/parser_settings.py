@@ -39,16 +39,20 @@ def n_groups(parser: Any) -> int:
     return 2 if parser.feature_groups == "all" else 1
 
 
-def trees(parser: Any) -> dict[str, Any]:
-    """Return which trees are decoded."""
-    return {"projective": parser.decoder == "eisner", "single_root": parser.single_root}
-
-
-def lengths(parser: Any) -> dict[str, Any]:
-    """Return how long arcs may be."""
-    return dict(zip(("filter", "factor", "extra"), _FILTERS[parser.length_filter], strict=True))
-
-
-def scored(parser: Any) -> dict[str, Any]:
-    """Return which arcs the groups score."""
-    return lengths(parser) | {"margin": _NO_PRUNER if parser.arc_margin is None else float(parser.arc_margin)}
+def settings(parser: Any) -> dict[str, Any]:
+    """Translate the parameters for the engine."""
+    filters, factor, extra = _FILTERS[parser.length_filter]
+    return {
+        "projective": parser.decoder == "eisner",
+        "single_root": parser.single_root,
+        "by_head": parser.group_by == "head",
+        "n_groups": n_groups(parser),
+        "filter": filters,
+        "factor": factor,
+        "extra": extra,
+        "margin": _NO_PRUNER if parser.arc_margin is None else float(parser.arc_margin),
+        "mira": parser.learner == "mira",
+        "step": float(parser.step),
+        "random_states": parser.states == "random",
+        "loss_augmented": parser.loss_augmented,
+    }

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.utils import check_random_state
 
-from ...stopping.core.validation import require_between, require_integer, require_positive
-from ..protocol import Session, State, StructuredModel
-from .base import Policy
-from .crossfit import Fold, crossfit
+from ..protocol import State
+from .base import Stepwise
+from .crossfit import Fold
 from .driver import Allowance, answers_of, cost_of, rounds
-from .evidence import Rows, for_group, rows_of, scores_by_group
+from .evidence import Rows, for_group, rows_of
 from .linear import LinearScore, Scaling
-from .segments import parts_of, ranks
+from .segments import counts, parts_of, ranks
 from .targets import Objective, changes
 
 #: Values are sums of prices, so that equal ones may differ by rounding.
@@ -34,7 +32,7 @@ class Step(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class AnytimePolicy(Policy):
+class AnytimePolicy(Stepwise):
     """The anytime policy of the paper: a linear score picks the next (part, group) of an example, again and again.
 
     Parameters
@@ -83,10 +81,6 @@ class AnytimePolicy(Policy):
     (6, [6.0, 15.0, 24.0, 33.0])
     """
 
-    n_rounds = None
-    pace = 0.0
-    needs_inference: ClassVar[bool] = True
-
     tradeoff: float = 0.3
     _: KW_ONLY
     t_max: int = 6
@@ -94,21 +88,9 @@ class AnytimePolicy(Policy):
     cv: int | str | Sequence[Fold] = 5
     random_state: int | np.random.RandomState | None = None
 
-    def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
-        """Learn which addition to take next; parameters as in `IteratedPolicy.fit`.
-
-        Without ``y``, losses are differences from the answers with everything bought.
-        """
-        owner = type(self).__name__
-        require_between(owner, "tradeoff", self.tradeoff, 0)
-        require_integer(owner, "t_max", self.t_max, 1)
-        require_positive(owner, "C", self.C)
-        self._remember(model)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        prices = np.asarray(model.group_costs_, dtype=np.float64)[1:]
-        folds = crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed)
-        walks = [_Walk(Objective(fold, float(self.tradeoff), prices / prices.sum())) for fold in folds]
-        self.score_ = LinearScore(np.zeros(walks[0].width, dtype=np.float32), 0.0)
+    def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
+        """Learn which addition to take next."""
+        walks = [_Walk(objective) for objective in self._objectives(folds)]
         batches: list[_Successors] = []
         for _ in range(self.t_max):
             found = [batch for walk in walks if (batch := walk.evaluate()) is not None]
@@ -118,11 +100,6 @@ class AnytimePolicy(Policy):
             self.score_ = _learned(batches, float(self.C))
             for walk in walks:
                 walk.take(self.score_)
-        return self
-
-    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Scores of additions; see `Policy.priority`."""
-        return scores_by_group(self.score_, rows_of(session, state, examples, "complex"), state.shape[1])
 
     def stream(self, x: Any, budget: float | None = None) -> Iterator[Step]:
         """Answer at once, and then better and better, one addition at a time.
@@ -173,27 +150,23 @@ class _Walk:
         self.state = self.session.state() & False
         self.active = np.arange(objective.n_examples)
 
-    @property
-    def width(self) -> int:
-        """Features of a row."""
-        return int(self._rows(np.array([0]), np.array([0]), np.array([0])).shape[1])
-
     def evaluate(self) -> _Successors | None:
         """Evaluate all successors; return those of examples with a weight, or None if no example has any left."""
         offsets = np.asarray(self.session.offsets)
-        lacks = np.add.reduceat(~self.state.all(axis=1), offsets[:-1], dtype=np.int64)[self.active] > 0
-        self.active = self.active[lacks]
+        self.active = self.active[counts(np.any(~self.state, axis=1), offsets)[self.active] > 0]
         if not len(self.active):
             return None
-        self._items, values, self._owners = changes(self.objective, self.state, self.active, ~self.state)
-        ends = np.searchsorted(self._owners, np.arange(len(self.active) + 1))
+        self._items, values, owners = changes(self.objective, self.state, self.active, ~self.state)
+        self._ends = np.searchsorted(owners, np.arange(len(self.active) + 1))
         idle = self.objective(self.state, self.active) + self.objective.tradeoff * self.objective.prices.min()
-        worth = idle[self._owners] - values
+        worth = idle[owners] - values
         weight = np.where(worth > _ROUNDING, worth, 0.0)
-        self._seen = self._rows(self.active, *self._items)
-        weighted = np.maximum.reduceat(weight, ends[:-1]) > 0
-        kept, lengths = weighted[self._owners], np.diff(ends)[weighted]
-        self._ends = ends
+        part, group = self._items
+        rows = rows_of(self.session, self.state, self.active, "complex")
+        places = np.searchsorted(parts_of(offsets, self.active)[0], part)  # active examples, and so their parts, ascend
+        self._seen = for_group(rows[places], group, self.state.shape[1])
+        weighted = np.maximum.reduceat(weight, self._ends[:-1]) > 0
+        kept, lengths = weighted[owners], np.diff(self._ends)[weighted]
         return _Successors(self._seen[kept], weight[kept], np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
     def take(self, score: LinearScore) -> None:
@@ -202,26 +175,17 @@ class _Walk:
             best = ranks(score(self._seen), self._ends) == 0
             self.state[self._items[0][best], self._items[1][best]] = True
 
-    def _rows(self, examples: NDArray[np.int64], parts: NDArray[np.int64], groups: NDArray[np.int64]) -> Rows:
-        known, _ = parts_of(np.asarray(self.session.offsets), examples)
-        place = np.full(len(self.state), -1)
-        place[known] = np.arange(len(known))
-        rows = rows_of(self.session, self.state, examples, "complex")[place[parts]]
-        n_groups = self.state.shape[1]
-        return for_group(rows, groups, n_groups)
-
 
 def _learned(batches: list[_Successors], C: float) -> LinearScore:
     """Return the score with the least weighted log loss."""
     rows = np.concatenate([batch.rows for batch in batches])
-    weight = np.concatenate([batch.weight for batch in batches])
-    begins = np.concatenate([[0], np.cumsum([len(batch.rows) for batch in batches])])
-    ends = np.concatenate([*(batch.ends[:-1] + b for batch, b in zip(batches, begins, strict=False)), begins[-1:]])
-    scaling = Scaling.of(rows) if len(rows) else Scaling(np.zeros(rows.shape[1]), np.full(rows.shape[1], np.inf))
     if not len(rows):
-        return LinearScore.unscaled(np.zeros(rows.shape[1]), 0.0, scaling)
-    scaled, starts, lengths = scaling(rows), ends[:-1], np.diff(ends)
-    total = np.add.reduceat(weight, starts)
+        return LinearScore(np.zeros(rows.shape[1], dtype=np.float32), 0.0)
+    weight = np.concatenate([batch.weight for batch in batches])
+    lengths = np.concatenate([np.diff(batch.ends) for batch in batches])
+    starts = np.cumsum(lengths) - lengths
+    scaling = Scaling.of(rows)
+    scaled, total = scaling(rows), np.add.reduceat(weight, starts)
     strength = C / weight.sum()
 
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

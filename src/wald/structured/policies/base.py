@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ...stopping.core.validation import require_between, require_integer, require_option, require_positive
 from ..protocol import Session, State, StructuredModel
+from .crossfit import Fold, crossfit
+from .evidence import rows_of, scores_by_group
+from .linear import LinearScore
+from .targets import Objective
+
+#: What parameters may be, whichever policy has them, besides None where that is their default.
+_RANGES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("tradeoff", "tau", "alpha"), (require_between, 0)),
+    **dict.fromkeys(("pace", "gamma", "epsilon"), (require_between, 0, 1)),
+    **dict.fromkeys(("n_rounds", "max_iter", "t_max"), (require_integer, 1)),
+    "n_states": (require_integer, 0),
+    "C": (require_positive,),
+}
 
 
 class Policy(BaseEstimator):
@@ -39,8 +55,15 @@ class Policy(BaseEstimator):
 
     #: Whether priorities need an answer of the model, which is then counted as an inference.
     needs_inference: ClassVar[bool] = False
+    #: Values of the parameters that have a few; and which of three seeds draws the folds.
+    options: ClassVar[dict[str, tuple[str, ...]]] = {}
+    fold_seed: ClassVar[int] = 0
+    # Of policies that learn:
+    tradeoff: float
+    cv: int | str | Sequence[Fold]
+    random_state: Any
 
-    def fit(self, model: StructuredModel, X: Any, y: Any = None) -> Self:
+    def fit(self, model: StructuredModel, X: Any = None, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
         """Learn from examples, for a model.
 
         Parameters
@@ -48,13 +71,25 @@ class Policy(BaseEstimator):
         model : StructuredModel
             Fitted.
         X, y
-            Examples as the model takes them, and their true answers, where the policy needs them.
+            Examples as the model takes them, and their true answers: those that the model learned from, unless
+            ``cv="prefit"`` or there is no ``y``. Without ``y``, losses are differences from the answers with everything
+            bought. Policies without a ``cv`` learn nothing, and need neither.
+        groups : array-like of shape (n_examples,), default=None
+            Examples of the same group stay in one fold.
 
         Returns
         -------
         self
         """
-        raise NotImplementedError
+        self._check(model, y)
+        self._remember(model)
+        if hasattr(self, "cv"):
+            if X is None:
+                raise TypeError(f"{type(self).__name__}.fit needs X, examples to learn from. Got None.")
+            seeds = check_random_state(self.random_state).randint(2**31 - 1, size=3).tolist()
+            seed = seeds[self.fold_seed]
+            self._learn(crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed), seeds)
+        return self
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Priorities of the parts for the groups under a state.
@@ -76,15 +111,51 @@ class Policy(BaseEstimator):
         """
         raise NotImplementedError
 
+    def _check(self, model: Any, y: Any) -> None:
+        """Raise unless the model is of use, and all parameters are in range."""
+        _require_costly(model, type(self).__name__)
+        owner = type(self).__name__
+        for name, value in self.get_params(deep=False).items():
+            if name in self.options:
+                require_option(owner, name, value, self.options[name])
+            elif name in _RANGES and not (value is None and getattr(type(self), name) is None):
+                check, *bounds = _RANGES[name]
+                check(owner, name, value, *bounds)
+
+    def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
+        """Learn from examples that are held out."""
+        raise NotImplementedError
+
+    def _objectives(self, folds: list[Fold]) -> list[Objective]:
+        prices = np.asarray(self.model_.group_costs_, dtype=np.float64)[1:]
+        return [Objective(fold, float(self.tradeoff), prices / prices.sum()) for fold in folds]
+
     def _remember(self, model: Any) -> None:
-        if not isinstance(model, StructuredModel):
-            raise TypeError(
-                f"{type(self).__name__}.fit needs a fitted structured model, with group_names_, group_costs_, open, "
-                f"loss and predict. Got {type(model).__name__}."
-            )
-        if len(model.group_names_) < 2:
-            raise ValueError(f"A policy needs a model with a costly group. Got groups {list(model.group_names_)}.")
+        _require_costly(model, type(self).__name__)
         self.model_ = model
+
+
+def _require_costly(model: Any, owner: str) -> None:
+    if not isinstance(model, StructuredModel):
+        raise TypeError(
+            f"{owner}.fit needs a fitted structured model, with group_names_, group_costs_, open, loss and predict. "
+            f"Got {type(model).__name__}."
+        )
+    if len(model.group_names_) < 2:
+        raise ValueError(f"A policy needs a model with a costly group. Got groups {list(model.group_names_)}.")
+
+
+class Stepwise(Policy):
+    """A policy that buys one (part, group) at a time: the one with the best score, which all groups share."""
+
+    n_rounds = None
+    pace = 0.0
+    needs_inference: ClassVar[bool] = True
+    score_: LinearScore
+
+    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Scores of additions; see `Policy.priority`."""
+        return scores_by_group(self.score_, rows_of(session, state, examples, "complex"), state.shape[1])
 
 
 def check_policy(policy: Any, model: Any) -> None:

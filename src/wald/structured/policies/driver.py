@@ -11,26 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ..features import ExtractionError, ExtractionTimeoutError
+from ..features import ExtractionError, ExtractionTimeoutError, LazyFeatures
 from ..protocol import Session, State
 from .base import Policy
 from .metering import MeteredSession
-from .segments import Ends, owner, parts_of
+from .segments import Ends, counts, owner, parts_of
 
 
 @dataclass(frozen=True, eq=False)
 class Acquired:
-    """Examples with what a policy bought for them.
+    """What a policy bought for examples, and their answers.
 
-    Attributes
-    ----------
-    state : bool ndarray of shape (n_parts, K)
-    codes : int32 ndarray of shape (n_parts,)
-        The answers under this state.
-    seconds : dict
-        Seconds spent on ``"features"``, ``"policy"`` and ``"inference"``.
-    n_rounds : int
-        Number of rounds in which something was bought.
+    ``seconds`` are those of ``"features"``, ``"policy"`` and ``"inference"``; ``n_rounds`` counts the rounds in which
+    something was bought.
     """
 
     state: State
@@ -61,10 +54,8 @@ def acquire(
 
     Parameters
     ----------
-    policy : Policy
-        Fitted.
-    session : Session
-        A session of the policy's model.
+    policy, session
+        A fitted policy, and a session of its model.
     threshold : float
     allowance : Allowance, default=None
         No example spends more than it.
@@ -75,31 +66,24 @@ def acquire(
     decode : bool, default=True
         Whether to answer in the end; without, ``codes`` is empty.
 
-    Raises
-    ------
-    ExtractionError
-        If an extractor of a costly group fails; it has the answers from before.
-
     Notes
     -----
-    Nothing more is bought once an extractor has timed out (`LazyFeatures.patience`); the answer uses what was bought
-    before.
+    If an extractor of a costly group fails, the ExtractionError has the answers from before. Once one has timed out
+    (`LazyFeatures.patience`) nothing more is bought; the answer uses what was bought before.
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
-    state, known = metered.state() & False, metered.state() & False
+    state = known = metered.state() & False
     codes, n_rounds = np.empty(0, dtype=np.int32), 0
     try:
-        if until is None:
-            for bought, _ in rounds(policy, metered, threshold, allowance, max_parts):
-                known, state, n_rounds = state, bought.copy(), n_rounds + 1
-            if decode:
-                codes = metered.decode(state)
-        else:
+        if until is not None:
             codes = metered.decode(state)
-            for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
-                known, state, n_rounds = state, bought.copy(), n_rounds + 1
+        for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
+            known, state, n_rounds = state, bought.copy(), n_rounds + 1
+            if until is not None:
                 codes[parts_of(np.asarray(session.offsets), examples)[0]] = metered.decode(state, examples)
+        if until is None and decode:
+            codes = metered.decode(state)
     except ExtractionTimeoutError:
         state &= metered.bought
         codes = metered.decode(state) if decode else codes
@@ -142,12 +126,10 @@ def rounds(
             priority = np.where(long[:, None], np.inf, priority)
         lacks = ~state[parts]
         pace = 1.0 if done == policy.n_rounds else policy.pace
-        chosen = choose(priority, lacks, ends, threshold, pace)
-        if allowance is not None:
-            chosen = _afforded(chosen, priority, lacks, ends, allowance)
+        chosen = choose(priority, lacks, ends, threshold, pace, allowance)
         if not chosen.any():
             return
-        touched = active[_core.any_of_each(chosen, ends)]
+        touched = active[counts(np.any(chosen, axis=1), ends) > 0]
         if clock is None:
             state[parts] |= chosen
             yield state, touched
@@ -164,7 +146,7 @@ def rounds(
         if done == policy.n_rounds:
             return
         parts, ends = parts_of(offsets, touched)
-        active = touched[_core.any_of_each(~state[parts], ends)]
+        active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
 
 
 class _Clock:
@@ -195,30 +177,35 @@ class _Clock:
 
 
 def choose(
-    priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, threshold: float, pace: float
+    priority: NDArray[np.float64],
+    lacks: NDArray[np.bool_],
+    ends: Ends,
+    threshold: float,
+    pace: float,
+    allowance: Allowance | None = None,
 ) -> NDArray[np.bool_]:
-    """Choose, for each example, the best share ``pace``, rounded up, of the pairs above a threshold."""
-    return _core.choose(_numbers(priority), lacks, ends, threshold, pace)
+    """Choose, for each example, the best share ``pace``, rounded up, of the pairs above a threshold that it can pay."""
+    limit = Allowance(np.inf, np.zeros(lacks.shape[1])) if allowance is None else allowance
+    costs = np.ascontiguousarray(limit.costs, dtype=np.float64)
+    each = np.ascontiguousarray(priority, dtype=np.float64)
+    return _core.choose(each, lacks, ends, threshold, pace, float(limit.per_part), costs)
 
 
-def _afforded(
-    chosen: NDArray[np.bool_], priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, allowance: Allowance
-) -> NDArray[np.bool_]:
-    """Keep the best of the chosen pairs that each example's allowance still covers."""
-    costs = np.ascontiguousarray(allowance.costs, dtype=np.float64)
-    return _core.afford(chosen, _numbers(priority), lacks, ends, float(allowance.per_part), costs)
-
-
-def _numbers(priority: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.ascontiguousarray(priority, dtype=np.float64)
+def limit_extractors(model: Any, session: Any, timeout: float, until: float | None) -> None:
+    """Make a session wait for an extractor for ``timeout`` seconds at most, and not beyond ``until``."""
+    features = getattr(session, "features", None)
+    if not isinstance(features, LazyFeatures):
+        raise TypeError(
+            f"timeout needs a model that can abandon an extractor, a ChainClassifier. Got {type(model).__name__}; use "
+            "deadline= alone."
+        )
+    end = np.inf if until is None else until
+    features.patience = lambda: min(timeout, end - time.perf_counter())
 
 
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
-    """Return the model's own answers if the session gives them; else an array or list of codes per example."""
-    if hasattr(session, "answers"):
-        return session.answers(codes)
-    rows = np.split(codes, np.asarray(session.offsets)[1:-1])
-    return [row.tolist() for row in rows] if getattr(session, "as_lists", False) else rows
+    """Return the model's own answers if the session gives them; else an array of codes per example."""
+    return session.answers(codes) if hasattr(session, "answers") else np.split(codes, np.asarray(session.offsets)[1:-1])
 
 
 def cost_of(state: State, offsets: Ends, costs: NDArray[np.float64]) -> NDArray[np.float64]:

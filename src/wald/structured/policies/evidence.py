@@ -15,48 +15,29 @@ Rows = NDArray[np.float32]
 
 
 class Known(NamedTuple):
-    """Arrays from which complex features are computed.
+    """Arrays from which complex features are computed."""
 
-    Attributes
-    ----------
-    evidence : float32 ndarray of shape (n_parts of the examples, e)
-    state : bool ndarray of shape (n_parts, K)
-    alone : float32 ndarray of shape (n_parts, d) or None
-        `Session.part_features`, where there are some.
-    offsets, examples : int64 ndarray
-    """
-
-    evidence: Rows
-    state: State
-    alone: Rows | None
+    evidence: Rows  # of the examples' parts
+    state: State  # of all parts
+    alone: Rows | None  # `Session.part_features` of all parts, where there are some
     offsets: NDArray[np.int64]
     examples: NDArray[np.int64]
 
 
 def rows_of(session: Session, state: State, examples: NDArray[np.int64], features: str) -> Rows:
-    """Describe the parts of some examples.
+    """Describe the parts of some examples (n_parts of these examples, d); a part's row depends on its example alone.
 
-    Parameters
-    ----------
-    session : Session
-    state : bool ndarray of shape (n_parts, K)
-    examples : int64 ndarray
-    features : {"simple", "complex"}
-        Simple ones need no inference: `Session.part_features` of the part, the one before it and the one after it, the
-        part's position, and the example's length. Complex ones are `Session.evidence` under the state
-        (`Session.confidence`, if there is none) of the part and its neighbours, its means over the example, what was
-        bought for the part, its neighbours and the example, and `Session.part_features` of the part.
-
-    Returns
-    -------
-    float32 ndarray of shape (n_parts of these examples, d)
-        A part's row depends on its example alone.
+    Simple features need no inference: `Session.part_features` of the part, the one before it and the one after it, the
+    part's position, and the example's length. Complex ones are `Session.evidence` under the state
+    (`Session.confidence`, if there is none) of the part and its neighbours, its means over the example, what was bought
+    for the part, its neighbours and the example, and `Session.part_features` of the part.
     """
     if features == "complex":
-        return _core.complex_rows(*known_of(session, state, examples))
+        return _core.part_rows(*known_of(session, state, examples))
     if not hasattr(session, "part_features"):
         raise ValueError("features='simple' need a model whose sessions have part_features(); use 'complex'.")
-    return _core.simple_rows(_floats(session.part_features()), _integers(session.offsets), _integers(examples))
+    alone, nothing = _floats(session.part_features()), np.empty((len(state), 0), dtype=bool)
+    return _core.part_rows(alone, nothing, None, _integers(session.offsets), _integers(examples), simple=True)
 
 
 def known_of(session: Session, state: State, examples: NDArray[np.int64]) -> Known:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from numpy.typing import NDArray
 
-from ...stopping.core.validation import require_between, require_integer, require_option
-from ..protocol import Session, State, StructuredModel
+from ..protocol import Session, State
 from .base import Policy
-from .crossfit import Fold, crossfit
+from .crossfit import Fold
 from .evidence import Rows, known_of, rows_of
 from .trees import BoostedTrees
 
@@ -74,8 +72,6 @@ class IteratedPolicy(Policy):
     True
     """
 
-    needs_inference: ClassVar[bool] = True
-
     target: str = "wrong"
     _: KW_ONLY
     n_rounds: int | None = 3
@@ -85,43 +81,28 @@ class IteratedPolicy(Policy):
     cv: int | str | Sequence[Fold] = 5
     random_state: int | np.random.RandomState | None = None
 
-    def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
-        """Learn when answers are wrong.
+    needs_inference: ClassVar[bool] = True
+    options: ClassVar = {"target": ("wrong", "differs")}
+    fold_seed: ClassVar[int] = 1
 
-        Parameters
-        ----------
-        model : StructuredModel
-            Fitted.
-        X, y
-            Examples as the model takes them, and their true answers: those that the model learned from, unless
-            ``cv="prefit"`` or there is no ``y``.
-        groups : array-like of shape (n_examples,), default=None
-            Examples of the same group stay in one fold.
-
-        Returns
-        -------
-        self
-        """
-        owner = type(self).__name__
-        require_option(owner, "target", self.target, ("wrong", "differs"))
+    def _check(self, model: Any, y: Any) -> None:
+        super()._check(model, y)
         if y is None and self.target == "wrong":
             raise ValueError("target='wrong' needs y. Without labels, use target='differs'.")
-        require_integer(owner, "n_rounds", self.n_rounds, 1)
-        require_between(owner, "pace", self.pace, 0, 1)
-        self._remember(model)
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=3)
+
+    def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
+        """Learn when answers are wrong."""
         rng = np.random.default_rng(seeds[0])
         rows, events, repaired = [], [], []
-        for fold in crossfit(model, X, y, cv=self.cv, groups=groups, random_state=int(seeds[1])):
+        for fold in folds:
             nothing = fold.session.state() & False
             for state in [nothing, *(random_state(fold.session, rng) for _ in range(self.n_states))]:
                 described, event = self._described(fold, state)
                 rows.append(described)
                 events.append(event)
             repaired.append(self._repairs(fold, nothing))
-        self.trees_ = BoostedTrees(np.concatenate(rows), np.concatenate(events), self.max_iter, int(seeds[2]))
+        self.trees_ = BoostedTrees(np.concatenate(rows), np.concatenate(events), self.max_iter, seeds[2])
         self.repaired_ = np.clip(np.sum(repaired, axis=0)[1:] / max(np.sum(repaired, axis=0)[0], 1), 1e-3, 1)
-        return self
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Log probabilities, weighted by the share that a group repairs over its cost; see `Policy.priority`."""

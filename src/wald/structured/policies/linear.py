@@ -53,10 +53,7 @@ def weighted_svm(
 ) -> LinearScore:
     """The weighted linear SVM (squared hinge) of each row alone: a structural SVM over a graph without edges.
 
-    Raises
-    ------
-    ValueError
-        If all rows with a weight have the same label.
+    Raises ValueError if all rows with a weight have the same label.
     """
     counted = weight > 0
     rows, wanted, weight = rows[counted], wanted[counted], weight[counted]

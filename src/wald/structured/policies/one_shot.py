@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from numpy.typing import NDArray
 
-from ...stopping.core.validation import require_between, require_integer, require_option, require_positive
-from ..protocol import Session, State, StructuredModel
+from ...stopping.core.validation import require_option, require_positive
+from ..protocol import Session, State
 from .base import Policy
-from .crossfit import Fold, crossfit
+from .crossfit import Fold
 from .evidence import rows_of
 from .linear import weighted_svm
 from .segments import owner
@@ -98,55 +97,56 @@ class OneShotPolicy(Policy):
         """True if priorities need an answer of the model."""
         return self.features == "complex"
 
-    def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
-        """Search for pseudo-labels, and learn them; parameters as in `IteratedPolicy.fit`.
+    options: ClassVar = {
+        "target": ("trajectory", "parsimonious", "wrong", "differs"),
+        "features": ("complex", "simple"),
+    }
 
-        Without ``y``, losses are differences from the answers with everything bought.
-        """
-        self._check()
-        self._remember(model)
-        costly = list(model.group_names_)[1:]
-        if isinstance(self.class_weight, Mapping) and set(self.class_weight) != set(costly):
-            raise ValueError(
-                f"class_weight must have a weight for each of {costly}. Got those for {list(self.class_weight)}."
-            )
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        prices = np.asarray(model.group_costs_, dtype=np.float64)[1:]
+    def _check(self, model: Any, y: Any) -> None:
+        super()._check(model, y)
+        costly, weights = list(model.group_names_)[1:], self.class_weight
+        if isinstance(weights, Mapping) and set(weights) != set(costly):
+            raise ValueError(f"class_weight must have a weight for each of {costly}. Got those for {list(weights)}.")
+        for weight in weights.values() if isinstance(weights, Mapping) else [weights]:
+            if isinstance(weight, str):
+                require_option(type(self).__name__, "class_weight", weight, ("balanced",))
+            else:
+                require_positive(type(self).__name__, "class_weight", weight)
+
+    def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
+        """Search for pseudo-labels, and learn them."""
         rows, wanted, weights = [], [], []
-        for fold in crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed):
-            targets = self._targets(fold, prices / prices.sum())
-            everyone = np.arange(len(fold.session.offsets) - 1)
-            rows.append(rows_of(fold.session, fold.session.state() & False, everyone, self.features))
+        for objective in self._objectives(folds):
+            targets, session = self._targets(objective), objective.fold.session
+            rows.append(rows_of(session, session.state() & False, np.arange(objective.n_examples), self.features))
             wanted.append(targets.state)
-            weight = targets.weight if self.importance else np.ones(len(everyone))
-            weights.append(weight[owner(np.asarray(fold.session.offsets))])
+            weight = targets.weight if self.importance else np.ones(objective.n_examples)
+            weights.append(weight[owner(np.asarray(session.offsets))])
         every_row, every_wanted, weight = np.concatenate(rows), np.concatenate(wanted), np.concatenate(weights)
         self.share_ = every_wanted.mean(axis=0)
         self.scores_ = []
-        for group, name in enumerate(costly):
+        for group, name in enumerate(list(self.model_.group_names_)[1:]):
             wants = every_wanted[:, group]
             try:
-                score = weighted_svm(every_row, wants, self._weighted(name, wants, weight), self.C, seed)
+                score = weighted_svm(every_row, wants, self._weighted(name, wants, weight), self.C, seeds[0])
             except ValueError as error:
                 raise ValueError(
                     f"No pseudo-label separates parts with group {name!r} from parts without it at tradeoff="
                     f"{self.tradeoff!r}: {error}. With a smaller tradeoff more parts want it."
                 ) from error
             self.scores_.append(score)
-        return self
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Scores of the classifiers; see `Policy.priority`."""
         rows = rows_of(session, state, examples, self.features)
         return np.column_stack([score(rows) for score in self.scores_])
 
-    def _targets(self, fold: Fold, prices: NDArray[np.float64]) -> Targets:
-        if self.target in ("wrong", "differs"):
-            return marked(fold, self.target == "differs")
-        objective = Objective(fold, float(self.tradeoff), prices)
+    def _targets(self, objective: Objective) -> Targets:
         if self.target == "trajectory":
             return without_needless(objective, trajectory(objective, self.t_max))
-        return parsimonious(objective, float(self.tau))
+        if self.target == "parsimonious":
+            return parsimonious(objective, float(self.tau))
+        return marked(objective.fold, self.target == "differs")
 
     def _weighted(self, name: str, wants: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply weights by those of the two classes."""
@@ -155,19 +155,3 @@ class OneShotPolicy(Policy):
             positive_weight = float(weight[wants].sum())
             class_weight = (float(weight.sum()) - positive_weight) / positive_weight if positive_weight else 1.0
         return np.asarray(weight * np.where(wants, class_weight, 1.0))
-
-    def _check(self) -> None:
-        owner = type(self).__name__
-        require_option(owner, "target", self.target, ("trajectory", "parsimonious", "wrong", "differs"))
-        require_option(owner, "features", self.features, ("complex", "simple"))
-        require_positive(owner, "C", self.C)
-        require_between(owner, "tradeoff", self.tradeoff, 0)
-        require_between(owner, "tau", self.tau, 0)
-        if self.t_max is not None:
-            require_integer(owner, "t_max", self.t_max, 1)
-        weights = self.class_weight.values() if isinstance(self.class_weight, Mapping) else [self.class_weight]
-        for weight in weights:
-            if isinstance(weight, str):
-                require_option(owner, "class_weight", weight, ("balanced",))
-            else:
-                require_positive(owner, "class_weight", weight)

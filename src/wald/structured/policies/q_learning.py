@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
-from sklearn.utils import check_random_state
 
-from ...stopping.core.validation import require_between, require_integer
-from ..protocol import Session, State, StructuredModel
-from .base import Policy
-from .crossfit import Fold, crossfit
+from .base import Stepwise
+from .crossfit import Fold
 from .evidence import Rows, for_group, rows_of, scores_by_group
 from .linear import LinearScore, Scaling
 from .segments import parts_of, ranks
@@ -22,7 +19,7 @@ from .targets import Objective
 
 
 @dataclass(eq=False, repr=False)
-class QLearningPolicy(Policy):
+class QLearningPolicy(Stepwise):
     """Fitted Q-learning: the next (part, group) is the one with the largest estimated sum of rewards.
 
     Parameters
@@ -68,10 +65,6 @@ class QLearningPolicy(Policy):
     True
     """
 
-    n_rounds = None
-    pace = 0.0
-    needs_inference: ClassVar[bool] = True
-
     tradeoff: float = 0.3
     _: KW_ONLY
     gamma: float = 0.9
@@ -82,28 +75,12 @@ class QLearningPolicy(Policy):
     cv: int | str | Sequence[Fold] = 5
     random_state: int | np.random.RandomState | None = None
 
-    def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
-        """Learn the values of additions; parameters as in `IteratedPolicy.fit`."""
-        owner = type(self).__name__
-        require_between(owner, "tradeoff", self.tradeoff, 0)
-        require_between(owner, "gamma", self.gamma, 0, 1)
-        require_integer(owner, "max_iter", self.max_iter, 1)
-        require_between(owner, "epsilon", self.epsilon, 0, 1)
-        require_integer(owner, "t_max", self.t_max, 1)
-        require_between(owner, "alpha", self.alpha, 0)
-        self._remember(model)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        rng = np.random.default_rng(seed)
-        prices = np.asarray(model.group_costs_, dtype=np.float64)[1:]
-        moves: list[_Moves] = []
-        for fold in crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed):
-            moves += self._walk(Objective(fold, float(self.tradeoff), prices / prices.sum()), rng)
-        self.score_ = self._iterated(moves)
-        return self
-
-    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Values of additions; see `Policy.priority`."""
-        return scores_by_group(self.score_, rows_of(session, state, examples, "complex"), state.shape[1])
+    def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
+        """Learn the values of additions."""
+        rng = np.random.default_rng(seeds[0])
+        self.score_ = self._iterated(
+            [move for objective in self._objectives(folds) for move in self._walk(objective, rng)]
+        )
 
     def _walk(self, objective: Objective, rng: np.random.Generator) -> list[_Moves]:
         """Moves of all examples of a fold, a step at a time."""

@@ -14,14 +14,9 @@ from .segments import counts, owner, parts_of
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """States that examples should have, and their weights.
+    """The best state that was found for each example, and what a mistake costs.
 
-    Attributes
-    ----------
-    state : bool ndarray of shape (n_parts, K)
-        The best state that was found.
-    weight : float64 ndarray of shape (n_examples,)
-        Value of the worst evaluated state minus that of the best: the cost of a mistake.
+    A weight (n_examples,) is the value of the worst evaluated state minus that of the best.
     """
 
     state: State
@@ -63,13 +58,7 @@ class Objective:
 
 
 def trajectory(objective: Objective, t_max: int | None = None) -> Targets:
-    """Add groups one at a time, each time the one that leaves the smallest value; the best state on the way.
-
-    Parameters
-    ----------
-    objective : Objective
-    t_max : int or None
-        Additions at most.
+    """Add up to ``t_max`` groups, each time the one that leaves the smallest value; the best state on the way.
 
     Notes
     -----
@@ -82,20 +71,16 @@ def trajectory(objective: Objective, t_max: int | None = None) -> Targets:
     value = objective(state, everyone)
     best, worst = value.copy(), np.maximum(value, objective(~state, everyone))
     found = state.copy()
-    offsets, cheapest, step = np.asarray(objective.fold.session.offsets), objective.prices.min(), 0
-    while t_max is None or step < t_max:
-        step += 1
+    offsets, cheapest = np.asarray(objective.fold.session.offsets), objective.prices.min()
+    for _ in range(state.size if t_max is None else t_max):
         can_win = objective.paid(state, everyone) + objective.tradeoff * cheapest < best
         active = everyone[can_win & (counts(np.any(~state, axis=1), offsets) > 0)]
         if not len(active):
             break
-        items, values, owners = changes(objective, state, active, ~state)
-        first = least(values, owners)
-        state[items[0][first], items[1][first]] = True
-        np.maximum.at(worst, active[owners], values)
-        better = values[first] < best[active]
-        improved = active[better]
-        best[improved] = values[first][better]
+        item, values = _best_change(objective, state, active, ~state, worst)
+        state[item] = True
+        improved = active[values < best[active]]
+        np.minimum.at(best, active, values)
         parts, _ = parts_of(offsets, improved)
         found[parts] = state[parts]
     return Targets(found, worst - best)
@@ -125,16 +110,7 @@ def parsimonious(objective: Objective, tau: float = 0.0) -> Targets:
 def marked(fold: Fold, differs: bool) -> Targets:
     """All groups for the parts whose answer with nothing bought is wrong, or differs from that with everything.
 
-    Parameters
-    ----------
-    fold : Fold
-    differs : bool
-        Whether answers are compared with those with everything bought, and not with the truth.
-
-    Returns
-    -------
-    Targets
-        With equal weights.
+    Weights are equal.
     """
     nothing = fold.session.state() & False
     codes = fold.session.decode(nothing)
@@ -145,13 +121,6 @@ def marked(fold: Fold, differs: bool) -> Targets:
 def without_needless(objective: Objective, found: Targets) -> Targets:
     """Remove groups that a state does not need, one at a time: each time the one whose removal gives the least value.
 
-    Parameters
-    ----------
-    objective : Objective
-    found : Targets
-
-    Notes
-    -----
     Among additions that change nothing a search takes the first, so a state may hold parts that came before the one
     that mattered. Every removal lowers the value.
     """
@@ -161,13 +130,11 @@ def without_needless(objective: Objective, found: Targets) -> Targets:
     value = objective(state, np.arange(objective.n_examples))
     worst = value + weight
     while len(active):
-        items, values, owners = changes(objective, state, active, state)
-        first = least(values, owners)
-        np.maximum.at(worst, active[owners], values)
-        better = values[first] < value[active]
-        state[items[0][first[better]], items[1][first[better]]] = False
-        active, values = active[better], values[first[better]]
-        value[active] = values
+        (part, group), values = _best_change(objective, state, active, state, worst)
+        better = values < value[active]
+        state[part[better], group[better]] = False
+        active = active[better]
+        value[active] = values[better]
         parts, ends = parts_of(offsets, active)
         active = active[counts(np.any(state[parts], axis=1), ends) > 0]
     return Targets(state, worst - value)
@@ -176,10 +143,15 @@ def without_needless(objective: Objective, found: Targets) -> Targets:
 Items = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def least(values: NDArray[np.float64], owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index of each owner's item with the least value, the first of equal ones."""
+def _best_change(
+    objective: Objective, state: State, active: NDArray[np.int64], which: State, worst: NDArray[np.float64]
+) -> tuple[Items, NDArray[np.float64]]:
+    """Find the change to each active example with the least value, the first of equal ones; note the worst values."""
+    items, values, owners = changes(objective, state, active, which)
+    np.maximum.at(worst, active[owners], values)
     order = np.lexsort((values, owners))  # stable
-    return np.asarray(order[np.unique(owners[order], return_index=True)[1]])
+    first = order[np.unique(owners[order], return_index=True)[1]]
+    return (items[0][first], items[1][first]), values[first]
 
 
 def changes(
@@ -188,14 +160,7 @@ def changes(
     """Values of some examples after each single change: ``which=~state`` adds a group, ``which=state`` removes one.
 
     One call of the objective evaluates the first change to every example, the next one the second change, and so on.
-
-    Returns
-    -------
-    items : (parts, groups)
-        The parts and groups to change.
-    values : float64 ndarray of shape (n_items,)
-    owners : int64 ndarray of shape (n_items,)
-        Index, in ``examples``, of the example with this change.
+    Returns the parts and groups to change, the values, and for each the place of its example in ``examples``.
     """
     parts, ends = parts_of(np.asarray(objective.fold.session.offsets), examples)
     local, groups = np.nonzero(which[parts])

@@ -13,18 +13,8 @@ from .evidence import Known
 
 
 class BoostedTrees:
-    """Log odds of an event, from float32 rows.
+    """Log odds of an event, by ``max_iter`` trees over float32 rows.
 
-    Parameters
-    ----------
-    rows : float32 ndarray of shape (n, d)
-    event : bool ndarray of shape (n,)
-    max_iter : int
-        Trees.
-    random_state : int or None
-
-    Notes
-    -----
     The sums are those of scikit-learn's `HistGradientBoostingClassifier`, bit for bit: thresholds are rounded down to
     float32, which sends float32 rows the same way, and the trees' values are added up in the same order.
 

@@ -1,15 +1,14 @@
-"""A baseline policy that picks parts, or examples, at random."""
+"""Baseline policies, which learn nothing: parts or examples at random, and the examples with doubtful answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stopping.core.validation import require_option
-from ..protocol import Session, State, StructuredModel
+from ..protocol import Session, State
 from .base import Policy
 from .segments import owner, parts_of
 
@@ -52,11 +51,7 @@ class UniformPolicy(Policy):
     level: str = "part"
     random_state: int = 0
 
-    def fit(self, model: StructuredModel, X: Any = None, y: Any = None) -> Self:
-        """Remember the model; there is nothing to learn."""
-        require_option(type(self).__name__, "level", self.level, ("part", "example"))
-        self._remember(model)
-        return self
+    options: ClassVar = {"level": ("part", "example")}
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers between 0 and 1; see `Policy.priority`."""
@@ -76,6 +71,38 @@ class UniformPolicy(Policy):
             if self.level == "example":
                 draws = _mixed(np.add.reduceat(draws, ends[:-1]))[owner(ends)]
         return np.repeat((draws >> np.uint64(11)).astype(np.float64)[:, None] / 2.0**53, state.shape[1], axis=1)
+
+
+class MyopicPolicy(Policy):
+    """All costly groups for the examples in whose cheap answer the model has least confidence, a part.
+
+    Notes
+    -----
+    The baseline of Bolukbasi et al. (arXiv 1602.08761), after K. Trapeznikov and V. Saligrama, "Supervised sequential
+    classification under budget constraints", AISTATS 2013. Every example is decoded with the cheap group first, and
+    doubtful ones once more: the second inference is part of what it costs.
+
+    Examples
+    --------
+    >>> from wald.datasets import make_chains
+    >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
+    >>> from wald.structured.policies import MyopicPolicy
+    >>> X, y = make_chains(200, random_state=0)
+    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
+    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:100], y[:100])
+    >>> fast = BudgetedPredictor(model, MyopicPolicy().fit(model), budget=5).fit(X[100:])
+    >>> fast.mean_cost_ <= 5
+    True
+    """
+
+    needs_inference: ClassVar[bool] = True
+
+    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Minus the mean confidence of each part's example; see `Policy.priority`."""
+        _, ends = parts_of(np.asarray(session.offsets), examples)
+        confidence = np.asarray(session.confidence(state, examples), dtype=np.float64)
+        mean = np.add.reduceat(confidence, ends[:-1]) / np.diff(ends)
+        return np.repeat(-mean[owner(ends)][:, None], state.shape[1], axis=1)
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -1,0 +1,93 @@
+// A sentence at work, and a thread's working memory for sentences.
+#pragma once
+
+#include <chrono>
+
+#include "core/interruption.hpp"
+#include "core/thread_pool.hpp"
+#include "parser/trees.hpp"
+
+namespace wald::parser {
+
+class Stopwatch {
+public:
+    void lap(double& seconds) {
+        const auto now = std::chrono::steady_clock::now();
+        seconds += std::chrono::duration<double>(now - last_).count();
+        last_ = now;
+    }
+
+private:
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+struct Sentence {
+    Atoms atoms;
+    Chosen chosen;
+    std::vector<float> cheap, costly;  // scores of the chosen arcs
+};
+
+struct Worker {
+    Scorer scorer;
+    Chooser chooser;
+    Trees trees;
+    Arcs some;
+    std::vector<int> where;
+    std::vector<float> scores, extra;
+    std::vector<std::int32_t> heads;
+    double seconds[4] = {};
+
+    // Scores by a group, in place, the chosen arcs for which wanted(head, modifier) is true.
+    template <class Wanted>
+    void score_some(Scorer& by, int group, const Arcs& arcs, float* out, Wanted&& wanted) {
+        where.clear();
+        for (int i = 0; i < arcs.size(); ++i)
+            if (wanted(arcs.head(i), arcs.modifier(i))) where.push_back(i);
+        if (where.empty()) return;
+        if (where.size() == static_cast<std::size_t>(arcs.size())) return by.score(group, arcs.view(), out);
+        some.clear();
+        for (const int i : where) some.add(arcs, i);
+        some.find_contexts();
+        extra.resize(where.size());
+        by.score(group, some.view(), extra.data());
+        for (std::size_t k = 0; k < where.size(); ++k) out[where[k]] = extra[k];
+    }
+    // Adds up the groups' scores of the chosen arcs; only those for which bought(head, modifier) is true have costly
+    // ones.
+    template <class Bought>
+    void add_up(const Sentence& s, Bought&& bought) {
+        const Arcs& arcs = s.chosen.arcs;
+        scores.resize(s.cheap.size());
+        for (int i = 0; i < arcs.size(); ++i)
+            scores[i] = s.cheap[i] + (bought(arcs.head(i), arcs.modifier(i)) ? s.costly[i] : 0.0f);
+    }
+    // Finds the best tree by these scores: heads[1..n); false if there is none.
+    bool decode(const Sentence& s, const Settings& how) {
+        heads.resize(static_cast<std::size_t>(s.atoms.n()));
+        return trees.best(s.atoms.n(), s.chosen, scores.data(), how, heads.data());
+    }
+};
+
+// Calls work(k, worker) for k in [0, n), on as many threads as there are workers.
+template <class AnyWorker, class Work>
+void share_out(std::int64_t n, std::vector<AnyWorker>& workers, Work&& work) {
+    each_piece(n, 32, static_cast<int>(workers.size()), [&](std::int64_t begin, std::int64_t end, int worker) {
+        for (std::int64_t k = begin; k < end; ++k) {
+            give_way();
+            work(k, workers[static_cast<std::size_t>(worker)]);
+        }
+    });
+}
+
+// Calls work() for a sentence; if the sentence is too large, the exception names it, and the line where it stands.
+template <class Work>
+void with_error_location(std::int64_t sentence, std::uint32_t line, Work&& work) {
+    try {
+        work();
+    } catch (const TooLarge& e) {
+        throw std::length_error("sentence " + std::to_string(sentence) +
+                                (line == 0 ? "" : " (line " + std::to_string(line) + ")") + " " + e.what() + ".");
+    }
+}
+
+}  // namespace wald::parser
