@@ -8,67 +8,69 @@
 
 namespace wald::bindings {
 
-// Reads parts into the rows of a CSR matrix, one after the other. Parts made of dicts, lists, tuples, sets, strings and
-// numbers are read here. A part with other objects goes to `flatten`, which returns a dict from names to numbers, or
-// raises.
+// Reads parts into the rows of a CSR matrix. Parts made of dicts, lists, tuples, sets, texts and numbers are read here.
+// A part with other objects goes to `flatten`, which returns a dict from names to numbers, or raises.
 class NamedFeatures {
 public:
     // numbers: a tuple of types whose objects count as numbers, in addition to float and int.
     NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten)
         : hasher_(n_columns), numbers_(numbers), flatten_(flatten) {}
 
-    void add(nb::handle part) {
+    void add(nb::handle part, chain::NamedRows& to) {
         begin();
         if (!read(part.ptr(), 0)) {
             PyErr_Clear();
             begin();
             const nb::object flat = flatten_(part);
-            if (!read(flat.ptr(), 0)) throw_error("a feature that is none");
+            if (!read(flat.ptr(), 0)) {
+                if (PyErr_Occurred()) throw nb::python_error();
+                refuse("a feature that is none");
+            }
         }
-        hasher_.end_row();
-    }
-    nb::tuple arrays() const {
-        const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
-        return nb::make_tuple(copy(hasher_.values()), copy(hasher_.columns()), copy(hasher_.indptr()));
+        hasher_.end_row(to);
     }
 
 private:
-    static constexpr int kMaxDepth =
-        32;  // of nested dicts; `flatten` takes deeper ones and those that contain themselves
+    static constexpr int kMaxDepth = 32;  // of nested dicts; `flatten` takes deeper ones, and those within themselves
 
     void begin() {
         hasher_.begin_row();
         prefix_.clear();
     }
-    // Raises the error that is set, for example for a name without UTF-8, or a ValueError.
-    [[noreturn]] static void throw_error(const char* otherwise) {
-        if (PyErr_Occurred()) throw nb::python_error();
-        refuse(otherwise);
-    }
-    // Leaves an object to `flatten`, which raises the error again if there is one.
-    static bool not_here() { return false; }
 
-    // Appends an object's text, as an f-string would have it; false leaves the object to `flatten`.
-    static bool append(PyObject* o, std::string& to) {
-        nb::object formatted;
-        if (!PyUnicode_CheckExact(o)) {
-            const nb::object keep = nb::borrow(o);
-            formatted = nb::steal(PyObject_Format(o, nullptr));
-            if (!formatted.is_valid()) return not_here();
-            o = formatted.ptr();
-        }
+    // Below, false leaves the part to `flatten`, which raises the error again if there is one.
+
+    // Appends the text of a string or bytes. This runs no code of the user, even for types derived from str and bytes.
+    bool append(PyObject* o) {
+        const char* text = nullptr;
         Py_ssize_t n = 0;
-        const char* text = PyUnicode_AsUTF8AndSize(o, &n);
-        if (text == nullptr) return not_here();
-        to.append(text, static_cast<std::size_t>(n));
+#ifndef Py_LIMITED_API
+        if (PyUnicode_CheckExact(o) && PyUnicode_IS_COMPACT_ASCII(o)) {  // what the function below looks up last
+            hasher_.append(static_cast<const char*>(PyUnicode_DATA(o)),
+                           static_cast<std::size_t>(PyUnicode_GET_LENGTH(o)));
+            return true;
+        }
+#endif
+        if (PyUnicode_Check(o)) {
+            text = PyUnicode_AsUTF8AndSize(o, &n);
+            if (text == nullptr) return false;
+        } else {
+            char* bytes = nullptr;
+            if (!PyBytes_Check(o) || PyBytes_AsStringAndSize(o, &bytes, &n) < 0) return false;
+            text = bytes;
+        }
+        hasher_.append(text, static_cast<std::size_t>(n));
         return true;
+    }
+    void append_prefix() {
+        if (!prefix_.empty()) hasher_.append(prefix_.data(), prefix_.size());
     }
 
     bool read(PyObject* o, int depth) {
         if (depth > kMaxDepth) return false;
         if (PyDict_CheckExact(o)) return read_dict(o, depth);
         if (PyList_CheckExact(o)) {
-            nb::ft_object_guard guard{nb::handle(o)};
+            const nb::ft_object_guard guard{nb::handle(o)};
             for (Py_ssize_t i = 0; i < PyList_Size(o); ++i)
                 if (!read_name(PyList_GetItem(o, i))) return false;
             return true;
@@ -80,66 +82,63 @@ private:
         }
         if (!is_set(o)) return false;
         const nb::object each = nb::steal(PyObject_GetIter(o));
-        if (!each.is_valid()) return not_here();
+        if (!each.is_valid()) return false;
         while (PyObject* item = PyIter_Next(each.ptr())) {
             const nb::object keep = nb::steal(item);
             if (!read_name(item)) return false;
         }
-        return PyErr_Occurred() ? not_here() : true;
+        return PyErr_Occurred() == nullptr;
     }
     static bool is_set(PyObject* o) { return PySet_CheckExact(o) || PyFrozenSet_CheckExact(o); }
 
     bool read_name(PyObject* name) {
-        if (!PyUnicode_Check(name)) return false;
-        const std::size_t begin = begin_name();
-        if (!append(name, hasher_.names())) return false;
-        hasher_.add(begin, 1);
+        append_prefix();
+        if (!append(name)) return false;
+        hasher_.add(1);
         return true;
-    }
-    std::size_t begin_name() {
-        const std::size_t begin = hasher_.names().size();
-        hasher_.names() += prefix_;
-        return begin;
     }
 
     bool read_dict(PyObject* dict, int depth) {
-        nb::ft_object_guard guard{nb::handle(dict)};
+        const nb::ft_object_guard guard{nb::handle(dict)};
         PyObject *key = nullptr, *value = nullptr;
         Py_ssize_t at = 0;
         while (PyDict_Next(dict, &at, &key, &value)) {
-            const nb::object keep = nb::borrow(value);  // formatting the key may run any code
-            const std::size_t begin = begin_name();
-            if (!append(key, hasher_.names())) return false;
+            append_prefix();
+            if (!append(key)) return false;
             double number = 0;
-            if (PyUnicode_Check(value)) {
-                hasher_.names() += ':';
-                if (!append(value, hasher_.names())) return false;
-                hasher_.add(begin, 1);
+            if (PyUnicode_Check(value) || PyBytes_Check(value)) {
+                hasher_.append(":", 1);
+                if (!append(value)) return false;
+                number = 1;
             } else if (PyFloat_CheckExact(value)) {
-                hasher_.add(begin, PyFloat_AsDouble(value));
+                number = PyFloat_AsDouble(value);
+            } else if (PyBool_Check(value)) {
+                number = value == Py_True ? 1 : 0;
             } else if (PyDict_CheckExact(value) || PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
                        is_set(value)) {
+                const nb::object keep = nb::borrow(value);  // numbers within it may run code
                 const std::size_t before = prefix_.size();
-                prefix_ = hasher_.names().substr(begin) + ':';
-                hasher_.names().resize(begin);
+                prefix_ = hasher_.name();
+                prefix_ += ':';
+                hasher_.discard_name();
                 if (!read(value, depth + 1)) return false;
                 prefix_.resize(before);
-            } else if (is_number(value, number)) {
-                hasher_.add(begin, number);
-            } else {
+                continue;
+            } else if (!is_number(value, number)) {
                 return false;
             }
+            hasher_.add(number);
         }
         return true;
     }
     bool is_number(PyObject* o, double& out) const {
+        const nb::object keep = nb::borrow(o);
         if (!PyFloat_Check(o) && !PyLong_Check(o)) {
             const int is = PyObject_IsInstance(o, numbers_.ptr());
-            if (is < 0) return not_here();
-            if (is == 0) return false;
+            if (is <= 0) return false;
         }
         const nb::object as_float = nb::steal(PyNumber_Float(o));
-        if (!as_float.is_valid()) return not_here();
+        if (!as_float.is_valid()) return false;
         out = PyFloat_AsDouble(as_float.ptr());
         return true;
     }
@@ -153,12 +152,14 @@ private:
 inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers,
                             nb::callable flatten) {
     require(n_columns >= 1, "n_columns must be at least 1");
-    NamedFeatures out(n_columns, numbers, flatten);
+    NamedFeatures reader(n_columns, numbers, flatten);
+    chain::NamedRows rows;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
         const nb::list parts = nb::cast<nb::list>(nb::object(sequences[i]));
-        for (std::size_t k = 0; k < parts.size(); ++k) out.add(nb::object(parts[k]));
+        for (std::size_t k = 0; k < parts.size(); ++k) reader.add(nb::object(parts[k]), rows);
     }
-    return out.arrays();
+    const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
+    return nb::make_tuple(copy(rows.values), copy(rows.columns), copy(rows.ends));
 }
 
 inline void bind_chain_names(nb::module_& m) {
@@ -166,7 +167,7 @@ inline void bind_chain_names(nb::module_& m) {
     m.def("hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
           nb::sig(
               "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
-              "collections.abc.Callable[[typing.Any], dict[str, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
+              "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
               "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
           R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
 

@@ -131,9 +131,8 @@ private:
             const Row& r = rows[t];
             if (!reads(t) || r.n == 0) continue;
             if (r.indices != nullptr) {
-                for (std::int64_t i = 0; i < r.n; ++i)
-                    chain_kernels().accumulate(out + t * padded_, block + std::int64_t{r.indices[i]} * padded_,
-                                               n_panels(), r.values + i, 1);
+                chain_kernels().accumulate_chosen(out + t * padded_, block, n_panels(), r.values, r.indices,
+                                                  static_cast<int>(r.n));
                 continue;
             }
             n_features = r.n;

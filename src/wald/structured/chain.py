@@ -21,6 +21,7 @@ from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
 from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike
+from .names import HASHED_COLUMNS, NUMBERS, flattened
 from .sequences import Sequences, with_empty, without_empty
 from .session import ChainSession
 
@@ -271,7 +272,24 @@ class ChainClassifier(BaseEstimator):
             The labels of each sequence, in the form that `fit` was given: lists of Python's own strings and numbers, or
             arrays. An empty sequence has none.
         """
+        tagger = self._tagger() if state is None and lengths is None else None
+        answers = None if tagger is None else tagger.predict(X, effective_threads(self.n_jobs))
+        if answers is not None:
+            return answers if self._as_lists else [self.classes_[codes] for codes in answers]
         return self._answered(X, lengths, lambda s: s.answers(s.decode(s.state(state))), self._no_labels)
+
+    def predict_one(self, sequence: Any) -> Any:
+        """Labels of one sequence: ``predict([sequence])[0]``, quicker for parts that are dicts or lists of strings.
+
+        Returns
+        -------
+        list or ndarray
+        """
+        tagger = self._tagger()
+        answer = None if tagger is None else tagger.predict_one(sequence)
+        if answer is None:
+            return self.predict([sequence])[0]
+        return answer if self._as_lists else self.classes_[answer]
 
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label."""
@@ -332,6 +350,17 @@ class ChainClassifier(BaseEstimator):
         answers = answer(self.open(X, lengths=lengths)) if present.any() else []
         return with_empty(answers, present, nothing)
 
+    def _tagger(self) -> _core.ChainTagger | None:
+        """What labels parts by name in one call; None if this model reads others, too."""
+        check_is_fitted(self, "_chain")
+        known, tagger = self.__dict__.get("_named", (None, None))
+        if known is not self._chain:
+            alone = self._sizes == [HASHED_COLUMNS] and self._groups()[0].extract is None
+            labels = self.classes_.tolist() if self._as_lists else list(range(len(self.classes_)))
+            tagger = _core.ChainTagger(self._chain, labels, NUMBERS, flattened) if alone else None
+            self._named = self._chain, tagger
+        return tagger
+
     def _no_labels(self) -> Any:
         check_is_fitted(self, "_chain")
         return [] if self._as_lists else self.classes_[:0]
@@ -385,6 +414,7 @@ class ChainClassifier(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_kept", None)
+        state.pop("_named", None)
         state.pop("_learner", None)  # twice as large as the model; only partial_fit needs it
         return state
 

@@ -1,0 +1,170 @@
+// Labels of sequences of named parts, from Python's objects to Python's objects in one call.
+#pragma once
+
+#include "bindings/chain.hpp"
+#include "bindings/chain_names.hpp"
+
+namespace wald::bindings {
+
+// Does what hashing all parts to a CSR matrix, making a ChainGroup of it, and Chain::predict do together: the same
+// columns, values and sums in the same order. A few sequences at a time are read and labelled, so that what was read is
+// near, and their weights are on the way while more is read.
+class ChainTagger {
+public:
+    // labels: the objects that answers are made of, one for each label of the chain.
+    ChainTagger(nb::object chain, nb::list labels, nb::tuple numbers, nb::callable flatten)
+        : keep_(chain), weights_(nb::cast<const Chain&>(chain).weights()), labels_(labels), numbers_(numbers),
+          flatten_(flatten) {
+        require(weights_.n_groups() == 1 && weights_.shape().sizes[0] >= 1 &&
+                    weights_.shape().sizes[0] <= std::numeric_limits<std::int32_t>::max(),
+                "a tagger needs a chain of one group of hashed names");
+        require(labels_.size() == static_cast<std::size_t>(weights_.n_labels()), "labels need an object per label");
+    }
+
+    // A list of labels for every sequence, which may be empty; None if something is no list of parts by name, or a
+    // value is not finite: its other reader names it.
+    nb::object predict(const nb::handle& sequences, int n_threads) const {
+        if (!PyList_CheckExact(sequences.ptr()) && !PyTuple_CheckExact(sequences.ptr())) return nb::none();
+        const nb::tuple all(nb::borrow(sequences));  // a list may change
+        nb::list answers;
+        Work work(*this);
+        const std::int64_t parts_at_once = n_threads == 1 ? kParts : 16 * kParts;
+        for (std::size_t i = 0; i < all.size();) {
+            work.clear();
+            for (; i < all.size() && work.rows.size() < parts_at_once; ++i)
+                if (!work.read(all[i])) return nb::none();
+            if (!work.label(n_threads)) return nb::none();
+            work.answer(answers);
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+        return answers;
+    }
+    nb::object predict_one(const nb::handle& sequence) const {
+        Work work(*this);
+        nb::list answers;
+        if (!work.read(sequence) || !work.label(1)) return nb::none();
+        work.answer(answers);
+        return answers[0];
+    }
+
+private:
+    static constexpr std::int64_t kParts = 256;      // read and labelled together by a thread
+    static constexpr std::int64_t kUnlockFrom = 64;  // parts; fewer are labelled in less time than a lock takes
+
+    // Some sequences: their parts as rows, then their labels.
+    struct Work {
+        explicit Work(const ChainTagger& tagger)
+            : tagger(tagger), block(tagger.weights_.row(tagger.weights_.block_row(0, 0))),
+              reader(static_cast<std::int32_t>(tagger.weights_.shape().sizes[0]), tagger.numbers_, tagger.flatten_) {}
+
+        void clear() {
+            rows.clear();
+            x.first.clear();
+            x.ends.resize(1);
+            lengths.clear();
+        }
+        // Reads the parts of a sequence. False for what is none.
+        bool read(const nb::handle& sequence) {
+            PyObject* const parts = sequence.ptr();
+            const bool listed = PyList_CheckExact(parts);
+            if (!listed && !PyTuple_CheckExact(parts)) return false;
+            const nb::ft_object_guard guard(sequence);
+            const std::int64_t before = rows.size();
+            try {
+                for (Py_ssize_t k = 0; k < (listed ? PyList_Size(parts) : PyTuple_Size(parts)); ++k) {
+                    reader.add(nb::borrow(listed ? PyList_GetItem(parts, k) : PyTuple_GetItem(parts, k)), rows);
+                    warm();
+                }
+            } catch (nb::python_error& error) {
+                if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
+                return false;
+            }
+            lengths.push_back(rows.size() - before);
+            if (rows.size() == before) return true;
+            x.first.push_back(before);
+            x.ends.push_back(rows.size());
+            return true;
+        }
+        bool label(int n_threads) {
+            if (!all_finite(rows.values.data(), rows.values.size())) return false;
+            const auto n = static_cast<std::size_t>(rows.size());
+            if (n == 0) return true;
+            each.resize(n);
+            for (std::size_t p = 0; p < n; ++p)
+                each[p] = {rows.values.data() + rows.ends[p], rows.columns.data() + rows.ends[p],
+                           rows.ends[p + 1] - rows.ends[p]};
+            states.assign(n, 0);
+            codes.resize(n);
+            scores.resize(x.first.size());
+            x.features.assign(1, each.data());
+            x.states = states.data();
+            std::optional<Unlocked> unlocked;
+            if (rows.size() >= kUnlockFrom) unlocked.emplace();
+            chain::Inference(tagger.weights_).predict(x, n_threads, codes.data(), scores.data());
+            return true;
+        }
+        void answer(nb::list& answers) const {
+            const std::int32_t* code = codes.data();
+            for (const std::int64_t length : lengths) {
+                const nb::object labels = nb::steal(PyList_New(length));
+                if (!labels.is_valid()) throw nb::python_error();
+                for (std::int64_t k = 0; k < length; ++k)
+                    PyList_SetItem(labels.ptr(), k, nb::object(tagger.labels_[*code++]).release().ptr());
+                answers.append(labels);
+            }
+        }
+
+        const ChainTagger& tagger;
+        const float* block;
+        NamedFeatures reader;
+        chain::NamedRows rows;
+        chain::Sequences x{{}, nullptr, nullptr};
+        std::vector<std::int64_t> lengths;  // of all sequences, empty ones included
+        std::vector<chain::Row> each;
+        chain::States states;
+        std::vector<std::int32_t> codes;
+        std::vector<float> scores;
+
+    private:
+        // Fetches the weights of the last row.
+        void warm() const {
+            const int padded = tagger.weights_.padded();
+            for (auto i = rows.ends[rows.ends.size() - 2]; i < rows.ends.back(); ++i) {
+                const float* const row = block + std::int64_t{rows.columns[static_cast<std::size_t>(i)]} * padded;
+                for (int k = 0; k < std::min(padded, 8 * kLanes<float>); k += kLanes<float>) __builtin_prefetch(row + k);
+            }
+        }
+    };
+
+    nb::object keep_;
+    const chain::Weights& weights_;
+    nb::list labels_;
+    nb::tuple numbers_;
+    nb::callable flatten_;
+};
+
+inline void bind_chain_tagger(nb::module_& m) {
+    using namespace nb::literals;
+    bind_chain_names(m);
+    nb::class_<ChainTagger>(m, "ChainTagger", R"doc(Labels of sequences of parts by name, in one call. Threads may share it.
+
+Parameters
+----------
+chain : Chain
+    Of one group, which has the columns that names are hashed to.
+labels : list
+    The objects that answers are made of.
+numbers, flatten
+    As those of `hash_names`.)doc")
+        .def(nb::init<nb::object, nb::list, nb::tuple, nb::callable>(), "chain"_a, "labels"_a, "numbers"_a, "flatten"_a,
+             nb::sig("def __init__(self, chain: Chain, labels: list[typing.Any], numbers: tuple[type, ...], flatten: "
+                     "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> None"))
+        .def("predict", &ChainTagger::predict, "sequences"_a, "n_threads"_a,
+             nb::sig("def predict(self, sequences: typing.Any, n_threads: int) -> list[list[typing.Any]] | None"),
+             "Labels of every sequence; None for what are no lists of parts by name, or for values that are not finite.")
+        .def("predict_one", &ChainTagger::predict_one, "sequence"_a,
+             nb::sig("def predict_one(self, sequence: typing.Any) -> list[typing.Any] | None"),
+             "Labels of one sequence, or None.");
+}
+
+}  // namespace wald::bindings
