@@ -8,6 +8,8 @@
 
 namespace wald::bindings {
 
+constexpr std::size_t kParts = 256;  // read together, at least
+
 // Reads parts into the rows of a CSR matrix. Parts made of dicts, lists, tuples, sets, texts and numbers are read here.
 // A part with other objects goes to `flatten`, which returns a dict from names to numbers, or raises.
 class NamedFeatures {
@@ -15,6 +17,23 @@ public:
     // numbers: a tuple of types whose objects count as numbers, in addition to float and int.
     NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten)
         : hasher_(n_columns), numbers_(numbers), flatten_(flatten) {}
+
+    // Adds a row for each of the parts. Visit is called after each.
+    template <class Visit>
+    void add(const std::vector<nb::object>& parts, chain::NamedRows& to, const Visit& visit) {
+        const std::size_t n = parts.size();
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i + 2 * kAhead < n) fetch_entries(parts[i + 2 * kAhead].ptr());
+            if (i + kAhead < n) fetch_values(parts[i + kAhead].ptr());
+            add(parts[i], to);
+            visit();
+        }
+    }
+
+private:
+    static constexpr int kMaxDepth = 32;  // of nested dicts; `flatten` takes deeper ones, and those within themselves
+
+    static constexpr std::size_t kAhead = 2;  // parts
 
     void add(nb::handle part, chain::NamedRows& to) {
         begin();
@@ -30,8 +49,33 @@ public:
         hasher_.end_row(to);
     }
 
-private:
-    static constexpr int kMaxDepth = 32;  // of nested dicts; `flatten` takes deeper ones, and those within themselves
+    // Parts lie anywhere in memory, each in several places: what will be read soon is fetched early.
+    static void fetch_entries(PyObject* part) {
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
+        const char* at = nullptr;
+        if (PyDict_CheckExact(part)) at = reinterpret_cast<const char*>(reinterpret_cast<PyDictObject*>(part)->ma_keys);
+        else if (PyList_CheckExact(part))
+            at = reinterpret_cast<const char*>(reinterpret_cast<PyListObject*>(part)->ob_item);
+        if (at == nullptr) return;
+        for (int line = 0; line < 5; ++line) __builtin_prefetch(at + 64 * line);
+#else
+        (void)part;
+#endif
+    }
+    static void fetch_values(PyObject* part) {
+        constexpr std::size_t text = 48;  // a string's text follows its object
+        const auto each = [](const PyObject* o) {
+            __builtin_prefetch(o);
+            __builtin_prefetch(reinterpret_cast<const char*>(o) + text);
+        };
+        const nb::ft_object_guard guard{nb::handle(part)};
+        if (PyDict_CheckExact(part)) {
+            PyObject *key = nullptr, *value = nullptr;
+            for (Py_ssize_t at = 0; PyDict_Next(part, &at, &key, &value);) each(value);
+        } else if (PyList_CheckExact(part)) {
+            for (Py_ssize_t i = 0; i < PyList_Size(part); ++i) each(PyList_GetItem(part, i));
+        }
+    }
 
     void begin() {
         hasher_.begin_row();
@@ -64,6 +108,23 @@ private:
     }
     void append_prefix() {
         if (!prefix_.empty()) hasher_.append(prefix_.data(), prefix_.size());
+    }
+    // Appends the key of a dict. Most dicts have the same objects as keys.
+    bool append_key(PyObject* o) {
+        if (!PyUnicode_CheckExact(o) || !prefix_.empty()) {
+            append_prefix();
+            return append(o);
+        }
+        Key& key = keys_[reinterpret_cast<std::uintptr_t>(o) / sizeof(void*) / 2 % kKeys];
+        if (key.object.ptr() != o) {
+            Py_ssize_t n = 0;
+            const char* const text = PyUnicode_AsUTF8AndSize(o, &n);
+            if (text == nullptr) return false;
+            key = {nb::borrow(o), text, static_cast<std::size_t>(n), {}};
+            key.start.read(text, key.size);
+        }
+        hasher_.append(key.text, key.size, key.start);
+        return true;
     }
 
     bool read(PyObject* o, int depth) {
@@ -103,8 +164,7 @@ private:
         PyObject *key = nullptr, *value = nullptr;
         Py_ssize_t at = 0;
         while (PyDict_Next(dict, &at, &key, &value)) {
-            append_prefix();
-            if (!append(key)) return false;
+            if (!append_key(key)) return false;
             double number = 0;
             if (PyUnicode_Check(value) || PyBytes_Check(value)) {
                 hasher_.append(":", 1);
@@ -143,7 +203,17 @@ private:
         return true;
     }
 
+    // A key of dicts, which is kept alive, and its text.
+    struct Key {
+        nb::object object;
+        const char* text = nullptr;
+        std::size_t size = 0;
+        MurmurStart start;
+    };
+    static constexpr std::size_t kKeys = 64;
+
     chain::NameHasher hasher_;
+    std::vector<Key> keys_{kKeys};
     nb::handle numbers_, flatten_;
     std::string prefix_;  // of names in nested dicts
 };
@@ -154,12 +224,16 @@ inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, n
     require(n_columns >= 1, "n_columns must be at least 1");
     NamedFeatures reader(n_columns, numbers, flatten);
     chain::NamedRows rows;
+    std::vector<nb::object> parts;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-        const nb::list parts = nb::cast<nb::list>(nb::object(sequences[i]));
-        for (std::size_t k = 0; k < parts.size(); ++k) reader.add(nb::object(parts[k]), rows);
+        const nb::list sequence = nb::cast<nb::list>(nb::object(sequences[i]));
+        for (std::size_t k = 0; k < sequence.size(); ++k) parts.emplace_back(sequence[k]);
+        if (parts.size() < kParts && i + 1 < sequences.size()) continue;
+        reader.add(parts, rows, [] {});
+        parts.clear();
     }
     const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
-    return nb::make_tuple(copy(rows.values), copy(rows.columns), copy(rows.ends));
+    return nb::make_tuple(copy(rows.values()), copy(rows.columns()), copy(rows.indptr()));
 }
 
 inline void bind_chain_names(nb::module_& m) {

@@ -1,6 +1,8 @@
 // Labels of sequences of named parts, from Python's objects to Python's objects in one call.
 #pragma once
 
+#include <atomic>
+
 #include "bindings/chain.hpp"
 #include "bindings/chain_names.hpp"
 
@@ -13,8 +15,8 @@ class ChainTagger {
 public:
     // labels: the objects that answers are made of, one for each label of the chain.
     ChainTagger(nb::object chain, nb::list labels, nb::tuple numbers, nb::callable flatten)
-        : keep_(chain), weights_(nb::cast<const Chain&>(chain).weights()), labels_(labels), numbers_(numbers),
-          flatten_(flatten) {
+        : keep_(chain), weights_(nb::cast<const Chain&>(chain).weights()), numbers_(numbers), flatten_(flatten) {
+        for (const nb::handle label : labels) labels_.push_back(nb::borrow(label));
         require(weights_.n_groups() == 1 && weights_.shape().sizes[0] >= 1 &&
                     weights_.shape().sizes[0] <= std::numeric_limits<std::int32_t>::max(),
                 "a tagger needs a chain of one group of hashed names");
@@ -27,28 +29,33 @@ public:
         if (!PyList_CheckExact(sequences.ptr()) && !PyTuple_CheckExact(sequences.ptr())) return nb::none();
         const nb::tuple all(nb::borrow(sequences));  // a list may change
         nb::list answers;
-        Work work(*this);
-        const std::int64_t parts_at_once = n_threads == 1 ? kParts : 16 * kParts;
+        const Lent lent(*this);
+        Work& work = *lent.work;
+        const std::size_t parts_at_once = n_threads == 1 ? kParts : 16 * kParts;
         for (std::size_t i = 0; i < all.size();) {
             work.clear();
-            for (; i < all.size() && work.rows.size() < parts_at_once; ++i)
-                if (!work.read(all[i])) return nb::none();
-            if (!work.label(n_threads)) return nb::none();
+            for (; i < all.size() && work.parts.size() < parts_at_once; ++i)
+                if (!work.add(all[i])) return nb::none();
+            if (!work.read()) return nb::none();
+            work.label(n_threads);
             work.answer(answers);
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         }
         return answers;
     }
     nb::object predict_one(const nb::handle& sequence) const {
-        Work work(*this);
-        nb::list answers;
-        if (!work.read(sequence) || !work.label(1)) return nb::none();
-        work.answer(answers);
-        return answers[0];
+        const Lent lent(*this);
+        Work& work = *lent.work;
+        work.clear();
+        if (!work.add(sequence) || !work.read()) return nb::none();
+        work.label(1);
+        const std::int32_t* code = work.codes.data();
+        return work.answer(code, work.lengths[0]);
     }
+    ~ChainTagger() { delete spare_.load(); }
+    ChainTagger(const ChainTagger&) = delete;
 
 private:
-    static constexpr std::int64_t kParts = 256;      // read and labelled together by a thread
     static constexpr std::int64_t kUnlockFrom = 64;  // parts; fewer are labelled in less time than a lock takes
 
     // Some sequences: their parts as rows, then their labels.
@@ -58,41 +65,44 @@ private:
               reader(static_cast<std::int32_t>(tagger.weights_.shape().sizes[0]), tagger.numbers_, tagger.flatten_) {}
 
         void clear() {
+            parts.clear();
             rows.clear();
             x.first.clear();
             x.ends.resize(1);
             lengths.clear();
         }
-        // Reads the parts of a sequence. False for what is none.
-        bool read(const nb::handle& sequence) {
-            PyObject* const parts = sequence.ptr();
-            const bool listed = PyList_CheckExact(parts);
-            if (!listed && !PyTuple_CheckExact(parts)) return false;
+        // Adds a sequence. False for what is no list of parts.
+        bool add(const nb::handle& sequence) {
+            PyObject* const given = sequence.ptr();
+            const bool listed = PyList_CheckExact(given);
+            if (!listed && !PyTuple_CheckExact(given)) return false;
             const nb::ft_object_guard guard(sequence);
-            const std::int64_t before = rows.size();
+            const auto before = static_cast<std::int64_t>(parts.size());
+            for (Py_ssize_t k = 0; k < (listed ? PyList_Size(given) : PyTuple_Size(given)); ++k)
+                parts.push_back(nb::borrow(listed ? PyList_GetItem(given, k) : PyTuple_GetItem(given, k)));
+            const auto after = static_cast<std::int64_t>(parts.size());
+            lengths.push_back(after - before);
+            if (after == before) return true;
+            x.first.push_back(before);
+            x.ends.push_back(after);
+            return true;
+        }
+        // Reads the parts of all sequences. False for parts without names, and for values that are not finite.
+        bool read() {
             try {
-                for (Py_ssize_t k = 0; k < (listed ? PyList_Size(parts) : PyTuple_Size(parts)); ++k) {
-                    reader.add(nb::borrow(listed ? PyList_GetItem(parts, k) : PyTuple_GetItem(parts, k)), rows);
-                    warm();
-                }
+                reader.add(parts, rows, [this] { warm(); });
             } catch (nb::python_error& error) {
                 if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
                 return false;
             }
-            lengths.push_back(rows.size() - before);
-            if (rows.size() == before) return true;
-            x.first.push_back(before);
-            x.ends.push_back(rows.size());
-            return true;
+            return all_finite(rows.values().data(), rows.values().size());
         }
-        bool label(int n_threads) {
-            if (!all_finite(rows.values.data(), rows.values.size())) return false;
+        void label(int n_threads) {
             const auto n = static_cast<std::size_t>(rows.size());
-            if (n == 0) return true;
+            if (n == 0) return;
             each.resize(n);
             for (std::size_t p = 0; p < n; ++p)
-                each[p] = {rows.values.data() + rows.ends[p], rows.columns.data() + rows.ends[p],
-                           rows.ends[p + 1] - rows.ends[p]};
+                each[p] = row(static_cast<std::int64_t>(p));
             states.assign(n, 0);
             codes.resize(n);
             scores.resize(x.first.size());
@@ -101,22 +111,24 @@ private:
             std::optional<Unlocked> unlocked;
             if (rows.size() >= kUnlockFrom) unlocked.emplace();
             chain::Inference(tagger.weights_).predict(x, n_threads, codes.data(), scores.data());
-            return true;
         }
         void answer(nb::list& answers) const {
             const std::int32_t* code = codes.data();
-            for (const std::int64_t length : lengths) {
-                const nb::object labels = nb::steal(PyList_New(length));
-                if (!labels.is_valid()) throw nb::python_error();
-                for (std::int64_t k = 0; k < length; ++k)
-                    PyList_SetItem(labels.ptr(), k, nb::object(tagger.labels_[*code++]).release().ptr());
-                answers.append(labels);
-            }
+            for (const std::int64_t length : lengths) answers.append(answer(code, length));
+        }
+        nb::object answer(const std::int32_t*& code, std::int64_t length) const {
+            nb::object labels = nb::steal(PyList_New(length));
+            if (!labels.is_valid()) throw nb::python_error();
+            for (std::int64_t k = 0; k < length; ++k)
+                PyList_SetItem(labels.ptr(), k,
+                               nb::borrow(tagger.labels_[static_cast<std::size_t>(*code++)]).release().ptr());
+            return labels;
         }
 
         const ChainTagger& tagger;
         const float* block;
         NamedFeatures reader;
+        std::vector<nb::object> parts;
         chain::NamedRows rows;
         chain::Sequences x{{}, nullptr, nullptr};
         std::vector<std::int64_t> lengths;  // of all sequences, empty ones included
@@ -126,19 +138,41 @@ private:
         std::vector<float> scores;
 
     private:
+        chain::Row row(std::int64_t part) const {
+            const std::int64_t at = rows.begin(part);
+            return {rows.values().data() + at, rows.columns().data() + at, rows.end(part) - at};
+        }
         // Fetches the weights of the last row.
         void warm() const {
             const int padded = tagger.weights_.padded();
-            for (auto i = rows.ends[rows.ends.size() - 2]; i < rows.ends.back(); ++i) {
-                const float* const row = block + std::int64_t{rows.columns[static_cast<std::size_t>(i)]} * padded;
-                for (int k = 0; k < std::min(padded, 8 * kLanes<float>); k += kLanes<float>) __builtin_prefetch(row + k);
+            const chain::Row last = row(rows.size() - 1);
+            for (std::int64_t i = 0; i < last.n; ++i) {
+                const float* const weights = block + std::int64_t{last.indices[i]} * padded;
+                for (int k = 0; k < std::min(padded, 8 * kLanes<float>); k += kLanes<float>)
+                    __builtin_prefetch(weights + k);
             }
         }
     };
 
+    // Memory for the work of a call: what the last one left, unless another thread has it.
+    struct Lent {
+        explicit Lent(const ChainTagger& by) : owner(by), work(by.spare_.exchange(nullptr)) {
+            if (work == nullptr) work = new Work(by);
+        }
+        ~Lent() {
+            work->parts.clear();
+            delete owner.spare_.exchange(work);
+        }
+        Lent(const Lent&) = delete;
+
+        const ChainTagger& owner;
+        Work* work;
+    };
+
     nb::object keep_;
     const chain::Weights& weights_;
-    nb::list labels_;
+    std::vector<nb::object> labels_;
+    mutable std::atomic<Work*> spare_{nullptr};
     nb::tuple numbers_;
     nb::callable flatten_;
 };

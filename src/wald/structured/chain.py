@@ -352,9 +352,9 @@ class ChainClassifier(BaseEstimator):
 
     def _tagger(self) -> _core.ChainTagger | None:
         """What labels parts by name in one call; None if this model reads others, too."""
-        check_is_fitted(self, "_chain")
         known, tagger = self.__dict__.get("_named", (None, None))
-        if known is not self._chain:
+        if known is None or known is not self._chain:
+            check_is_fitted(self, "_chain")
             alone = self._sizes == [HASHED_COLUMNS] and self._groups()[0].extract is None
             labels = self.classes_.tolist() if self._as_lists else list(range(len(self.classes_)))
             tagger = _core.ChainTagger(self._chain, labels, NUMBERS, flattened) if alone else None
