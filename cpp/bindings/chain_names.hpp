@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "bindings/arrays.hpp"
 #include "chain/name_hasher.hpp"
@@ -18,14 +19,22 @@ public:
     NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten)
         : hasher_(n_columns), numbers_(numbers), flatten_(flatten) {}
 
+    // Calls visit(name, column, sign) for the features of each part.
+    template <class Visit>
+    void names(const std::vector<nb::object>& parts, const Visit& visit) {
+        for (const nb::object& part : parts) {
+            read(part);
+            hasher_.each(visit);
+        }
+    }
     // Adds a row for each of the parts. Visit is called after each.
     template <class Visit>
     void add(const std::vector<nb::object>& parts, chain::NamedRows& to, const Visit& visit) {
         const std::size_t n = parts.size();
         for (std::size_t i = 0; i < n; ++i) {
-            if (i + 2 * kAhead < n) fetch_entries(parts[i + 2 * kAhead].ptr());
-            if (i + kAhead < n) fetch_values(parts[i + kAhead].ptr());
-            add(parts[i], to);
+            if (i + kAhead < n) fetch(parts[i + kAhead].ptr());
+            read(parts[i]);
+            hasher_.end_row(to);
             visit();
         }
     }
@@ -33,24 +42,22 @@ public:
 private:
     static constexpr int kMaxDepth = 32;  // of nested dicts; `flatten` takes deeper ones, and those within themselves
 
-    static constexpr std::size_t kAhead = 2;  // parts
+    static constexpr std::size_t kAhead = 4;  // parts
 
-    void add(nb::handle part, chain::NamedRows& to) {
+    // Reads a part as the features of the hasher's row.
+    void read(nb::handle part) {
         begin();
-        if (!read(part.ptr(), 0)) {
-            PyErr_Clear();
-            begin();
-            const nb::object flat = flatten_(part);
-            if (!read(flat.ptr(), 0)) {
-                if (PyErr_Occurred()) throw nb::python_error();
-                refuse("a feature that is none");
-            }
-        }
-        hasher_.end_row(to);
+        if (read(part.ptr(), 0)) return;
+        PyErr_Clear();
+        begin();
+        const nb::object flat = flatten_(part);
+        if (read(flat.ptr(), 0)) return;
+        if (PyErr_Occurred()) throw nb::python_error();
+        refuse("a feature that is none");
     }
 
-    // Parts lie anywhere in memory, each in several places: what will be read soon is fetched early.
-    static void fetch_entries(PyObject* part) {
+    // Begins to fetch the entries of a part that will be read soon: they lie anywhere in memory.
+    static void fetch(PyObject* part) {
 #if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
         const char* at = nullptr;
         if (PyDict_CheckExact(part)) at = reinterpret_cast<const char*>(reinterpret_cast<PyDictObject*>(part)->ma_keys);
@@ -62,21 +69,6 @@ private:
         (void)part;
 #endif
     }
-    static void fetch_values(PyObject* part) {
-        constexpr std::size_t text = 48;  // a string's text follows its object
-        const auto each = [](const PyObject* o) {
-            __builtin_prefetch(o);
-            __builtin_prefetch(reinterpret_cast<const char*>(o) + text);
-        };
-        const nb::ft_object_guard guard{nb::handle(part)};
-        if (PyDict_CheckExact(part)) {
-            PyObject *key = nullptr, *value = nullptr;
-            for (Py_ssize_t at = 0; PyDict_Next(part, &at, &key, &value);) each(value);
-        } else if (PyList_CheckExact(part)) {
-            for (Py_ssize_t i = 0; i < PyList_Size(part); ++i) each(PyList_GetItem(part, i));
-        }
-    }
-
     void begin() {
         hasher_.begin_row();
         prefix_.clear();
@@ -218,35 +210,66 @@ private:
     std::string prefix_;  // of names in nested dicts
 };
 
+// Calls visit(parts) for the parts of sequences, some sequences at a time.
+template <class Visit>
+void each_parts(const nb::list& sequences, const Visit& visit) {
+    std::vector<nb::object> parts;
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+        const nb::list sequence = nb::cast<nb::list>(nb::object(sequences[i]));
+        for (std::size_t k = 0; k < sequence.size(); ++k) parts.emplace_back(sequence[k]);
+        if (parts.size() < kParts && i + 1 < sequences.size()) continue;
+        visit(parts);
+        parts.clear();
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+}
+
 // Values, columns and indptr of a canonical CSR matrix with a row for every part of all sequences.
 inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers,
                             nb::callable flatten) {
     require(n_columns >= 1, "n_columns must be at least 1");
     NamedFeatures reader(n_columns, numbers, flatten);
     chain::NamedRows rows;
-    std::vector<nb::object> parts;
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-        const nb::list sequence = nb::cast<nb::list>(nb::object(sequences[i]));
-        for (std::size_t k = 0; k < sequence.size(); ++k) parts.emplace_back(sequence[k]);
-        if (parts.size() < kParts && i + 1 < sequences.size()) continue;
-        reader.add(parts, rows, [] {});
-        parts.clear();
-    }
+    each_parts(sequences, [&](const auto& parts) { reader.add(parts, rows, [] {}); });
     const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
     return nb::make_tuple(copy(rows.values()), copy(rows.columns()), copy(rows.indptr()));
 }
 
+// A dict from the names of all features, as bytes, to a column, and whether its values are negated there.
+inline nb::dict name_columns(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers,
+                             nb::callable flatten) {
+    require(n_columns >= 1, "n_columns must be at least 1");
+    NamedFeatures reader(n_columns, numbers, flatten);
+    std::unordered_map<std::string, std::pair<std::int32_t, bool>> found;
+    std::string text;
+    each_parts(sequences, [&](const auto& parts) {
+        reader.names(parts, [&](std::string_view name, std::int32_t column, bool negative) {
+            text.assign(name);
+            found.try_emplace(text, column, negative);
+        });
+    });
+    nb::dict out;
+    for (const auto& [name, at] : found) out[nb::bytes(name.data(), name.size())] = nb::make_tuple(at.first, at.second);
+    return out;
+}
+
 inline void bind_chain_names(nb::module_& m) {
     using namespace nb::literals;
-    m.def("hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
-          nb::sig(
-              "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
-              "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
-              "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
-          R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
+    m.def(
+        "hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
+        nb::sig(
+            "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
+            "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
+            "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
+        R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
 
 A part is a dict or list of features. The types ``numbers`` count as numbers, in addition to float and int. ``flatten``
 turns a part that holds other types into a dict.)doc");
+    m.def("name_columns", &name_columns, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
+          nb::sig(
+              "def name_columns(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
+              "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> dict[bytes, tuple[int, bool]]"),
+          "Names of all features of these parts, with their columns, and whether values are negated there.");
 }
 
 }  // namespace wald::bindings

@@ -56,13 +56,14 @@ public:
     ChainTagger(const ChainTagger&) = delete;
 
 private:
-    static constexpr std::int64_t kUnlockFrom = 64;  // parts; fewer are labelled in less time than a lock takes
+    static constexpr std::int64_t kUnlockFrom = 64;     // parts; fewer are labelled in less time than a lock takes
+    static constexpr std::int64_t kMostKept = 1 << 14;  // parts; the memory of longer work is given back
 
     // Some sequences: their parts as rows, then their labels.
     struct Work {
-        explicit Work(const ChainTagger& tagger)
-            : tagger(tagger), block(tagger.weights_.row(tagger.weights_.block_row(0, 0))),
-              reader(static_cast<std::int32_t>(tagger.weights_.shape().sizes[0]), tagger.numbers_, tagger.flatten_) {}
+        explicit Work(const ChainTagger& by)
+            : tagger(by), block(by.weights_.row(by.weights_.block_row(0, 0))),
+              reader(static_cast<std::int32_t>(by.weights_.shape().sizes[0]), by.numbers_, by.flatten_) {}
 
         void clear() {
             parts.clear();
@@ -101,8 +102,7 @@ private:
             const auto n = static_cast<std::size_t>(rows.size());
             if (n == 0) return;
             each.resize(n);
-            for (std::size_t p = 0; p < n; ++p)
-                each[p] = row(static_cast<std::int64_t>(p));
+            for (std::size_t p = 0; p < n; ++p) each[p] = row(static_cast<std::int64_t>(p));
             states.assign(n, 0);
             codes.resize(n);
             scores.resize(x.first.size());
@@ -161,7 +161,8 @@ private:
         }
         ~Lent() {
             work->parts.clear();
-            delete owner.spare_.exchange(work);
+            const bool keep = work->rows.size() <= kMostKept;
+            delete (keep ? owner.spare_.exchange(work) : work);
         }
         Lent(const Lent&) = delete;
 
@@ -180,7 +181,8 @@ private:
 inline void bind_chain_tagger(nb::module_& m) {
     using namespace nb::literals;
     bind_chain_names(m);
-    nb::class_<ChainTagger>(m, "ChainTagger", R"doc(Labels of sequences of parts by name, in one call. Threads may share it.
+    nb::class_<ChainTagger>(m, "ChainTagger",
+                            R"doc(Labels of sequences of parts by name, in one call. Threads may share it.
 
 Parameters
 ----------
@@ -193,9 +195,10 @@ numbers, flatten
         .def(nb::init<nb::object, nb::list, nb::tuple, nb::callable>(), "chain"_a, "labels"_a, "numbers"_a, "flatten"_a,
              nb::sig("def __init__(self, chain: Chain, labels: list[typing.Any], numbers: tuple[type, ...], flatten: "
                      "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> None"))
-        .def("predict", &ChainTagger::predict, "sequences"_a, "n_threads"_a,
-             nb::sig("def predict(self, sequences: typing.Any, n_threads: int) -> list[list[typing.Any]] | None"),
-             "Labels of every sequence; None for what are no lists of parts by name, or for values that are not finite.")
+        .def(
+            "predict", &ChainTagger::predict, "sequences"_a, "n_threads"_a,
+            nb::sig("def predict(self, sequences: typing.Any, n_threads: int) -> list[list[typing.Any]] | None"),
+            "Labels of every sequence; None for what are no lists of parts by name, or for values that are not finite.")
         .def("predict_one", &ChainTagger::predict_one, "sequence"_a,
              nb::sig("def predict_one(self, sequence: typing.Any) -> list[typing.Any] | None"),
              "Labels of one sequence, or None.");

@@ -52,8 +52,8 @@ private:
 class NameHasher {
 public:
     explicit NameHasher(std::int32_t n_columns)
-        : n_columns_(static_cast<std::uint32_t>(n_columns)), mask_(std::has_single_bit(n_columns_) ? n_columns_ - 1 : 0),
-          names_(kRoom), found_(kFew) {}
+        : n_columns_(static_cast<std::uint32_t>(n_columns)),
+          mask_(std::has_single_bit(n_columns_) ? n_columns_ - 1 : 0), names_(kRoom), found_(kFew) {}
 
     // Begins a row, and discards the features of an unfinished one.
     void begin_row() {
@@ -93,6 +93,14 @@ public:
         start_ = {};
     }
 
+    // Calls visit(name, column, negative) for the features of the row, as they came.
+    template <class Visit>
+    void each(const Visit& visit) const {
+        for (std::size_t i = 0; i < n_found_; ++i) {
+            const Entry& e = found_[i];
+            visit(text(e), e.column, static_cast<std::int32_t>(e.hash) < 0);
+        }
+    }
     void end_row(NamedRows& to) {
         to.reserve(n_found_);
         if (n_found_ > kFew || n_columns_ > kFewColumns || !add_few(to)) add_many(to);
