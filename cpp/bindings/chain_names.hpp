@@ -9,7 +9,7 @@
 
 namespace wald::bindings {
 
-constexpr std::size_t kParts = 256;  // read together, at least
+constexpr std::size_t kParts = 64;  // read together, at least
 
 // Reads parts into the rows of a CSR matrix. Parts made of dicts, lists, tuples, sets, texts and numbers are read here.
 // A part with other objects goes to `flatten`, which returns a dict from names to numbers, or raises.

@@ -32,12 +32,15 @@ public:
         const Lent lent(*this);
         Work& work = *lent.work;
         const std::size_t parts_at_once = n_threads == 1 ? kParts : 16 * kParts;
+        std::int64_t locked = 0;
         for (std::size_t i = 0; i < all.size();) {
             work.clear();
             for (; i < all.size() && work.parts.size() < parts_at_once; ++i)
                 if (!work.add(all[i])) return nb::none();
             if (!work.read()) return nb::none();
-            work.label(n_threads);
+            locked += work.rows.size();
+            work.label(n_threads, locked >= kUnlockFrom);
+            if (locked >= kUnlockFrom) locked = 0;
             work.answer(answers);
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         }
@@ -48,7 +51,7 @@ public:
         Work& work = *lent.work;
         work.clear();
         if (!work.add(sequence) || !work.read()) return nb::none();
-        work.label(1);
+        work.label(1, work.rows.size() >= kUnlockFrom);
         const std::int32_t* code = work.codes.data();
         return work.answer(code, work.lengths[0]);
     }
@@ -56,7 +59,7 @@ public:
     ChainTagger(const ChainTagger&) = delete;
 
 private:
-    static constexpr std::int64_t kUnlockFrom = 64;     // parts; fewer are labelled in less time than a lock takes
+    static constexpr std::int64_t kUnlockFrom = 4096;   // parts since the lock was last given to others
     static constexpr std::int64_t kMostKept = 1 << 14;  // parts; the memory of longer work is given back
 
     // Some sequences: their parts as rows, then their labels.
@@ -98,7 +101,7 @@ private:
             }
             return all_finite(rows.values().data(), rows.values().size());
         }
-        void label(int n_threads) {
+        void label(int n_threads, bool unlock) {
             const auto n = static_cast<std::size_t>(rows.size());
             if (n == 0) return;
             each.resize(n);
@@ -109,7 +112,7 @@ private:
             x.features.assign(1, each.data());
             x.states = states.data();
             std::optional<Unlocked> unlocked;
-            if (rows.size() >= kUnlockFrom) unlocked.emplace();
+            if (unlock) unlocked.emplace();
             chain::Inference(tagger.weights_).predict(x, n_threads, codes.data(), scores.data());
         }
         void answer(nb::list& answers) const {

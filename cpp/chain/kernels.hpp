@@ -6,9 +6,8 @@
 namespace wald {
 
 struct ChainKernels {
-    // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k], and the
-    // first p that reaches it.
-    void (*max_plus)(const float* alpha, const float* steps, int n, int n_panels, float* out, std::int32_t* from);
+    // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k].
+    void (*max_plus)(const float* alpha, const float* steps, int n, int n_panels, float* out);
     // sums[i] += values[k] * weights[k * n_panels * lanes + i] for k < n, in that order, over n_panels panels of sums
     void (*accumulate)(float* sums, const float* weights, int n_panels, const float* values, int n);
     // sums[i] += values[k] * weights[rows[k] * n_panels * lanes + i] for k < n, in that order

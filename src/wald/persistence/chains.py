@@ -14,6 +14,7 @@ from ..codec.room import chain_bytes
 from ..codec.writing import Arrays, encode_fields
 from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
+from ..structured.names import name_columns
 from .models import decode_labels, encode_labels
 from .parameters import decode_plain, encode_plain
 
@@ -21,6 +22,8 @@ MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
 #: Weights, labels counted in sixteens, of a table of which a file may leave rows out: a small file must not make the
 #: reader allocate without end.
 MOST_LEFT_OUT = 2**28
+#: Bytes of Python's and the engine's objects for the name of a feature.
+NAME_OBJECTS = 400
 
 
 def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
@@ -52,6 +55,9 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "duality_gap": None if gap is None else float(gap),
         **encode_labels(chain.classes_),
     }
+    if chain.keep_names:
+        values["names"] = np.frombuffer(b"".join(chain._names), dtype=np.uint8)
+        values["name_lengths"] = np.array([len(name) for name in chain._names], dtype=np.int32)
     return {"parameters": encode_plain(chain, arrays, ("feature_groups",))} | encode_fields(values, arrays, "")
 
 
@@ -79,6 +85,7 @@ def decode_chain(header: Section) -> ChainClassifier:
         require(fits, f"group {group.name!r} has another number of features than its extractor gives")
     chain._chain = _decode_weights(header, len(chain.classes_), chain._sizes, header.get("own", bool))
     chain._as_lists = header.get("as_lists", bool)
+    chain._names = _decode_names(header) if chain.keep_names else {}
     chain.group_names_ = [group.name for group in checked]
     chain.group_costs_ = header.floats("group_costs", len(checked), low=0.0)
     chain._scale = header.number("scale", low=0.0)
@@ -99,6 +106,18 @@ def _rows_with_weights(table: NDArray[np.float32]) -> NDArray[np.int32] | None:
         return None
     rows = np.flatnonzero(table.view(np.uint32).any(axis=1))  # bits: minus zero counts, so that the table comes back
     return rows.astype(np.int32) if 2 * len(rows) < len(table) else None
+
+
+def _decode_names(header: Section) -> dict[bytes, tuple[int, bool]]:
+    """Names of features; their columns are computed again."""
+    lengths = header.integers("name_lengths", ("int32",), None, low=0, high=MOST_SIZE)
+    raw = header.array("names", ("uint8",), None).tobytes()
+    ends = np.cumsum(lengths, dtype=np.int64)
+    require(
+        (int(ends[-1]) if len(ends) else 0) == len(raw), "the arrays 'names' and 'name_lengths' do not fit together"
+    )
+    header.room.reserve(4 * len(raw) + NAME_OBJECTS * len(lengths), "names of features")
+    return name_columns([[raw[end - n : end] for end, n in zip(ends.tolist(), lengths.tolist(), strict=True)]])
 
 
 def _n_weights(n_rows: int, n_labels: int) -> int:

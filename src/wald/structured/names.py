@@ -93,19 +93,19 @@ def flattened(part: Any, prefix: bytes = b"") -> dict[bytes, float]:
     if isinstance(part, _LISTS):
         if not all(isinstance(name, str | bytes) for name in part):
             raise TypeError(f"Lists of features must hold strings. Got {part!r}.")
-        return {prefix + _bytes(name): 1.0 for name in part}
+        return {_bytes(name, prefix): 1.0 for name in part}
     if not isinstance(part, Mapping):
         got = f"the text {part!r}" if isinstance(part, str) else type(part).__name__
         raise TypeError(f"Every part must be a dict or a list of strings, as the other parts. Got {got}.")
     out: dict[bytes, float] = {}
     for name, value in part.items():
         if not isinstance(name, str | bytes):
-            raise TypeError(f"Names of features must be strings. Got {name!r} in {part!r}.")
-        key = prefix + _bytes(name)
+            raise TypeError(f"Names of features must be strings. Got {name!r}, {_a(name)}.")
+        key = _bytes(name, prefix)
         if isinstance(value, Mapping | list | tuple | set | frozenset):
             out |= flattened(value, key + b":")
         elif isinstance(value, str | bytes):
-            out[key + b":" + _bytes(value)] = 1.0
+            out[_bytes(value, key + b":")] = 1.0
         elif isinstance(value, (int, float, *NUMBERS)):
             try:
                 out[key] = float(value)
@@ -120,15 +120,26 @@ def flattened(part: Any, prefix: bytes = b"") -> dict[bytes, float]:
     return out
 
 
-def _bytes(text: str | bytes) -> bytes:
+def _bytes(text: str | bytes, prefix: bytes) -> bytes:
     """A name as the hasher reads it; of types derived from str and bytes, the text itself."""
     if isinstance(text, bytes):
-        return bytes(text)
+        return prefix + bytes(text)
     try:
-        return str.encode(text)
+        return prefix + str.encode(text)
     except UnicodeEncodeError:
-        raise ValueError(f"Feature {text!r} holds half of a surrogate pair, which is no character.") from None
+        shown = prefix.decode(errors="backslashreplace") + text
+        raise ValueError(f"Feature {shown!r} holds half of a surrogate pair, which is no character.") from None
 
 
 def _shown(name: bytes) -> str:
     return repr(name.decode(errors="backslashreplace"))
+
+
+def _a(value: Any) -> str:
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def name_columns(parts: list[Any]) -> dict[bytes, tuple[int, bool]]:
+    """Names of all features of some parts, with their columns, and whether values are negated there."""
+    return _core.name_columns([parts], HASHED_COLUMNS, NUMBERS, flattened)
