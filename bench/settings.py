@@ -17,6 +17,7 @@ SETTINGS = (
     "attentive",
     "parser",
     "chain",
+    "words",
     "budget",
     "trees-wide",
     "trees-flights",

@@ -148,6 +148,7 @@ class ChainAnswers:
         labels, table, found = self.classes_.tolist(), self._chain.table(), {}
         for g, (group, first) in enumerate(zip(self._groups(), self._first_rows(), strict=True)):
             rows = table[first : first + self._sizes[g]]
+            names: list[Any]
             if group.extract is None and self._sizes[g] == HASHED_COLUMNS and self._names:
                 names = [name.decode(errors="surrogateescape") for name in self._names]
                 columns, negated = (np.array(of) for of in zip(*self._names.values(), strict=True))
@@ -157,7 +158,7 @@ class ChainAnswers:
                     f"The names of the features of group {group.name!r} were not kept. Fit with keep_names=True."
                 )
             else:
-                names = range(len(rows))
+                names = list(range(len(rows)))
             found[group.name] = {
                 (names[i], labels[k]): float(rows[i, k]) for i, k in zip(*np.nonzero(rows), strict=True)
             }
@@ -174,7 +175,8 @@ class ChainAnswers:
         """First row of each group's weights in the table, where all groups are there."""
         n_groups, sizes = len(self._sizes), self._sizes
         n_states = 2 ** (n_groups - 1)
-        row, blocks = n_states + 2 + len(self.classes_), []
+        row = n_states + 2 + len(self.classes_)
+        blocks: list[int] = []
         for state in range(n_states) if self.own_weights else [n_states - 1]:
             blocks = []
             for g in range(n_groups):
@@ -192,6 +194,7 @@ class ChainAnswers:
 
     def _tagger(self) -> _core.ChainTagger | None:
         """What labels parts by name in one call; None if this model reads others, too."""
+        tagger: _core.ChainTagger | None
         known, tagger = self.__dict__.get("_named", (None, None))
         if known is None or known is not self._chain:
             check_is_fitted(self, "_chain")
