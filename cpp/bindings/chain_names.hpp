@@ -51,7 +51,7 @@ private:
         PyErr_Clear();
         begin();
         const nb::object flat = flatten_(part);
-        if (read(flat.ptr(), 0)) return;
+        if (read(flat.ptr(), 0)) return hasher_.keep_texts();  // before the dict goes
         if (PyErr_Occurred()) throw nb::python_error();
         refuse("a feature that is none");
     }
@@ -76,47 +76,42 @@ private:
 
     // Below, false leaves the part to `flatten`, which raises the error again if there is one.
 
-    // Appends the text of a string or bytes. This runs no code of the user, even for types derived from str and bytes.
-    bool append(PyObject* o) {
-        const char* text = nullptr;
+    // The text of a string or bytes, in its object. This runs no code of the user, even for types derived from them.
+    static bool text_of(PyObject* o, std::string_view& text) {
         Py_ssize_t n = 0;
 #ifndef Py_LIMITED_API
         if (PyUnicode_CheckExact(o) && PyUnicode_IS_COMPACT_ASCII(o)) {  // what the function below looks up last
-            hasher_.append(static_cast<const char*>(PyUnicode_DATA(o)),
-                           static_cast<std::size_t>(PyUnicode_GET_LENGTH(o)));
+            text = {static_cast<const char*>(PyUnicode_DATA(o)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(o))};
             return true;
         }
 #endif
         if (PyUnicode_Check(o)) {
-            text = PyUnicode_AsUTF8AndSize(o, &n);
-            if (text == nullptr) return false;
-        } else {
-            char* bytes = nullptr;
-            if (!PyBytes_Check(o) || PyBytes_AsStringAndSize(o, &bytes, &n) < 0) return false;
-            text = bytes;
+            const char* const utf8 = PyUnicode_AsUTF8AndSize(o, &n);
+            if (utf8 == nullptr) return false;
+            text = {utf8, static_cast<std::size_t>(n)};
+            return true;
         }
-        hasher_.append(text, static_cast<std::size_t>(n));
+        char* bytes = nullptr;
+        if (!PyBytes_Check(o) || PyBytes_AsStringAndSize(o, &bytes, &n) < 0) return false;
+        text = {bytes, static_cast<std::size_t>(n)};
         return true;
     }
-    void append_prefix() {
-        if (!prefix_.empty()) hasher_.append(prefix_.data(), prefix_.size());
-    }
-    // Appends the key of a dict. Most dicts have the same objects as keys.
-    bool append_key(PyObject* o) {
-        if (!PyUnicode_CheckExact(o) || !prefix_.empty()) {
-            append_prefix();
-            return append(o);
-        }
+
+    // A key of dicts, which is kept alive, and its text. Most dicts have the same objects as keys.
+    struct Key {
+        nb::object object;
+        std::string_view text;
+        MurmurPrefix alone, with_colon;
+    };
+    const Key* key_of(PyObject* o) {
         Key& key = keys_[reinterpret_cast<std::uintptr_t>(o) / sizeof(void*) / 2 % kKeys];
-        if (key.object.ptr() != o) {
-            Py_ssize_t n = 0;
-            const char* const text = PyUnicode_AsUTF8AndSize(o, &n);
-            if (text == nullptr) return false;
-            key = {nb::borrow(o), text, static_cast<std::size_t>(n), {}};
-            key.start.read(text, key.size);
-        }
-        hasher_.append(key.text, key.size, key.start);
-        return true;
+        if (key.object.ptr() == o) return &key;
+        std::string_view text;
+        if (!text_of(o, text)) return nullptr;
+        std::string colon(text);
+        colon += ':';
+        key = {nb::borrow(o), text, MurmurPrefix(text.data(), text.size()), MurmurPrefix(colon.data(), colon.size())};
+        return &key;
     }
 
     bool read(PyObject* o, int depth) {
@@ -134,6 +129,7 @@ private:
             return true;
         }
         if (!is_set(o)) return false;
+        hasher_.keep_texts();  // memory is allocated below, which may run code
         const nb::object each = nb::steal(PyObject_GetIter(o));
         if (!each.is_valid()) return false;
         while (PyObject* item = PyIter_Next(each.ptr())) {
@@ -145,47 +141,68 @@ private:
     static bool is_set(PyObject* o) { return PySet_CheckExact(o) || PyFrozenSet_CheckExact(o); }
 
     bool read_name(PyObject* name) {
-        append_prefix();
-        if (!append(name)) return false;
-        hasher_.add(1);
+        std::string_view text;
+        if (!text_of(name, text)) return false;
+        if (prefix_.empty()) hasher_.add({}, false, {}, text, 1);
+        else add_joined({}, text, 1);
         return true;
+    }
+    // Adds a name within a nested dict or list.
+    void add_joined(std::string_view key, std::string_view text, double value) {
+        hasher_.append(prefix_.data(), prefix_.size());
+        hasher_.append(key.data(), key.size());
+        hasher_.append(text.data(), text.size());
+        hasher_.add(value);
     }
 
     bool read_dict(PyObject* dict, int depth) {
         const nb::ft_object_guard guard{nb::handle(dict)};
-        PyObject *key = nullptr, *value = nullptr;
+        PyObject *o = nullptr, *value = nullptr;
         Py_ssize_t at = 0;
-        while (PyDict_Next(dict, &at, &key, &value)) {
-            if (!append_key(key)) return false;
+        while (PyDict_Next(dict, &at, &o, &value)) {
+            const Key* const key = key_of(o);
+            if (key == nullptr) return false;
+            std::string_view text;
             double number = 0;
             if (PyUnicode_Check(value) || PyBytes_Check(value)) {
-                hasher_.append(":", 1);
-                if (!append(value)) return false;
-                number = 1;
-            } else if (PyFloat_CheckExact(value)) {
-                number = PyFloat_AsDouble(value);
+                if (!text_of(value, text)) return false;
+                if (prefix_.empty()) hasher_.add(key->text, true, key->with_colon, text, 1);
+                else add_joined(std::string(key->text) + ':', text, 1);
+            } else if (PyFloat_Check(value)) {  // of derived types, the float itself
+                add_number(*key, PyFloat_AsDouble(value));
             } else if (PyBool_Check(value)) {
-                number = value == Py_True ? 1 : 0;
+                add_number(*key, value == Py_True ? 1 : 0);
+            } else if (PyLong_CheckExact(value)) {
+                number = PyLong_AsDouble(value);
+                if (number == -1 && PyErr_Occurred() != nullptr) return false;  // too large
+                add_number(*key, number);
             } else if (PyDict_CheckExact(value) || PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
                        is_set(value)) {
                 const nb::object keep = nb::borrow(value);  // numbers within it may run code
                 const std::size_t before = prefix_.size();
-                prefix_ = hasher_.name();
+                prefix_ += key->text;
                 prefix_ += ':';
-                hasher_.discard_name();
                 if (!read(value, depth + 1)) return false;
                 prefix_.resize(before);
-                continue;
-            } else if (!is_number(value, number)) {
-                return false;
+            } else {
+                const nb::object keep = nb::borrow(o);
+                hasher_.keep_texts();  // code may run, which may change the dict, and the key's place
+                if (!is_number(value, number)) return false;
+                const Key* const again = key_of(o);
+                if (again == nullptr) return false;
+                add_number(*again, number);
+                hasher_.keep_texts();
             }
-            hasher_.add(number);
         }
         return true;
     }
+    void add_number(const Key& key, double number) {
+        if (prefix_.empty()) hasher_.add(key.text, false, key.alone, {}, number);
+        else add_joined(key.text, {}, number);
+    }
     bool is_number(PyObject* o, double& out) const {
         const nb::object keep = nb::borrow(o);
-        if (!PyFloat_Check(o) && !PyLong_Check(o)) {
+        if (!PyLong_Check(o)) {
             const int is = PyObject_IsInstance(o, numbers_.ptr());
             if (is <= 0) return false;
         }
@@ -195,13 +212,6 @@ private:
         return true;
     }
 
-    // A key of dicts, which is kept alive, and its text.
-    struct Key {
-        nb::object object;
-        const char* text = nullptr;
-        std::size_t size = 0;
-        MurmurStart start;
-    };
     static constexpr std::size_t kKeys = 64;
 
     chain::NameHasher hasher_;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,39 +59,37 @@ public:
     // Begins a row, and discards the features of an unfinished one.
     void begin_row() {
         begin_ = end_ = n_found_ = 0;
-        start_ = {};
+        kept_.clear();
     }
-    // A name is put together from texts, and added with its value.
+    // A name is put together here from texts, and added with its value; or it stays where it is, in one or two pieces.
     void append(const char* text, std::size_t n) {
         if (end_ + n + kRoom > names_.size()) names_.resize(2 * (end_ + n + kRoom));
-        copy(text, n, names_.data() + end_);
+        if (n > 0) std::memcpy(names_.data() + end_, text, n);
         end_ += n;
     }
-    // The first text of a name, with its start.
-    void append(const char* text, std::size_t n, const MurmurStart& start) {
-        append(text, n);
-        start_ = start;
-    }
     void add(double value) {
-        if (n_found_ == found_.size()) found_.resize(2 * n_found_);
-        const std::uint32_t hash = murmur<true>(names_.data() + begin_, end_ - begin_, start_);
-        const bool negative = static_cast<std::int32_t>(hash) < 0;
-        const std::uint32_t magnitude = negative ? 0u - hash : hash;
-        const std::uint32_t column = mask_ != 0 ? magnitude & mask_ : magnitude % n_columns_;
-        found_[n_found_++] = {begin_,
-                              end_ - begin_,
-                              hash,
-                              static_cast<std::int32_t>(column),
-                              static_cast<float>(negative ? -value : value),
-                              value != 0};
+        Entry& e = add(murmur<true>(names_.data() + begin_, end_ - begin_), value);
+        e.place = Place::here;
+        e.begin = begin_;
+        e.size = end_ - begin_;
         begin_ = end_;
-        start_ = {};
     }
-    // The name so far; not valid after another is appended.
-    std::string_view name() const { return {names_.data() + begin_, end_ - begin_}; }
-    void discard_name() {
-        end_ = begin_;
-        start_ = {};
+    // `prefix` is that of `head`, or of head and a colon. Both must stay until the row ends, or until `keep_texts`.
+    void add(std::string_view head, bool colon, const MurmurPrefix& prefix, std::string_view tail, double value) {
+        Entry& e = add(prefix.hash(tail.data(), tail.size()), value);
+        e.place = colon ? Place::with_colon : Place::elsewhere;
+        e.head = head;
+        e.tail = tail;
+    }
+    // Copies the texts that are elsewhere.
+    void keep_texts() {
+        for (std::size_t i = 0; i < n_found_; ++i) {
+            Entry& e = found_[i];
+            if (e.place != Place::elsewhere && e.place != Place::with_colon) continue;
+            kept_.push_back(text(e));
+            e.place = Place::kept;
+            e.begin = kept_.size() - 1;
+        }
     }
 
     // Calls visit(name, column, negative) for the features of the row, as they came.
@@ -108,29 +107,31 @@ public:
     }
 
 private:
+    // Where a name is: in names_, in kept_, or elsewhere.
+    enum class Place : std::uint8_t { here, kept, elsewhere, with_colon };
     struct Entry {
-        std::size_t begin, size;  // of its name
-        std::uint32_t hash;
-        std::int32_t column;
-        float value;  // with the sign of the hash
-        bool counts;  // zeros do not
+        std::size_t begin = 0, size = 0;
+        std::string_view head, tail;
+        std::uint32_t hash = 0;
+        std::int32_t column = 0;
+        float value = 0;      // with the sign of the hash
+        bool counts = false;  // zeros do not
+        Place place = Place::here;
     };
-    static constexpr std::size_t kRoom = 64;                // bytes beyond a name that may be read and written
+    static constexpr std::size_t kRoom = 64;                // bytes beyond a name that may be read
     static constexpr std::size_t kFew = 16;                 // features that are sorted by counting
     static constexpr std::uint32_t kFewColumns = 1u << 26;  // times kFew, below 2^31
 
-    static void copy(const char* from, std::size_t n, char* to) {
-        if (n > 16) {
-            std::memcpy(to, from, n);
-        } else if (n >= 8) {
-            std::memcpy(to + n - 8, from + n - 8, 8);  // the two may overlap
-            std::memcpy(to, from, 8);
-        } else if (n >= 4) {
-            std::memcpy(to + n - 4, from + n - 4, 4);
-            std::memcpy(to, from, 4);
-        } else {
-            for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
-        }
+    Entry& add(std::uint32_t hash, double value) {
+        if (n_found_ == found_.size()) found_.resize(2 * n_found_);
+        Entry& e = found_[n_found_++];
+        const bool negative = static_cast<std::int32_t>(hash) < 0;
+        const std::uint32_t magnitude = negative ? 0u - hash : hash;
+        e.hash = hash;
+        e.column = static_cast<std::int32_t>(mask_ != 0 ? magnitude & mask_ : magnitude % n_columns_);
+        e.value = static_cast<float>(negative ? -value : value);
+        e.counts = value != 0;
+        return e;
     }
 
     // Appends at most kFew features. A feature's place is the number of smaller ones: no branches, and many at once.
@@ -184,12 +185,18 @@ private:
             if (sorted(j).hash == e.hash && text(sorted(j)) == text(e)) return true;
         return false;
     }
-    std::string_view text(const Entry& e) const { return {names_.data() + e.begin, e.size}; }
+    std::string text(const Entry& e) const {
+        if (e.place == Place::kept) return kept_[e.begin];
+        if (e.place == Place::here) return {names_.data() + e.begin, e.size};
+        std::string all(e.head);
+        if (e.place == Place::with_colon) all += ':';
+        return all += e.tail;
+    }
 
     std::uint32_t n_columns_, mask_;  // the mask does as the division, where there is one, and takes less time
-    std::vector<char> names_;         // of the row, one after the other
+    std::vector<char> names_;         // put together here, one after the other
     std::size_t begin_ = 0, end_ = 0;
-    MurmurStart start_;  // of the name so far
+    std::vector<std::string> kept_;
     std::vector<Entry> found_;
     std::size_t n_found_ = 0;
     std::vector<std::uint64_t> order_;  // column, then index in found_

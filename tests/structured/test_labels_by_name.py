@@ -219,3 +219,17 @@ def test_partial_fit_keeps_the_names_of_all_calls() -> None:
     for word, label in (("first", "A"), ("second", "B")) * 5:
         model.partial_fit([[{"word": word}]], [[label]], classes=["A", "B"])
     assert {name for name, _ in model.feature_weights()["parts"]} == {"word:first", "word:second"}
+
+
+def test_a_file_has_the_weights_that_are_not_zero(tmp_path: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = [[[f"n{i}" for i in rng.integers(20_000, size=20)] for _ in range(10)] for _ in range(100)]
+    y = [[f"L{i}" for i in rng.integers(40, size=10)] for _ in X]
+    model = ChainClassifier(max_iter=1, random_state=0).fit(X, y)
+    table = model._chain.table()
+    wald.save(model, tmp_path / "chain.wald")
+    assert (tmp_path / "chain.wald").stat().st_size < 8 * np.count_nonzero(table) + 4 * np.count_nonzero(
+        table.any(axis=1)
+    )
+    loaded = wald.load(tmp_path / "chain.wald")
+    assert np.array_equal(loaded._chain.table().view(np.uint32), table.view(np.uint32))

@@ -135,7 +135,7 @@ def test_a_dict_within_itself_is_refused() -> None:
 def test_a_dict_that_changes_while_it_is_read_harms_nobody() -> None:
     part: dict[Any, Any] = {}
 
-    class Clearing(float):
+    class Clearing(Decimal):
         def __float__(self) -> float:
             part.clear()
             return 1.0

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..codec.reading import Section, require
-from ..codec.room import chain_bytes
+from ..codec.room import TIMES_SPARSE, chain_bytes
 from ..codec.writing import Arrays, encode_fields
 from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
@@ -47,7 +47,7 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "sizes": list(sizes),
         "own": bool(own),
         "rows": rows,
-        "table": table if rows is None else table[rows],
+        **({"table": table} if rows is None else _cells_of(table[rows], len(table))),
         "group_costs": np.asarray(chain.group_costs_, dtype=np.float64),
         "as_lists": bool(chain._as_lists),
         "scale": float(chain._scale),
@@ -108,6 +108,32 @@ def _rows_with_weights(table: NDArray[np.float32]) -> NDArray[np.int32] | None:
     return rows.astype(np.int32) if 2 * len(rows) < len(table) else None
 
 
+def _cells_of(table: NDArray[np.float32], n_rows: int) -> dict[str, NDArray[Any]]:
+    """Some of ``n_rows`` rows of weights; or those weights that are not zero, row by row with their labels.
+
+    The latter if they take less room, and not so little that the reader of the file refuses the memory of all rows.
+    """
+    cells = table.view(np.uint32) != 0
+    per_row = np.count_nonzero(cells, axis=1).astype(np.int32)
+    size = 6 * int(per_row.sum()) + 4 * len(table)
+    if size >= table.nbytes or TIMES_SPARSE * size < 10 * _n_weights(n_rows, table.shape[1]):
+        return {"table": table}
+    return {"per_row": per_row, "cells": np.nonzero(cells)[1].astype(np.uint16), "weights": table[cells]}
+
+
+def _decode_table(header: Section, n_rows: int, n_labels: int) -> NDArray[np.float32]:
+    if not header.holds("per_row"):
+        return header.array("table", ("float32",), n_rows, n_labels)
+    per_row = header.integers("per_row", ("int32",), n_rows, low=0, high=n_labels + 1)
+    labels = header.integers("cells", ("uint16",), None, low=0, high=n_labels)
+    require(int(per_row.sum(dtype=np.int64)) == len(labels), "the arrays 'per_row' and 'cells' do not fit together")
+    cells = np.repeat(np.arange(n_rows, dtype=np.int64) * n_labels, per_row) + labels
+    require((np.diff(cells) > 0).all(), "the array 'cells' should ascend in each row")
+    table = np.zeros(n_rows * n_labels, dtype=np.float32)
+    table[cells] = header.array("weights", ("float32",), len(labels))
+    return table.reshape(n_rows, n_labels)
+
+
 def _decode_names(header: Section) -> dict[bytes, tuple[int, bool]]:
     """Names of features; their columns are computed again."""
     lengths = header.integers("name_lengths", ("int32",), None, low=0, high=MOST_SIZE)
@@ -143,7 +169,7 @@ def _decode_weights(header: Section, n_labels: int, sizes: list[int], own: bool)
         rows = header.integers("rows", ("int32",), None, low=0, high=n_rows)
         require((np.diff(rows) > 0).all(), "the array 'rows' should ascend")
         table = np.zeros((n_rows, n_labels), dtype=np.float32)
-        table[rows] = header.array("table", ("float32",), len(rows), n_labels)
+        table[rows] = _decode_table(header, len(rows), n_labels)
     chain = _core.Chain(n_labels, sizes, own)
     chain.fill(table)
     return chain

@@ -108,7 +108,7 @@ def flattened(part: Any, prefix: bytes = b"") -> dict[bytes, float]:
             out[_bytes(value, key + b":")] = 1.0
         elif isinstance(value, (int, float, *NUMBERS)):
             try:
-                out[key] = float(value)
+                out[key] = float.__float__(value) if isinstance(value, float) else float(value)
             except (OverflowError, ValueError):  # a Decimal that signals
                 raise ValueError(
                     f"Feature {_shown(key)} must lie within what a float can hold. Got {value!r}."
