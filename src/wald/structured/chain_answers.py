@@ -52,7 +52,7 @@ class ChainAnswers:
             The labels of each sequence, in the form that `fit` was given: lists of Python's own strings and numbers, or
             arrays. An empty sequence has none.
         """
-        tagger = self._tagger() if state is None and lengths is None else None
+        tagger = self._tagger() if state is None and lengths is None and isinstance(X, list | tuple) else None
         answers = None if tagger is None else tagger.predict(X, effective_threads(self.n_jobs))
         if answers is not None:
             return answers if self._as_lists else [self.classes_[codes] for codes in answers]
@@ -73,7 +73,7 @@ class ChainAnswers:
         >>> model.predict_one([{"word": "the"}, {"word": "dog"}])
         ['DET', 'NOUN']
         """
-        tagger = self._tagger()
+        tagger = self._tagger() if isinstance(sequence, list | tuple) else None
         answer = None if tagger is None else tagger.predict_one(sequence)
         if answer is None:
             return self.predict([sequence])[0]
