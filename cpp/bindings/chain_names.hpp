@@ -119,8 +119,13 @@ private:
         if (PyDict_CheckExact(o)) return read_dict(o, depth);
         if (PyList_CheckExact(o)) {
             const nb::ft_object_guard guard{nb::handle(o)};
-            for (Py_ssize_t i = 0; i < PyList_Size(o); ++i)
+            const Py_ssize_t n = PyList_Size(o);  // reading names runs no code, which could change it
+            for (Py_ssize_t i = 0; i < n; ++i)
+#ifdef Py_LIMITED_API
                 if (!read_name(PyList_GetItem(o, i))) return false;
+#else
+                if (!read_name(PyList_GET_ITEM(o, i))) return false;
+#endif
             return true;
         }
         if (PyTuple_CheckExact(o)) {
