@@ -17,6 +17,7 @@ SETTINGS = (
     "attentive",
     "parser",
     "chain",
+    "words",
     "budget",
     "chunks",
     "trees-wide",

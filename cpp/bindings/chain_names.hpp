@@ -2,75 +2,130 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "bindings/arrays.hpp"
 #include "chain/name_hasher.hpp"
 
 namespace wald::bindings {
 
-// Reads parts into the rows of a CSR matrix, one after the other. Parts made of dicts, lists, tuples, sets, strings and
-// numbers are read here. A part with other objects goes to `flatten`, which returns a dict from names to numbers, or
-// raises.
+constexpr std::size_t kParts = 64;  // read together, at least
+
+// Reads parts into the rows of a CSR matrix. Parts made of dicts, lists, tuples, sets, texts and numbers are read here.
+// A part with other objects goes to `flatten`, which returns a dict from names to numbers, or raises.
 class NamedFeatures {
 public:
     // numbers: a tuple of types whose objects count as numbers, in addition to float and int.
     NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten)
         : hasher_(n_columns), numbers_(numbers), flatten_(flatten) {}
 
-    void add(nb::handle part) {
-        begin();
-        if (!read(part.ptr(), 0)) {
-            PyErr_Clear();
-            begin();
-            const nb::object flat = flatten_(part);
-            if (!read(flat.ptr(), 0)) throw_error("a feature that is none");
+    // Calls visit(name, column, sign) for the features of each part.
+    template <class Visit>
+    void names(const std::vector<nb::object>& parts, const Visit& visit) {
+        for (const nb::object& part : parts) {
+            read(part);
+            hasher_.each(visit);
         }
-        hasher_.end_row();
     }
-    nb::tuple arrays() const {
-        const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
-        return nb::make_tuple(copy(hasher_.values()), copy(hasher_.columns()), copy(hasher_.indptr()));
+    // Adds a row for each of the parts. Visit is called after each.
+    template <class Visit>
+    void add(const std::vector<nb::object>& parts, chain::NamedRows& to, const Visit& visit) {
+        const std::size_t n = parts.size();
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i + kAhead < n) fetch(parts[i + kAhead].ptr());
+            read(parts[i]);
+            hasher_.end_row(to);
+            visit();
+        }
     }
 
 private:
-    static constexpr int kMaxDepth =
-        32;  // of nested dicts; `flatten` takes deeper ones and those that contain themselves
+    static constexpr int kMaxDepth = 32;  // of nested dicts; `flatten` takes deeper ones, and those within themselves
 
+    static constexpr std::size_t kAhead = 4;  // parts
+
+    // Reads a part as the features of the hasher's row.
+    void read(nb::handle part) {
+        begin();
+        if (read(part.ptr(), 0)) return;
+        PyErr_Clear();
+        begin();
+        const nb::object flat = flatten_(part);
+        if (read(flat.ptr(), 0)) return hasher_.keep_texts();  // before the dict goes
+        if (PyErr_Occurred()) throw nb::python_error();
+        refuse("a feature that is none");
+    }
+
+    // Begins to fetch the entries of a part that will be read soon: they lie anywhere in memory.
+    static void fetch(PyObject* part) {
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
+        const char* at = nullptr;
+        if (PyDict_CheckExact(part)) at = reinterpret_cast<const char*>(reinterpret_cast<PyDictObject*>(part)->ma_keys);
+        else if (PyList_CheckExact(part))
+            at = reinterpret_cast<const char*>(reinterpret_cast<PyListObject*>(part)->ob_item);
+        if (at == nullptr) return;
+        for (int line = 0; line < 5; ++line) __builtin_prefetch(at + 64 * line);
+#else
+        (void)part;
+#endif
+    }
     void begin() {
         hasher_.begin_row();
         prefix_.clear();
     }
-    // Raises the error that is set, for example for a name without UTF-8, or a ValueError.
-    [[noreturn]] static void throw_error(const char* otherwise) {
-        if (PyErr_Occurred()) throw nb::python_error();
-        refuse(otherwise);
-    }
-    // Leaves an object to `flatten`, which raises the error again if there is one.
-    static bool not_here() { return false; }
 
-    // Appends an object's text, as an f-string would have it; false leaves the object to `flatten`.
-    static bool append(PyObject* o, std::string& to) {
-        nb::object formatted;
-        if (!PyUnicode_CheckExact(o)) {
-            const nb::object keep = nb::borrow(o);
-            formatted = nb::steal(PyObject_Format(o, nullptr));
-            if (!formatted.is_valid()) return not_here();
-            o = formatted.ptr();
-        }
+    // Below, false leaves the part to `flatten`, which raises the error again if there is one.
+
+    // The text of a string or bytes, in its object. This runs no code of the user, even for types derived from them.
+    static bool text_of(PyObject* o, std::string_view& text) {
         Py_ssize_t n = 0;
-        const char* text = PyUnicode_AsUTF8AndSize(o, &n);
-        if (text == nullptr) return not_here();
-        to.append(text, static_cast<std::size_t>(n));
+#ifndef Py_LIMITED_API
+        if (PyUnicode_CheckExact(o) && PyUnicode_IS_COMPACT_ASCII(o)) {  // what the function below looks up last
+            text = {static_cast<const char*>(PyUnicode_DATA(o)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(o))};
+            return true;
+        }
+#endif
+        if (PyUnicode_Check(o)) {
+            const char* const utf8 = PyUnicode_AsUTF8AndSize(o, &n);
+            if (utf8 == nullptr) return false;
+            text = {utf8, static_cast<std::size_t>(n)};
+            return true;
+        }
+        char* bytes = nullptr;
+        if (!PyBytes_Check(o) || PyBytes_AsStringAndSize(o, &bytes, &n) < 0) return false;
+        text = {bytes, static_cast<std::size_t>(n)};
         return true;
+    }
+
+    // A key of dicts, which is kept alive, and its text. Most dicts have the same objects as keys.
+    struct Key {
+        nb::object object;
+        std::string_view text;
+        MurmurPrefix alone, with_colon;
+    };
+    const Key* key_of(PyObject* o) {
+        Key& key = keys_[reinterpret_cast<std::uintptr_t>(o) / sizeof(void*) / 2 % kKeys];
+        if (key.object.ptr() == o) return &key;
+        std::string_view text;
+        if (!text_of(o, text)) return nullptr;
+        std::string colon(text);
+        colon += ':';
+        key = {nb::borrow(o), text, MurmurPrefix(text.data(), text.size()), MurmurPrefix(colon.data(), colon.size())};
+        return &key;
     }
 
     bool read(PyObject* o, int depth) {
         if (depth > kMaxDepth) return false;
         if (PyDict_CheckExact(o)) return read_dict(o, depth);
         if (PyList_CheckExact(o)) {
-            nb::ft_object_guard guard{nb::handle(o)};
-            for (Py_ssize_t i = 0; i < PyList_Size(o); ++i)
+            const nb::ft_object_guard guard{nb::handle(o)};
+            const Py_ssize_t n = PyList_Size(o);  // reading names runs no code, which could change it
+            for (Py_ssize_t i = 0; i < n; ++i)
+#ifdef Py_LIMITED_API
                 if (!read_name(PyList_GetItem(o, i))) return false;
+#else
+                if (!read_name(PyList_GET_ITEM(o, i))) return false;
+#endif
             return true;
         }
         if (PyTuple_CheckExact(o)) {
@@ -79,99 +134,157 @@ private:
             return true;
         }
         if (!is_set(o)) return false;
+        hasher_.keep_texts();  // memory is allocated below, which may run code
         const nb::object each = nb::steal(PyObject_GetIter(o));
-        if (!each.is_valid()) return not_here();
+        if (!each.is_valid()) return false;
         while (PyObject* item = PyIter_Next(each.ptr())) {
             const nb::object keep = nb::steal(item);
             if (!read_name(item)) return false;
         }
-        return PyErr_Occurred() ? not_here() : true;
+        return PyErr_Occurred() == nullptr;
     }
     static bool is_set(PyObject* o) { return PySet_CheckExact(o) || PyFrozenSet_CheckExact(o); }
 
     bool read_name(PyObject* name) {
-        if (!PyUnicode_Check(name)) return false;
-        const std::size_t begin = begin_name();
-        if (!append(name, hasher_.names())) return false;
-        hasher_.add(begin, 1);
+        std::string_view text;
+        if (!text_of(name, text)) return false;
+        if (prefix_.empty()) hasher_.add({}, false, {}, text, 1);
+        else add_joined({}, text, 1);
         return true;
     }
-    std::size_t begin_name() {
-        const std::size_t begin = hasher_.names().size();
-        hasher_.names() += prefix_;
-        return begin;
+    // Adds a name within a nested dict or list.
+    void add_joined(std::string_view key, std::string_view text, double value) {
+        hasher_.append(prefix_.data(), prefix_.size());
+        hasher_.append(key.data(), key.size());
+        hasher_.append(text.data(), text.size());
+        hasher_.add(value);
     }
 
     bool read_dict(PyObject* dict, int depth) {
-        nb::ft_object_guard guard{nb::handle(dict)};
-        PyObject *key = nullptr, *value = nullptr;
+        const nb::ft_object_guard guard{nb::handle(dict)};
+        PyObject *o = nullptr, *value = nullptr;
         Py_ssize_t at = 0;
-        while (PyDict_Next(dict, &at, &key, &value)) {
-            const nb::object keep = nb::borrow(value);  // formatting the key may run any code
-            const std::size_t begin = begin_name();
-            if (!append(key, hasher_.names())) return false;
+        while (PyDict_Next(dict, &at, &o, &value)) {
+            const Key* const key = key_of(o);
+            if (key == nullptr) return false;
+            std::string_view text;
             double number = 0;
-            if (PyUnicode_Check(value)) {
-                hasher_.names() += ':';
-                if (!append(value, hasher_.names())) return false;
-                hasher_.add(begin, 1);
-            } else if (PyFloat_CheckExact(value)) {
-                hasher_.add(begin, PyFloat_AsDouble(value));
+            if (PyUnicode_Check(value) || PyBytes_Check(value)) {
+                if (!text_of(value, text)) return false;
+                if (prefix_.empty()) hasher_.add(key->text, true, key->with_colon, text, 1);
+                else add_joined(std::string(key->text) + ':', text, 1);
+            } else if (PyFloat_Check(value)) {  // of derived types, the float itself
+                add_number(*key, PyFloat_AsDouble(value));
+            } else if (PyBool_Check(value)) {
+                add_number(*key, value == Py_True ? 1 : 0);
+            } else if (PyLong_CheckExact(value)) {
+                number = PyLong_AsDouble(value);
+                if (number == -1 && PyErr_Occurred() != nullptr) return false;  // too large
+                add_number(*key, number);
             } else if (PyDict_CheckExact(value) || PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
                        is_set(value)) {
+                const nb::object keep = nb::borrow(value);  // numbers within it may run code
                 const std::size_t before = prefix_.size();
-                prefix_ = hasher_.names().substr(begin) + ':';
-                hasher_.names().resize(begin);
+                prefix_ += key->text;
+                prefix_ += ':';
                 if (!read(value, depth + 1)) return false;
                 prefix_.resize(before);
-            } else if (is_number(value, number)) {
-                hasher_.add(begin, number);
             } else {
-                return false;
+                const nb::object keep = nb::borrow(o);
+                hasher_.keep_texts();  // code may run, which may change the dict, and the key's place
+                if (!is_number(value, number)) return false;
+                const Key* const again = key_of(o);
+                if (again == nullptr) return false;
+                add_number(*again, number);
+                hasher_.keep_texts();
             }
         }
         return true;
     }
+    void add_number(const Key& key, double number) {
+        if (prefix_.empty()) hasher_.add(key.text, false, key.alone, {}, number);
+        else add_joined(key.text, {}, number);
+    }
     bool is_number(PyObject* o, double& out) const {
-        if (!PyFloat_Check(o) && !PyLong_Check(o)) {
+        const nb::object keep = nb::borrow(o);
+        if (!PyLong_Check(o)) {
             const int is = PyObject_IsInstance(o, numbers_.ptr());
-            if (is < 0) return not_here();
-            if (is == 0) return false;
+            if (is <= 0) return false;
         }
         const nb::object as_float = nb::steal(PyNumber_Float(o));
-        if (!as_float.is_valid()) return not_here();
+        if (!as_float.is_valid()) return false;
         out = PyFloat_AsDouble(as_float.ptr());
         return true;
     }
 
+    static constexpr std::size_t kKeys = 64;
+
     chain::NameHasher hasher_;
+    std::vector<Key> keys_{kKeys};
     nb::handle numbers_, flatten_;
     std::string prefix_;  // of names in nested dicts
 };
+
+// Calls visit(parts) for the parts of sequences, some sequences at a time.
+template <class Visit>
+void each_parts(const nb::list& sequences, const Visit& visit) {
+    std::vector<nb::object> parts;
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+        const nb::list sequence = nb::cast<nb::list>(nb::object(sequences[i]));
+        for (std::size_t k = 0; k < sequence.size(); ++k) parts.emplace_back(sequence[k]);
+        if (parts.size() < kParts && i + 1 < sequences.size()) continue;
+        visit(parts);
+        parts.clear();
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+}
 
 // Values, columns and indptr of a canonical CSR matrix with a row for every part of all sequences.
 inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers,
                             nb::callable flatten) {
     require(n_columns >= 1, "n_columns must be at least 1");
-    NamedFeatures out(n_columns, numbers, flatten);
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-        const nb::list parts = nb::cast<nb::list>(nb::object(sequences[i]));
-        for (std::size_t k = 0; k < parts.size(); ++k) out.add(nb::object(parts[k]));
-    }
-    return out.arrays();
+    NamedFeatures reader(n_columns, numbers, flatten);
+    chain::NamedRows rows;
+    each_parts(sequences, [&](const auto& parts) { reader.add(parts, rows, [] {}); });
+    const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
+    return nb::make_tuple(copy(rows.values()), copy(rows.columns()), copy(rows.indptr()));
+}
+
+// A dict from the names of all features, as bytes, to a column, and whether its values are negated there.
+inline nb::dict name_columns(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers,
+                             nb::callable flatten) {
+    require(n_columns >= 1, "n_columns must be at least 1");
+    NamedFeatures reader(n_columns, numbers, flatten);
+    std::unordered_map<std::string, std::pair<std::int32_t, bool>> found;
+    std::string text;
+    each_parts(sequences, [&](const auto& parts) {
+        reader.names(parts, [&](std::string_view name, std::int32_t column, bool negative) {
+            text.assign(name);
+            found.try_emplace(text, column, negative);
+        });
+    });
+    nb::dict out;
+    for (const auto& [name, at] : found) out[nb::bytes(name.data(), name.size())] = nb::make_tuple(at.first, at.second);
+    return out;
 }
 
 inline void bind_chain_names(nb::module_& m) {
     using namespace nb::literals;
-    m.def("hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
-          nb::sig(
-              "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
-              "collections.abc.Callable[[typing.Any], dict[str, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
-              "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
-          R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
+    m.def(
+        "hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
+        nb::sig(
+            "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
+            "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
+            "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
+        R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
 
 A part is a dict or list of features. The types ``numbers`` count as numbers, in addition to float and int. ``flatten``
 turns a part that holds other types into a dict.)doc");
+    m.def("name_columns", &name_columns, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
+          nb::sig(
+              "def name_columns(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
+              "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> dict[bytes, tuple[int, bool]]"),
+          "Names of all features of these parts, with their columns, and whether values are negated there.");
 }
 
 }  // namespace wald::bindings

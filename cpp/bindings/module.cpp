@@ -9,7 +9,7 @@
 
 #include "bindings/boosting.hpp"
 #include "bindings/chain_learners.hpp"
-#include "bindings/chain_names.hpp"
+#include "bindings/chain_tagger.hpp"
 #include "bindings/column_model.hpp"
 #include "bindings/forest.hpp"
 #include "bindings/keys.hpp"
@@ -91,7 +91,7 @@ NB_MODULE(_core, m) {
     bind_record(m);
     bind_chain(m);
     bind_chain_learners(m);
-    bind_chain_names(m);
+    bind_chain_tagger(m);
     bind_forest(m);
     bind_parser(m);
     bind_parser_session(m);

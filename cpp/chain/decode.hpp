@@ -32,7 +32,7 @@ public:
         const float score = last[k];
         for (std::int64_t t = x.length; t-- > 0;) {
             labels[t] = k;
-            if (t > 0) k = from_[t * x.padded + k];
+            if (t > 0) k = before(x, t, k);
         }
         return score;
     }
@@ -46,8 +46,7 @@ public:
             for (int k = 0; k < x.n_labels; ++k) out[t * x.n_labels + k] = alpha_[t * x.padded + k] + beta[k];
             if (t == 0) break;
             for (int k = 0; k < x.padded; ++k) ahead[k] = beta[k] + x.at(t, k);
-            chain_kernels().max_plus(ahead.data(), back, x.n_labels, x.n_panels(), beta.data(),
-                                     from_.data() + t * x.padded);
+            chain_kernels().max_plus(ahead.data(), back, x.n_labels, x.n_panels(), beta.data());
         }
     }
 
@@ -106,21 +105,29 @@ private:
 
     void forward(const Lattice& x) {
         const std::size_t n = static_cast<std::size_t>(x.length) * x.padded;
-        if (alpha_.size() < n) {
-            alpha_ = Aligned<float>(n);
-            from_.resize(n);
-        }
+        if (alpha_.size() < n) alpha_ = Aligned<float>(n);
         std::memcpy(alpha_.data(), x.node, sizeof(float) * static_cast<std::size_t>(x.padded));
         for (std::int64_t t = 1; t < x.length; ++t) {
             float* now = alpha_.data() + t * x.padded;
-            chain_kernels().max_plus(now - x.padded, x.steps, x.n_labels, x.n_panels(), now,
-                                     from_.data() + t * x.padded);
+            chain_kernels().max_plus(now - x.padded, x.steps, x.n_labels, x.n_panels(), now);
             for (int k = 0; k < x.padded; ++k) now[k] += x.node[t * x.padded + k];
         }
     }
 
-    Aligned<float> alpha_;
-    std::vector<std::int32_t> from_;
+    // The label of part t - 1 on the best path to label k of part t: the first that reaches the maximum.
+    int before(const Lattice& x, std::int64_t t, int k) const {
+        const float* const alpha = alpha_.data() + (t - 1) * x.padded;
+        int best = 0;
+        float most = alpha[0] + x.step(0, k);
+        for (int p = 1; p < x.n_labels; ++p) {
+            const float score = alpha[p] + x.step(p, k);
+            best = score > most ? p : best;
+            most = score > most ? score : most;
+        }
+        return best;
+    }
+
+    Aligned<float> alpha_;  // score of the best path to each label of each part
     std::vector<Hop> table_, found_, ends_;
 };
 

@@ -6,12 +6,14 @@
 namespace wald {
 
 struct ChainKernels {
-    // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k], and the
-    // first p that reaches it.
-    void (*max_plus)(const float* alpha, const float* steps, int n, int n_panels, float* out, std::int32_t* from);
+    // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k].
+    void (*max_plus)(const float* alpha, const float* steps, int n, int n_panels, float* out);
     // sums[i] += values[k] * weights[k * n_panels * lanes + i] for k < n, in that order, over n_panels panels of sums
     void (*accumulate)(float* sums, const float* weights, int n_panels, const float* values, int n);
-    // The same for several rows at once, each with sums and values of its own.
+    // sums[i] += values[k] * weights[rows[k] * n_panels * lanes + i] for k < n, in that order
+    void (*accumulate_chosen)(float* sums, const float* weights, int n_panels, const float* values,
+                              const std::int32_t* rows, int n);
+    // As `accumulate`, for several rows at once, each with sums and values of its own.
     void (*accumulate_rows)(float* const* sums, const float* weights, int n_panels, const float* const* values, int n,
                             int n_rows);
 };

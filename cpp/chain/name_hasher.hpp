@@ -2,89 +2,204 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <limits>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/murmur.hpp"
 
 namespace wald::chain {
 
+// Rows of a CSR matrix, one after the other.
+class NamedRows {
+public:
+    std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()) - 1; }
+    std::int64_t begin(std::int64_t row) const { return ends_[static_cast<std::size_t>(row)]; }
+    std::int64_t end(std::int64_t row) const { return ends_[static_cast<std::size_t>(row) + 1]; }
+    std::span<const float> values() const { return {values_.data(), n_}; }
+    std::span<const std::int32_t> columns() const { return {columns_.data(), n_}; }
+    std::span<const std::int64_t> indptr() const { return ends_; }
+
+    void clear() {
+        n_ = 0;
+        ends_.resize(1);
+    }
+    // Makes room for more entries.
+    void reserve(std::size_t more) {
+        if (n_ + more <= values_.size()) return;
+        values_.resize(2 * (n_ + more));
+        columns_.resize(2 * (n_ + more));
+    }
+    // Appends an entry, for which there is room, to the row; or does nothing.
+    void add(std::int32_t column, float value, bool counts = true) {
+        columns_[n_] = column;
+        values_[n_] = value;
+        n_ += counts ? 1 : 0;
+    }
+    void end_row() { ends_.push_back(static_cast<std::int64_t>(n_)); }
+
+private:
+    std::vector<float> values_;
+    std::vector<std::int32_t> columns_;
+    std::size_t n_ = 0;  // entries; the vectors are longer
+    std::vector<std::int64_t> ends_{0};
+};
+
 // Collects the features of one row, and appends them to the matrix when the row ends. Within a row columns ascend, the
 // last value of a repeated name counts, and the values of different names in one column are added.
 class NameHasher {
 public:
-    explicit NameHasher(std::int32_t n_columns) : n_columns_(n_columns) {}
+    explicit NameHasher(std::int32_t n_columns)
+        : n_columns_(static_cast<std::uint32_t>(n_columns)),
+          mask_(std::has_single_bit(n_columns_) ? n_columns_ - 1 : 0), names_(kRoom), found_(kFew) {}
 
     // Begins a row, and discards the features of an unfinished one.
     void begin_row() {
-        names_.clear();
-        found_.clear();
+        begin_ = end_ = n_found_ = 0;
+        kept_.clear();
     }
-    // The names of the row, concatenated. The caller appends a name, and then adds it by its position.
-    std::string& names() { return names_; }
-    void add(std::size_t begin, double value) { found_.push_back({begin, names_.size() - begin, value, 0}); }
-
-    void end_row() {
-        order_.clear();
-        for (std::size_t i = 0; i < found_.size(); ++i) {
+    // A name is put together here from texts, and added with its value; or it stays where it is, in one or two pieces.
+    void append(const char* text, std::size_t n) {
+        if (end_ + n + kRoom > names_.size()) names_.resize(2 * (end_ + n + kRoom));
+        if (n > 0) std::memcpy(names_.data() + end_, text, n);
+        end_ += n;
+    }
+    void add(double value) {
+        Entry& e = add(murmur<true>(names_.data() + begin_, end_ - begin_), value);
+        e.place = Place::here;
+        e.begin = begin_;
+        e.size = end_ - begin_;
+        begin_ = end_;
+    }
+    // `prefix` is that of `head`, or of head and a colon. Both must stay until the row ends, or until `keep_texts`.
+    void add(std::string_view head, bool colon, const MurmurPrefix& prefix, std::string_view tail, double value) {
+        Entry& e = add(prefix.hash(tail.data(), tail.size()), value);
+        e.place = colon ? Place::with_colon : Place::elsewhere;
+        e.head = head;
+        e.tail = tail;
+    }
+    // Copies the texts that are elsewhere.
+    void keep_texts() {
+        for (std::size_t i = 0; i < n_found_; ++i) {
             Entry& e = found_[i];
-            e.hash = murmur(names_.data() + e.begin, e.size);
-            const auto h = static_cast<std::int32_t>(e.hash);
-            const auto magnitude = h < 0 ? 0u - e.hash : e.hash;
-            order_.push_back(std::uint64_t{magnitude % static_cast<std::uint32_t>(n_columns_)} << 32 | i);
+            if (e.place != Place::elsewhere && e.place != Place::with_colon) continue;
+            kept_.push_back(text(e));
+            e.place = Place::kept;
+            e.begin = kept_.size() - 1;
         }
-        std::sort(order_.begin(), order_.end());
-        for (std::size_t first = 0, last = 0; first < order_.size(); first = last) {
-            const auto column = static_cast<std::int32_t>(order_[first] >> 32);
-            for (last = first; last < order_.size() && static_cast<std::int32_t>(order_[last] >> 32) == column;) ++last;
-            add_column(column, first, last);
-        }
-        ends_.push_back(static_cast<std::int64_t>(values_.size()));
     }
 
-    const std::vector<float>& values() const { return values_; }
-    const std::vector<std::int32_t>& columns() const { return columns_; }
-    const std::vector<std::int64_t>& indptr() const { return ends_; }
+    // Calls visit(name, column, negative) for the features of the row, as they came.
+    template <class Visit>
+    void each(const Visit& visit) const {
+        for (std::size_t i = 0; i < n_found_; ++i) {
+            const Entry& e = found_[i];
+            visit(text(e), e.column, static_cast<std::int32_t>(e.hash) < 0);
+        }
+    }
+    void end_row(NamedRows& to) {
+        to.reserve(n_found_);
+        if (n_found_ > kFew || n_columns_ > kFewColumns || !add_few(to)) add_many(to);
+        to.end_row();
+    }
 
 private:
+    // Where a name is: in names_, in kept_, or elsewhere.
+    enum class Place : std::uint8_t { here, kept, elsewhere, with_colon };
     struct Entry {
-        std::size_t begin, size;  // of its name
-        double value;
-        std::uint32_t hash;
+        std::size_t begin = 0, size = 0;
+        std::string_view head, tail;
+        std::uint32_t hash = 0;
+        std::int32_t column = 0;
+        float value = 0;      // with the sign of the hash
+        bool counts = false;  // zeros do not
+        Place place = Place::here;
     };
+    static constexpr std::size_t kRoom = 64;                // bytes beyond a name that may be read
+    static constexpr std::size_t kFew = 16;                 // features that are sorted by counting
+    static constexpr std::uint32_t kFewColumns = 1u << 26;  // times kFew, below 2^31
 
-    // Appends the sum of the entries [first, last) in sorted order, with the signs of their hashes. Zeros do not count.
-    void add_column(std::int32_t column, std::size_t first, std::size_t last) {
-        float sum = 0;
-        bool any = false;
-        for (std::size_t k = first; k < last; ++k) {
-            const Entry& e = sorted(k);
-            if (e.value == 0 || named_again(k, last)) continue;
-            const float value = static_cast<float>(static_cast<std::int32_t>(e.hash) >= 0 ? e.value : -e.value);
-            sum = any ? sum + value : value;
-            any = true;
+    Entry& add(std::uint32_t hash, double value) {
+        if (n_found_ == found_.size()) found_.resize(2 * n_found_);
+        Entry& e = found_[n_found_++];
+        const bool negative = static_cast<std::int32_t>(hash) < 0;
+        const std::uint32_t magnitude = negative ? 0u - hash : hash;
+        e.hash = hash;
+        e.column = static_cast<std::int32_t>(mask_ != 0 ? magnitude & mask_ : magnitude % n_columns_);
+        e.value = static_cast<float>(negative ? -value : value);
+        e.counts = value != 0;
+        return e;
+    }
+
+    // Appends at most kFew features. A feature's place is the number of smaller ones: no branches, and many at once.
+    // Does nothing and returns false if a column is repeated.
+    bool add_few(NamedRows& to) const {
+        using Four = std::int32_t __attribute__((vector_size(16)));
+        std::int32_t keys[kFew], places[kFew], sorted[kFew];
+        for (std::size_t i = 0; i < kFew; ++i)
+            keys[i] = i < n_found_ ? found_[i].column << 4 | static_cast<std::int32_t>(i)
+                                   : std::numeric_limits<std::int32_t>::max();
+        Four key[kFew / 4], place[kFew / 4] = {};
+        std::memcpy(key, keys, sizeof key);
+        for (std::size_t j = 0; j < n_found_; ++j)
+            for (std::size_t i = 0; i < kFew / 4; ++i) place[i] -= key[i] > keys[j];  // true is -1
+        std::memcpy(places, place, sizeof place);
+        for (std::size_t i = 0; i < n_found_; ++i) sorted[places[i]] = keys[i];
+        bool repeated = false;
+        for (std::size_t k = 1; k < n_found_; ++k) repeated |= sorted[k] >> 4 == sorted[k - 1] >> 4;
+        if (repeated) return false;
+        for (std::size_t k = 0; k < n_found_; ++k) {
+            const Entry& e = found_[static_cast<std::size_t>(sorted[k]) % kFew];
+            to.add(e.column, e.value, e.counts);
         }
-        if (!any) return;
-        columns_.push_back(column);
-        values_.push_back(sum);
+        return true;
+    }
+
+    // Appends any number of features.
+    void add_many(NamedRows& to) {
+        order_.clear();
+        for (std::size_t i = 0; i < n_found_; ++i)
+            order_.push_back(std::uint64_t{static_cast<std::uint32_t>(found_[i].column)} << 32 | i);
+        std::sort(order_.begin(), order_.end());
+        for (std::size_t first = 0, last = 0; first < n_found_; first = last) {
+            const std::int32_t column = sorted(first).column;
+            for (last = first; last < n_found_ && sorted(last).column == column;) ++last;
+            float sum = 0;
+            bool any = false;
+            for (std::size_t k = first; k < last; ++k) {
+                const Entry& e = sorted(k);
+                if (!e.counts || named_again(k, last)) continue;
+                sum = any ? sum + e.value : e.value;
+                any = true;
+            }
+            to.add(column, sum, any);
+        }
     }
     const Entry& sorted(std::size_t k) const { return found_[static_cast<std::size_t>(order_[k] & 0xffffffffu)]; }
     bool named_again(std::size_t k, std::size_t last) const {
         const Entry& e = sorted(k);
         for (std::size_t j = k + 1; j < last; ++j)
-            if (sorted(j).hash == e.hash && sorted(j).size == e.size &&
-                names_.compare(sorted(j).begin, e.size, names_, e.begin, e.size) == 0)
-                return true;
+            if (sorted(j).hash == e.hash && text(sorted(j)) == text(e)) return true;
         return false;
     }
+    std::string text(const Entry& e) const {
+        if (e.place == Place::kept) return kept_[e.begin];
+        if (e.place == Place::here) return {names_.data() + e.begin, e.size};
+        std::string all(e.head);
+        if (e.place == Place::with_colon) all += ':';
+        return all += e.tail;
+    }
 
-    std::int32_t n_columns_;
-    std::string names_;
+    std::uint32_t n_columns_, mask_;  // the mask does as the division, where there is one, and takes less time
+    std::vector<char> names_;         // put together here, one after the other
+    std::size_t begin_ = 0, end_ = 0;
+    std::vector<std::string> kept_;
     std::vector<Entry> found_;
+    std::size_t n_found_ = 0;
     std::vector<std::uint64_t> order_;  // column, then index in found_
-    std::vector<float> values_;
-    std::vector<std::int32_t> columns_;
-    std::vector<std::int64_t> ends_{0};
 };
 
 }  // namespace wald::chain

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chain/kernels.hpp"
+#include "core/large_array.hpp"
 
 namespace wald::chain {
 
@@ -46,7 +47,7 @@ public:
                 blocks_.push_back(n_rows_);
                 if (!own() || has(s, g)) n_rows_ += shape_.sizes[g];
             }
-        table_ = Aligned<float>(static_cast<std::size_t>(n_rows_) * padded_);
+        table_ = LargeArray<float>(static_cast<std::size_t>(n_rows_) * padded_);
     }
 
     const Shape& shape() const { return shape_; }
@@ -70,8 +71,8 @@ public:
         return blocks_[static_cast<std::size_t>(own() ? state * n_groups() + group : group)];
     }
 
-    Aligned<float>& table() { return table_; }
-    const Aligned<float>& table() const { return table_; }
+    LargeArray<float>& table() { return table_; }
+    const LargeArray<float>& table() const { return table_; }
     // The table without padding, (n_rows, n_labels).
     void copy_to(float* table) const {
         for (std::int64_t r = 0; r < n_rows_; ++r) std::copy_n(row(r), n_labels(), table + r * n_labels());
@@ -135,9 +136,8 @@ private:
             const Row& r = rows[t];
             if (!reads(t) || r.n == 0) continue;
             if (r.indices != nullptr) {
-                for (std::int64_t i = 0; i < r.n; ++i)
-                    chain_kernels().accumulate(out + t * padded_, block + std::int64_t{r.indices[i]} * padded_,
-                                               n_panels(), r.values + i, 1);
+                chain_kernels().accumulate_chosen(out + t * padded_, block, n_panels(), r.values, r.indices,
+                                                  static_cast<int>(r.n));
                 continue;
             }
             n_features = r.n;
@@ -157,14 +157,14 @@ private:
     int padded_ = 0;
     std::int64_t n_rows_ = 0;
     std::vector<std::int64_t> blocks_;  // first row of every block
-    Aligned<float> table_;
+    LargeArray<float> table_;
 };
 
 // Weights and their average over all steps of a learner, which chooses the weight of each step in the average. A change
 // is missing from the weights of all earlier steps.
 struct Averaged {
     Weights w;
-    Aligned<double> late;
+    LargeArray<double> late;
     double before = 0;  // total weight of all earlier steps
 
     explicit Averaged(Weights start) : w(std::move(start)), late(w.table().size()) {}

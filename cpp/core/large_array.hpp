@@ -22,6 +22,15 @@ public:
 #endif
         std::memset(static_cast<void*>(data_.get()), 0, bytes);
     }
+    LargeArray(const LargeArray& other) : LargeArray(other.size_) {
+        if (size_ > 0) std::memcpy(static_cast<void*>(data_.get()), other.data_.get(), size_ * sizeof(T));
+    }
+    LargeArray(LargeArray&&) = default;
+    LargeArray& operator=(LargeArray other) noexcept {
+        data_ = std::move(other.data_);
+        size_ = other.size_;
+        return *this;
+    }
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
     std::size_t size() const { return size_; }

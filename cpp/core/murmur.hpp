@@ -7,28 +7,76 @@
 
 namespace wald {
 
-// With `padded`, three bytes after the end may be read, which saves branches.
-template <bool padded = false>
-inline std::uint32_t murmur(const char* bytes, std::size_t n) {
-    std::uint32_t h = 0;
-    const auto mixed_in = [](std::uint32_t k) { return std::rotl(k * 0xcc9e2d51u, 15) * 0x1b873593u; };
-    const auto four = [bytes](std::size_t at) {
-        const auto* p = reinterpret_cast<const unsigned char*>(bytes + at);
-        return p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[3]} << 24;
-    };
-    std::size_t i = 0;
-    for (; i + 4 <= n; i += 4) h = std::rotl(h ^ mixed_in(four(i)), 13) * 5 + 0xe6546b64u;
-    if constexpr (padded) {
-        h ^= mixed_in(four(i) & ((1u << 8 * (n - i)) - 1));
-    } else if (i < n) {
-        std::uint32_t k = 0;
-        for (std::size_t j = n; j > i; --j) k = k << 8 | static_cast<unsigned char>(bytes[j - 1]);
-        h ^= mixed_in(k);
-    }
-    h ^= static_cast<std::uint32_t>(n);
+inline std::uint32_t murmur_mixed(std::uint32_t k) { return std::rotl(k * 0xcc9e2d51u, 15) * 0x1b873593u; }
+inline std::uint32_t murmur_four(const char* bytes) {
+    const auto* p = reinterpret_cast<const unsigned char*>(bytes);
+    return p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[3]} << 24;
+}
+inline std::uint32_t murmur_finished(std::uint32_t h) {
     h = (h ^ h >> 16) * 0x85ebca6bu;
     h = (h ^ h >> 13) * 0xc2b2ae35u;
     return h ^ h >> 16;
 }
+
+// With `padded`, three bytes after the end may be read, which saves branches.
+template <bool padded = false>
+inline std::uint32_t murmur(const char* bytes, std::size_t n) {
+    std::uint32_t h = 0;
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) h = std::rotl(h ^ murmur_mixed(murmur_four(bytes + i)), 13) * 5 + 0xe6546b64u;
+    if constexpr (padded) {
+        h ^= murmur_mixed(murmur_four(bytes + i) & ((1u << 8 * (n - i)) - 1));
+    } else if (i < n) {
+        std::uint32_t k = 0;
+        for (std::size_t j = n; j > i; --j) k = k << 8 | static_cast<unsigned char>(bytes[j - 1]);
+        h ^= murmur_mixed(k);
+    }
+    h ^= static_cast<std::uint32_t>(n);
+    return murmur_finished(h);
+}
+
+// The beginning of a text, of which the rest is elsewhere.
+class MurmurPrefix {
+public:
+    MurmurPrefix() = default;
+    MurmurPrefix(const char* bytes, std::size_t n) : n_(n) {
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4) hash_ = next(hash_, murmur_four(bytes + i));
+        for (; i < n; ++i) rest_ |= std::uint32_t{static_cast<unsigned char>(bytes[i])} << 8 * n_rest_++;
+    }
+
+    // The hash of the whole text, which ends in these n bytes.
+    std::uint32_t hash(const char* bytes, std::size_t n) const {
+        std::uint32_t h = hash_;
+        std::uint64_t read = rest_;  // and not yet in h: at most three bytes, then seven
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4) {
+            read |= std::uint64_t{murmur_four(bytes + i)} << 8 * n_rest_;
+            h = next(h, static_cast<std::uint32_t>(read));
+            read >>= 32;
+        }
+        read |= std::uint64_t{last(bytes, n, n - i)} << 8 * n_rest_;
+        if (n_rest_ + n - i >= 4) {
+            h = next(h, static_cast<std::uint32_t>(read));
+            read >>= 32;
+        }
+        return murmur_finished(h ^ murmur_mixed(static_cast<std::uint32_t>(read)) ^ static_cast<std::uint32_t>(n_ + n));
+    }
+
+private:
+    static std::uint32_t next(std::uint32_t h, std::uint32_t k) {
+        return std::rotl(h ^ murmur_mixed(k), 13) * 5 + 0xe6546b64u;
+    }
+    // The last `left` < 4 of n bytes.
+    static std::uint32_t last(const char* bytes, std::size_t n, std::size_t left) {
+        if (left == 0) return 0;
+        if (n >= 4) return murmur_four(bytes + n - 4) >> 8 * (4 - left);
+        const auto at = [bytes](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(bytes[i])} << 8 * i; };
+        return at(0) | at(n / 2) | at(n - 1);  // without branches on n
+    }
+
+    std::uint32_t hash_ = 0, rest_ = 0;  // of whole fours of bytes, and the bytes after them
+    std::size_t n_rest_ = 0, n_ = 0;
+};
 
 }  // namespace wald

@@ -817,7 +817,7 @@ class ChainFrankWolfe:
         """Return the weights, averaged over all steps; later steps count more."""
 
 def hash_names(
-    sequences: list[list[Any]], n_columns: int, numbers: tuple[type, ...], flatten: Callable[[Any], dict[str, float]]
+    sequences: list[list[Any]], n_columns: int, numbers: tuple[type, ...], flatten: Callable[[Any], dict[bytes, float]]
 ) -> tuple[NDArray[numpy.float32], NDArray[numpy.int32], NDArray[numpy.int64]]:
     """
     Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
@@ -825,6 +825,38 @@ def hash_names(
     A part is a dict or list of features. The types ``numbers`` count as numbers, in addition to float and int. ``flatten``
     turns a part that holds other types into a dict.
     """
+
+def name_columns(
+    sequences: list[list[Any]], n_columns: int, numbers: tuple[type, ...], flatten: Callable[[Any], dict[bytes, float]]
+) -> dict[bytes, tuple[int, bool]]:
+    """
+    Names of all features of these parts, with their columns, and whether values are negated there.
+    """
+
+class ChainTagger:
+    """
+    Labels of sequences of parts by name, in one call. Threads may share it.
+
+    Parameters
+    ----------
+    chain : Chain
+        Of one group, which has the columns that names are hashed to.
+    labels : list
+        The objects that answers are made of.
+    numbers, flatten
+        As those of `hash_names`.
+    """
+
+    def __init__(
+        self, chain: Chain, labels: list[Any], numbers: tuple[type, ...], flatten: Callable[[Any], dict[bytes, float]]
+    ) -> None: ...
+    def predict(self, sequences: Any, n_threads: int) -> list[list[Any]] | None:
+        """
+        Labels of every sequence; None for what are no lists of parts by name, or for values that are not finite.
+        """
+
+    def predict_one(self, sequence: Any) -> list[Any] | None:
+        """Labels of one sequence, or None."""
 
 class Forest:
     """

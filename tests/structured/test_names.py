@@ -6,6 +6,8 @@ import enum
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,9 @@ PARTS: list[Any] = [
     {"word": "Zürich", "upper": True, "lower": False, "length": 6, "ratio": 0.25, "nothing": 0.0, "minus": -2.5},
     {"word": {"suffix": "ich", "shape": {"first": "X", "rest": ["x", "xx"]}}, "tags": ["a", "b", "a"]},
     {"f32": np.float32(1.5), "f64": np.float64(2.5), "i8": np.int8(-3), "u64": np.uint64(7), "bool": np.bool_(True)},
-    {"text": np.str_("abc"), np.str_("key"): Tag.NOUN, 3: "int key", None: 1.0, ("a", 1): 2.0, Tag.NOUN: 1},
+    {"text": np.str_("abc"), np.str_("key"): Tag.NOUN, Tag.NOUN: 1},
+    {b"word": b"x", "word": "y", b"\xff": 2.0, "raw": b"\xfe\xff", "list": [b"a", "b"], "nested": {b"c": b"d"}},
+    {"decimal": Decimal("2.5"), "fraction": Fraction(-1, 3), "single": np.float16(0.5)},
     {"a:b": 5.0, "a": "b", "c": {"d": 2.0}, "c:d": 3.0},  # two names that come out alike: the last one counts
     {"c:d": 3.0, "c": {"d": 0.0}},
     OrderedDict(word="x", later=1.0),
@@ -92,7 +96,11 @@ def test_names_in_one_column_are_added_up_with_their_signs() -> None:
     ("part", "error", "message"),
     [
         ({"a": None}, TypeError, "Feature 'a' must be a number, a string, or a dict or list of them. Got None."),
-        ({"a": b"x"}, TypeError, "Feature 'a' must be .* Got b'x'."),
+        ({3: 1.0}, TypeError, "Part 1 of sequence 1: Names of features must be strings. Got 3, an int."),
+        ({"a": {None: "b"}}, TypeError, "Names of features must be strings. Got None, a NoneType."),
+        ({"a": 1j}, TypeError, "Feature 'a' must be a number, .* Got 1j."),
+        ({"a": Decimal("sNaN")}, ValueError, "Feature 'a' must lie within what a float can hold"),
+        ({"a": Decimal("NaN")}, ValueError, "X must not hold NaN or infinity. Sequence 1 does."),
         ({"a": {"b": object}}, TypeError, "Feature 'a:b' must be"),
         ({"a": ["b", 1]}, TypeError, "Lists of features must hold strings"),
         ({"a": np.ones(2)}, TypeError, "Feature 'a' must be"),
@@ -127,15 +135,39 @@ def test_a_dict_within_itself_is_refused() -> None:
 def test_a_dict_that_changes_while_it_is_read_harms_nobody() -> None:
     part: dict[Any, Any] = {}
 
-    class Clearing:
-        def __format__(self, spec: str) -> str:
+    class Clearing(Decimal):
+        def __float__(self) -> float:
             part.clear()
-            return "gone"
+            return 1.0
 
     part.update({"a" * 50 + str(i): "b" * 50 + str(i) for i in range(20)})
-    part[Clearing()] = "c" * 50
+    part["clear"] = Clearing()
     part.update({"d" * 50 + str(i): "e" * 50 + str(i) for i in range(20)})
     assert Sequences.of([[part]]).n_parts == 1
+
+
+def test_names_and_values_are_those_of_crfsuite() -> None:
+    peer = pytest.importorskip("pycrfsuite")
+    part = {
+        b"word": "x",
+        "raw": b"y",
+        "Z\u00fcrich": True,
+        "decimal": Decimal("2.5"),
+        "fraction": Fraction(1, 3),
+        "nested": {"list": ["a", b"b"], "deep": {"text": "c", "number": 4}},
+        "integer": 10,
+        "float": 0.5,
+    }
+    (theirs,) = peer.ItemSequence([part]).items()
+    assert {name.decode(): value for name, value in flattened(part).items()} == theirs
+    (theirs,) = peer.ItemSequence([["a", b"b"]]).items()
+    assert {name.decode(): value for name, value in flattened(["a", b"b"]).items()} == theirs
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 33, 200])
+def test_any_number_of_features_is_sorted(n: int) -> None:
+    parts: list[Any] = [{f"k{i}:{n}": 1.0 + i for i in range(n)}, [f"k{i}" for i in range(n)]]
+    _assert_same(Sequences.of([parts]).parts, _expected(parts))
 
 
 @pytest.mark.parametrize("strings", [False, True], ids=["dicts", "strings"])

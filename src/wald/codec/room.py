@@ -82,9 +82,9 @@ def mebibytes(n_bytes: int) -> str:
 
 
 def chain_bytes(n_labels: int, n_rows: int, n_groups: int, n_blocks: int) -> int:
-    """A chain: a table of weights whose rows are padded, where its blocks begin, and the way back."""
+    """A chain: a table of weights on whole pages, whose rows are padded, where its blocks begin, and the way back."""
     width = padded(n_labels, SINGLE)
-    return 4 * width * n_rows + 4 * width * n_labels + 24 * n_blocks + 1024 * n_groups
+    return 4 * width * n_rows + (2 << 20) + 4 * width * n_labels + 24 * n_blocks + 1024 * n_groups
 
 
 def parser_bytes(n_weights: int, n_tags: int) -> int:

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..codec.reading import Section, require
-from ..codec.room import chain_bytes
+from ..codec.room import TIMES_SPARSE, chain_bytes
 from ..codec.writing import Arrays, encode_fields
 from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
+from ..structured.names import name_columns
 from .models import decode_labels, encode_labels
 from .parameters import decode_plain, encode_plain
 
@@ -21,6 +22,8 @@ MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
 #: Weights, labels counted in sixteens, of a table of which a file may leave rows out: a small file must not make the
 #: reader allocate without end.
 MOST_LEFT_OUT = 2**28
+#: Bytes of Python's and the engine's objects for the name of a feature.
+NAME_OBJECTS = 400
 
 
 def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
@@ -44,7 +47,7 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "sizes": list(sizes),
         "own": bool(own),
         "rows": rows,
-        "table": table if rows is None else table[rows],
+        **({"table": table} if rows is None else _cells_of(table[rows], len(table))),
         "group_costs": np.asarray(chain.group_costs_, dtype=np.float64),
         "as_lists": bool(chain._as_lists),
         "scale": float(chain._scale),
@@ -52,6 +55,9 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "duality_gap": None if gap is None else float(gap),
         **encode_labels(chain.classes_),
     }
+    if chain.keep_names:
+        values["names"] = np.frombuffer(b"".join(chain._names), dtype=np.uint8)
+        values["name_lengths"] = np.array([len(name) for name in chain._names], dtype=np.int32)
     return {"parameters": encode_plain(chain, arrays, ("feature_groups",))} | encode_fields(values, arrays, "")
 
 
@@ -80,6 +86,7 @@ def decode_chain(header: Section) -> ChainClassifier:
     chain._chain = _decode_weights(header, len(chain.classes_), chain._sizes, header.get("own", bool))
     chain._constrain()  # whatever the file says
     chain._as_lists = header.get("as_lists", bool)
+    chain._names = _decode_names(header) if chain.keep_names else {}
     chain.group_names_ = [group.name for group in checked]
     chain.group_costs_ = header.floats("group_costs", len(checked), low=0.0)
     chain._scale = header.number("scale", low=0.0)
@@ -100,6 +107,44 @@ def _rows_with_weights(table: NDArray[np.float32]) -> NDArray[np.int32] | None:
         return None
     rows = np.flatnonzero(table.view(np.uint32).any(axis=1))  # bits: minus zero counts, so that the table comes back
     return rows.astype(np.int32) if 2 * len(rows) < len(table) else None
+
+
+def _cells_of(table: NDArray[np.float32], n_rows: int) -> dict[str, NDArray[Any]]:
+    """Some of ``n_rows`` rows of weights; or those weights that are not zero, row by row with their labels.
+
+    The latter if they take less room, and not so little that the reader of the file refuses the memory of all rows.
+    """
+    cells = table.view(np.uint32) != 0
+    per_row = np.count_nonzero(cells, axis=1).astype(np.int32)
+    size = 6 * int(per_row.sum()) + 4 * len(table)
+    if size >= table.nbytes or TIMES_SPARSE * size < 10 * _n_weights(n_rows, table.shape[1]):
+        return {"table": table}
+    return {"per_row": per_row, "cells": np.nonzero(cells)[1].astype(np.uint16), "weights": table[cells]}
+
+
+def _decode_table(header: Section, n_rows: int, n_labels: int) -> NDArray[np.float32]:
+    if not header.holds("per_row"):
+        return header.array("table", ("float32",), n_rows, n_labels)
+    per_row = header.integers("per_row", ("int32",), n_rows, low=0, high=n_labels + 1)
+    labels = header.integers("cells", ("uint16",), None, low=0, high=n_labels)
+    require(int(per_row.sum(dtype=np.int64)) == len(labels), "the arrays 'per_row' and 'cells' do not fit together")
+    cells = np.repeat(np.arange(n_rows, dtype=np.int64) * n_labels, per_row) + labels
+    require((np.diff(cells) > 0).all(), "the array 'cells' should ascend in each row")
+    table = np.zeros(n_rows * n_labels, dtype=np.float32)
+    table[cells] = header.array("weights", ("float32",), len(labels))
+    return table.reshape(n_rows, n_labels)
+
+
+def _decode_names(header: Section) -> dict[bytes, tuple[int, bool]]:
+    """Names of features; their columns are computed again."""
+    lengths = header.integers("name_lengths", ("int32",), None, low=0, high=MOST_SIZE)
+    raw = header.array("names", ("uint8",), None).tobytes()
+    ends = np.cumsum(lengths, dtype=np.int64)
+    require(
+        (int(ends[-1]) if len(ends) else 0) == len(raw), "the arrays 'names' and 'name_lengths' do not fit together"
+    )
+    header.room.reserve(4 * len(raw) + NAME_OBJECTS * len(lengths), "names of features")
+    return name_columns([[raw[end - n : end] for end, n in zip(ends.tolist(), lengths.tolist(), strict=True)]])
 
 
 def _n_weights(n_rows: int, n_labels: int) -> int:
@@ -125,7 +170,7 @@ def _decode_weights(header: Section, n_labels: int, sizes: list[int], own: bool)
         rows = header.integers("rows", ("int32",), None, low=0, high=n_rows)
         require((np.diff(rows) > 0).all(), "the array 'rows' should ascend")
         table = np.zeros((n_rows, n_labels), dtype=np.float32)
-        table[rows] = header.array("table", ("float32",), len(rows), n_labels)
+        table[rows] = _decode_table(header, len(rows), n_labels)
     chain = _core.Chain(n_labels, sizes, own)
     chain.fill(table)
     return chain

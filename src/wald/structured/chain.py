@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
@@ -17,18 +17,20 @@ from ..engine.threads import effective_threads
 from ..outputs import Parts, Spans, Structures
 from ..stopping.core.validation import require_between, require_integer, require_option, require_positive
 from ..utils.undo import all_or_nothing
+from .chain_answers import ChainAnswers
 from .chain_learning import codes_of, learn_svm, order_of
 from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
 from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike
-from .sequences import Sequences, with_empty, without_empty
+from .names import name_columns
+from .sequences import Sequences, without_empty
 from .session import ChainSession
 from .spans import f1_of, require_allowed, ruled_out
 
 
 @dataclass(eq=False, repr=False)
-class ChainClassifier(BaseEstimator):
+class ChainClassifier(ChainAnswers, BaseEstimator):
     """Label the parts of sequences with a linear chain, from cheap and costly groups of features.
 
     The score of a labelling adds up a score for every part, one for every pair of neighbours, and one for the labels at
@@ -56,6 +58,8 @@ class ChainClassifier(BaseEstimator):
         Whether parts of different states have weights of their own, also for groups that both have.
     average : bool, default=True
         Average the weights over all steps; for the SVM, with weights that rise with the steps.
+    keep_names : bool, default=False
+        Whether to keep the names of the parts' features, which `feature_weights` needs.
     shuffle : bool, default=True
         Whether sequences come in a new order in every epoch.
     constraints : {"bio"}, default=None
@@ -117,6 +121,7 @@ class ChainClassifier(BaseEstimator):
     states: str = "random"
     own_weights: bool = True
     average: bool = True
+    keep_names: bool = False
     shuffle: bool = True
     constraints: str | None = None
     n_jobs: int | None = None
@@ -166,6 +171,7 @@ class ChainClassifier(BaseEstimator):
                     self._epoch(lesson, sequences.n_sequences, rng)
                 self._keep(self._learner)
             self._scale = self._typical_scale(features)
+            self._names = self._names_of(sequences, {})
             self._keep_features(features)
         return self
 
@@ -218,6 +224,7 @@ class ChainClassifier(BaseEstimator):
             self._epoch(lesson, sequences.n_sequences, rng)
             self._keep(self._learner)
             self._scale = self._typical_scale(features)
+            self._names = self._names_of(sequences, getattr(self, "_names", {}))
         return self
 
     def _check(self) -> None:
@@ -258,6 +265,13 @@ class ChainClassifier(BaseEstimator):
         self._learner.epoch(lesson, order_of(self, n_sequences, rng), self.n_iter_, float(self.margin))
         self.n_iter_ += 1
 
+    def _names_of(self, sequences: Sequences, known: dict[bytes, tuple[int, bool]]) -> dict[bytes, tuple[int, bool]]:
+        """Names of the features of parts, and those known before, if they are kept."""
+        raw = any(group.extract is None for group in self._groups())
+        if not self.keep_names or not raw or sequences.named is None:
+            return known
+        return {**known, **name_columns(sequences.named)}
+
     def _keep(self, learner: _core.ChainPerceptron | _core.ChainFrankWolfe) -> None:
         chain = learner.averaged() if self.average else learner.current()
         if not chain.finite():
@@ -271,24 +285,6 @@ class ChainClassifier(BaseEstimator):
         typical = float(np.median(session.confidence(session.state(), some)))
         return 7.0 / typical if typical > 0 else 1.0
 
-    def predict(self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> list[Any]:
-        """Labels of every sequence, by the best path (Viterbi).
-
-        Parameters
-        ----------
-        X : sequences, as `Sequences.of` reads them; here and below they may be empty, and there may be none
-        state : bool array-like of shape (n_parts, n_groups - 1), default=None
-            Which parts have which costly groups; None: all of them. Only these are extracted.
-        lengths : array-like of int, default=None
-
-        Returns
-        -------
-        list of list, or of ndarray
-            The labels of each sequence, in the form that `fit` was given: lists of Python's own strings and numbers, or
-            arrays. An empty sequence has none.
-        """
-        return self._answered(X, lengths, lambda s: s.answers(s.decode(s.state(state))), self._no_labels)
-
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label; with ``constraints="bio"``, the F1 of spans: see `span_f1`."""
         X, lengths, present = without_empty(X, lengths)
@@ -301,63 +297,6 @@ class ChainClassifier(BaseEstimator):
         if self.constraints is not None:
             return f1_of(truth, found, session.offsets)
         return float(np.mean(found == truth))
-
-    def max_marginals(
-        self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
-    ) -> list[NDArray[np.float32]]:
-        """Score of the best labelling through every label at every part: one (length, n_classes) array per sequence."""
-        return self._answered(X, lengths, lambda s: s.sequences.split(s.max_marginals(s.state(state))), self._no_scores)
-
-    def predict_marginals(
-        self, X: Any, *, scale: float = 1.0, state: ArrayLike | None = None, lengths: ArrayLike | None = None
-    ) -> list[NDArray[np.float32]]:
-        """Probabilities of labels under ``exp(scale * score)``: one (length, n_classes) array per sequence.
-
-        The learners do not make scores probabilities: choose ``scale`` on held-out sequences.
-        """
-        return self._answered(
-            X, lengths, lambda s: s.sequences.split(s.marginals(s.state(state), scale)), self._no_scores
-        )
-
-    def best_paths(
-        self, X: Any, k: int, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
-    ) -> tuple[list[Any], NDArray[np.float32]]:
-        """Find the ``k`` best labellings of every sequence.
-
-        Returns
-        -------
-        labels : list of ndarray of shape (k, length), or of k lists
-            As in `predict`.
-        scores : float32 ndarray of shape (n_sequences, k)
-            Best first; -inf, beside labels without meaning, where a sequence has fewer labellings. The margin of the
-            answer is the difference of the first two.
-        """
-        X, lengths, present = without_empty(X, lengths)
-        found = np.full((len(present), k), -np.inf, dtype=np.float32)
-        found[~present, :1] = 0  # an empty sequence has one labelling
-        paths: list[Any] = []
-        if present.any():
-            session = self.open(X, lengths=lengths)
-            labels, found[present] = session.best_paths(session.state(state), k)
-            paths = [self.classes_[path] for path in labels]
-        paths = with_empty(paths, present, lambda: np.empty((k, 0), dtype=self.classes_.dtype))
-        return [path.tolist() for path in paths] if self._as_lists else paths, found
-
-    def _answered(
-        self, X: Any, lengths: Any, answer: Callable[[ChainSession], list[Any]], nothing: Callable[[], Any]
-    ) -> list[Any]:
-        """Answer the sequences that have parts; ``nothing`` gives the answer of an empty one."""
-        X, lengths, present = without_empty(X, lengths)
-        answers = answer(self.open(X, lengths=lengths)) if present.any() else []
-        return with_empty(answers, present, nothing)
-
-    def _no_labels(self) -> Any:
-        check_is_fitted(self, "_chain")
-        return [] if self._as_lists else self.classes_[:0]
-
-    def _no_scores(self) -> NDArray[np.float32]:
-        check_is_fitted(self, "_chain")
-        return np.empty((0, len(self.classes_)), dtype=np.float32)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
         """Hamming loss of each part, from codes."""
@@ -410,6 +349,7 @@ class ChainClassifier(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_kept", None)
+        state.pop("_named", None)
         state.pop("_learner", None)  # twice as large as the model; only partial_fit needs it
         return state
 

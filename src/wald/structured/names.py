@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from .. import _core
 
 #: Columns that names are hashed to.
 HASHED_COLUMNS = 2**18
+
+#: Types whose objects are numbers, in addition to int and float.
+NUMBERS = (np.integer, np.floating, np.bool_, Decimal, Fraction)
 
 _LISTS = (list, tuple, set, frozenset)
 
@@ -36,7 +41,7 @@ def holds_names(items: Iterable[Any]) -> bool:
             if not isinstance(part, list | tuple):
                 return False
             if part:
-                return isinstance(part[0], str)
+                return isinstance(part[0], str | bytes)
             some = True
     return some
 
@@ -56,9 +61,7 @@ def hashed(items: Sequence[list[Any]], name: Callable[[int, int], str]) -> spars
         Canonical, and its arrays are read-only.
     """
     try:
-        values, columns, ends = _core.hash_names(list(items), HASHED_COLUMNS, (np.number, np.bool_), flattened)
-    except UnicodeEncodeError as error:
-        raise ValueError(f"Feature {error.object!r} holds half of a surrogate pair, which is no character.") from None
+        values, columns, ends = _core.hash_names(list(items), HASHED_COLUMNS, NUMBERS, flattened)
     except (TypeError, ValueError) as error:
         where = _refused(items)
         raise type(error)(f"{name(*where)}: {error}" if where else str(error)) from None
@@ -82,30 +85,61 @@ def _refused(items: Sequence[list[Any]]) -> tuple[int, int] | None:
     return None
 
 
-def flattened(part: Any, prefix: str = "") -> dict[str, float]:
+def flattened(part: Any, prefix: bytes = b"") -> dict[bytes, float]:
     """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names.
 
     The engine does this by itself for plain dicts, lists and numbers, and calls this for everything else.
     """
     if isinstance(part, _LISTS):
-        if not all(isinstance(name, str) for name in part):
+        if not all(isinstance(name, str | bytes) for name in part):
             raise TypeError(f"Lists of features must hold strings. Got {part!r}.")
-        return {f"{prefix}{name}": 1.0 for name in part}
+        return {_bytes(name, prefix): 1.0 for name in part}
     if not isinstance(part, Mapping):
         got = f"the text {part!r}" if isinstance(part, str) else type(part).__name__
         raise TypeError(f"Every part must be a dict or a list of strings, as the other parts. Got {got}.")
-    out: dict[str, float] = {}
+    out: dict[bytes, float] = {}
     for name, value in part.items():
-        key = f"{prefix}{name}"
+        if not isinstance(name, str | bytes):
+            raise TypeError(f"Names of features must be strings. Got {name!r}, {_a(name)}.")
+        key = _bytes(name, prefix)
         if isinstance(value, Mapping | list | tuple | set | frozenset):
-            out |= flattened(value, f"{key}:")
-        elif isinstance(value, str):
-            out[f"{key}:{value}"] = 1.0
-        elif isinstance(value, int | float | np.number | np.bool_):
+            out |= flattened(value, key + b":")
+        elif isinstance(value, str | bytes):
+            out[_bytes(value, key + b":")] = 1.0
+        elif isinstance(value, (int, float, *NUMBERS)):
             try:
-                out[key] = float(value)
-            except OverflowError:
-                raise ValueError(f"Feature {key!r} must lie within what a float can hold. Got {value!r}.") from None
+                out[key] = float.__float__(value) if isinstance(value, float) else float(value)
+            except (OverflowError, ValueError):  # a Decimal that signals
+                raise ValueError(
+                    f"Feature {_shown(key)} must lie within what a float can hold. Got {value!r}."
+                ) from None
         else:
-            raise TypeError(f"Feature {key!r} must be a number, a string, or a dict or list of them. Got {value!r}.")
+            raise TypeError(
+                f"Feature {_shown(key)} must be a number, a string, or a dict or list of them. Got {value!r}."
+            )
     return out
+
+
+def _bytes(text: str | bytes, prefix: bytes) -> bytes:
+    """A name as the hasher reads it; of types derived from str and bytes, the text itself."""
+    if isinstance(text, bytes):
+        return prefix + bytes(text)
+    try:
+        return prefix + str.encode(text)
+    except UnicodeEncodeError:
+        shown = prefix.decode(errors="backslashreplace") + text
+        raise ValueError(f"Feature {shown!r} holds half of a surrogate pair, which is no character.") from None
+
+
+def _shown(name: bytes) -> str:
+    return repr(name.decode(errors="backslashreplace"))
+
+
+def _a(value: Any) -> str:
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def name_columns(parts: list[Any]) -> dict[bytes, tuple[int, bool]]:
+    """Names of all features of some parts, with their columns, and whether values are negated there."""
+    return _core.name_columns([parts], HASHED_COLUMNS, NUMBERS, flattened)

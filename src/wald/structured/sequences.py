@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -55,7 +55,8 @@ class Sequences:
         ----------
         X : list of arrays (length, n_features), of CSR matrices, or of lists of feature dicts
             Dicts map names to numbers, strings, booleans, or nested dicts and lists of strings, as in python-crfsuite,
-            and so does a list of strings, all 1; they are hashed to 2^18 columns. Or, with ``lengths``, one array or
+            and so does a list of strings, all 1; bytes are texts in UTF-8. They are hashed to 2^18 columns, as by
+            scikit-learn's `FeatureHasher`. Or, with ``lengths``, one array or
             CSR matrix of all parts (n_parts, n_features).
         lengths : array-like of int, default=None
             Parts of each sequence.
@@ -74,7 +75,7 @@ class Sequences:
                 "One array of all parts needs lengths=, the number of parts of each sequence. For one sequence, pass "
                 "[sequence]."
             )
-        items, numbers = list(X), getattr(X, "numbers", None)
+        items, numbers = settled(X), getattr(X, "numbers", None)
         if holds_names(items):
             return cls._of_names(items, numbers)
         if any(sparse.issparse(item) for item in items):
@@ -129,6 +130,11 @@ class Sequences:
         return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
 
 
+def settled(X: Any) -> list[Any]:
+    """A list of sequences, with those that can be read only once, such as generators, read."""
+    return [list(item) if isinstance(item, Iterator) else item for item in X]
+
+
 def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
     """Leave out examples without a part.
 
@@ -158,7 +164,9 @@ def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, N
         if len(sizes) and (sizes == 0).any() and (sizes != 0).any():
             return Sequences._of_lengths(X, sizes[sizes != 0], np.flatnonzero(sizes)), None, sizes != 0
         return X, sizes if len(sizes) else np.empty(0, dtype=np.int64), sizes != 0
-    if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and (X.dtype == object or X.ndim == 3)):
+    if isinstance(X, Iterator | list | tuple) or (isinstance(X, np.ndarray) and (X.dtype == object or X.ndim == 3)):
+        if isinstance(X, Iterator) or any(isinstance(item, Iterator) for item in X):
+            X = settled(X)
         present = np.fromiter((_size(item) > 0 for item in X), np.bool_, len(X))
         return X if present.all() else _NonEmpty(X, present), None, present
     return X, lengths, np.ones(len(X) if hasattr(X, "__len__") else 1, dtype=bool)
@@ -219,6 +227,11 @@ def _matrix(item: Any, i: int) -> NDArray[Any]:
             f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings. Got the text {item[0]!r}. "
             "For one sequence, pass [sequence]."
         )
+    first = item[0] if isinstance(item, list | tuple) and item else None
+    if isinstance(first, list | tuple) and any(isinstance(part, Mapping) for part in first):
+        raise TypeError(f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings. Got a list of dicts.")
+    if isinstance(item, list | tuple) and holds_names([item]):
+        raise TypeError(f"Part 0 of sequence {i} must be numbers, as in the other sequences. Got {item[0]!r}.")
     try:
         array = np.asarray(item)
     except ValueError as error:
@@ -245,7 +258,9 @@ def _offsets(lengths: list[int]) -> Offsets:
         raise ValueError("X must hold at least one sequence. Got none.")
     empty = next((i for i, n in enumerate(lengths) if n <= 0), None)
     if empty is not None:
-        raise ValueError(f"Sequence {empty} is empty; every sequence needs at least one part.")
+        raise ValueError(
+            f"Sequence {empty} is empty; every sequence needs at least one part. Leave it out, with its labels."
+        )
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
