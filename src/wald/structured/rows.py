@@ -1,0 +1,166 @@
+"""What extractors give, as rows of float32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..calls import BadAnswerError
+from .kept import Columns, Row
+from .names import hashed, holds_names
+
+
+class UnusableError(BadAnswerError):
+    """Features that cannot be used; in the text, ``{part}`` stands for the first of ``places``."""
+
+
+def as_floats(values: Any, n: int) -> Any:
+    """Return features as a float32 array or CSR matrix (n, any); dicts, strings and lists of strings are hashed.
+
+    A writeable CSR matrix is copied, because its indices are not checked again.
+
+    Raises
+    ------
+    UnusableError
+    """
+    values = _listed(values)
+    if isinstance(values, list | tuple) and (names := _names_in(values)) is not None:
+        if len(names) != n:
+            raise UnusableError(f"must have one dict or list for each of {n} parts. Got {len(names)}")
+        values = _hashed(names)
+    if not sparse.issparse(values):
+        values = _array(values)
+    if values.dtype.kind not in "buif":
+        raise UnusableError(f"must be numbers, or a dict or list of strings for each part. Got {values.dtype}")
+    if values.ndim == 1 and len(values) == n:
+        values = values[:, None]
+    if values.ndim != 2 or values.shape[0] != n:
+        raise UnusableError(f"must have one row for each of {n} parts. Got shape {values.shape}")
+    with np.errstate(over="ignore"):  # infinity is reported with its part
+        if not sparse.issparse(values):
+            return np.ascontiguousarray(values, dtype=np.float32)
+        if _is_fixed(values):
+            return values
+        values = sparse.csr_matrix(values).astype(np.float32)
+    values.sum_duplicates()
+    return values
+
+
+def as_answers(values: Any) -> Any:
+    """Return features so that NumPy makes an array with one entry for each part of them: numbers, or objects."""
+    values = _listed(values)
+    if sparse.issparse(values):
+        return _objects(rows_of(as_floats(values, values.shape[0])))
+    if isinstance(values, list | tuple) and (names := _names_in(values)) is not None:
+        return _objects([dict.fromkeys(part, 1.0) if _is_list_of_names(part) else part for part in names])
+    return _array(values) if isinstance(values, list | tuple) else values
+
+
+def kept_rows(answers: NDArray[Any]) -> NDArray[Any]:
+    """Answers of parts, as `as_answers` gave them, as an object array of `Row`, all finite.
+
+    Raises
+    ------
+    UnusableError
+    """
+    if answers.dtype == object and len(answers) and all(isinstance(row, Columns) for row in answers):
+        rows = answers.tolist()
+    else:
+        rows = rows_of(as_floats(answers, len(answers)))
+    for place, row in enumerate(rows):
+        if not np.isfinite(row.values if isinstance(row, Columns) else row).all():
+            raise UnusableError("has NaN or infinity at {part}", [place])
+    return _objects(rows)
+
+
+def rows_of(features: Any) -> list[Row]:
+    """Cut float32 features into rows of their own memory."""
+    if not sparse.issparse(features):
+        return list(np.array(features))
+    columns, values, width = features.indices.astype(np.int32), features.data.copy(), features.shape[1]
+    ends = features.indptr.tolist()
+    return [Columns(columns[a:b], values[a:b], width) for a, b in pairwise(ends)]
+
+
+def joined(rows: Sequence[Row]) -> Any:
+    """Put rows together: a float32 array if all are dense, else a canonical CSR matrix.
+
+    Raises
+    ------
+    UnusableError
+        If they differ in their number of features.
+    """
+    widths = [row.width if isinstance(row, Columns) else len(row) for row in rows]
+    if other := next((i for i, width in enumerate(widths) if width != widths[0]), 0):
+        raise UnusableError(f"must have {widths[0]} features, as before. Got {widths[other]} for {{part}}", [other])
+    if not any(isinstance(row, Columns) for row in rows):
+        return np.array(rows)
+    parts = [row if isinstance(row, Columns) else _sparse(row) for row in rows]
+    ends = np.concatenate([[0], np.cumsum([len(part.columns) for part in parts])])
+    columns = np.concatenate([part.columns for part in parts])
+    values = np.concatenate([part.values for part in parts])
+    matrix = sparse.csr_matrix((values, columns, ends), shape=(len(parts), widths[0]))
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def _array(values: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise UnusableError(f"must be numbers, as many for each part: {error}") from error
+
+
+def _sparse(row: NDArray[np.float32]) -> Columns:
+    columns = np.flatnonzero(row).astype(np.int32)
+    return Columns(columns, row[columns], len(row))
+
+
+def _listed(values: Any) -> Any:
+    """Arrays of objects and of texts as lists."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "OUT":
+        return values.tolist()
+    return values
+
+
+def _names_in(values: Sequence[Any]) -> list[Any] | None:
+    """Names of parts as dicts or lists, where features are names; else None."""
+    if values and isinstance(values[0], str):
+        return [[part] if isinstance(part, str) else part for part in values]
+    return list(values) if holds_names([list(values)]) else None
+
+
+def _is_list_of_names(part: Any) -> bool:
+    return isinstance(part, list | tuple | set | frozenset) and all(isinstance(name, str) for name in part)
+
+
+def _hashed(names: list[Any]) -> sparse.csr_matrix:
+    places: list[int] = []
+
+    def name(_: int, place: int) -> str:
+        places.append(place)
+        return "{part}"
+
+    try:
+        return hashed([names], name)
+    except (TypeError, ValueError) as error:
+        raise UnusableError(f": {error}", places) from error
+
+
+def _objects(items: Sequence[Any]) -> NDArray[Any]:
+    return np.fromiter(items, dtype=object, count=len(items))
+
+
+def _is_fixed(values: Any) -> bool:
+    """Return True for canonical CSR in the engine's dtypes and in read-only arrays."""
+    return bool(
+        values.format == "csr"
+        and not (values.data.flags.writeable or values.indices.flags.writeable)
+        and (values.dtype, values.indices.dtype) == (np.float32, np.int32)
+        and values.has_canonical_format
+    )
