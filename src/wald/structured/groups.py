@@ -47,6 +47,10 @@ class FeatureGroup:
     ValueError, TypeError
         If the name is empty, the extractor cannot be called, or the cost is not positive.
 
+    See Also
+    --------
+    wald.structured.extractors : Shapes of words, embeddings, patterns and neighbours.
+
     Notes
     -----
     No part is asked about twice: what was extracted is kept, by what the part is (and its sequence, with a context), as
@@ -55,10 +59,6 @@ class FeatureGroup:
     extractor has changed. Only a plain function of arrays is called anew in every session. Parts that have no content
     to be known by, such as objects of a class without ``__hash__``, need a key: ``Calls(function, key=...)``. Pickles
     and files keep nothing; `wald.Calls` has a ``cache`` for that.
-
-    See Also
-    --------
-    wald.structured.extractors : Shapes of words, embeddings, patterns and neighbours.
 
     Examples
     --------

@@ -28,8 +28,8 @@ def as_floats(values: Any, n: int) -> Any:
     ------
     UnusableError
     """
-    values = _listed(values)
-    if isinstance(values, list | tuple) and (names := _names_in(values)) is not None:
+    values = listed(values)
+    if isinstance(values, list | tuple) and (names := names_in(values)) is not None:
         if len(names) != n:
             raise UnusableError(f"must have one dict or list for each of {n} parts. Got {len(names)}")
         values = _hashed(names)
@@ -53,10 +53,10 @@ def as_floats(values: Any, n: int) -> Any:
 
 def as_answers(values: Any) -> Any:
     """Return features so that NumPy makes an array with one entry for each part of them: numbers, or objects."""
-    values = _listed(values)
+    values = listed(values)
     if sparse.issparse(values):
         return _objects(rows_of(as_floats(values, values.shape[0])))
-    if isinstance(values, list | tuple) and (names := _names_in(values)) is not None:
+    if isinstance(values, list | tuple) and (names := names_in(values)) is not None:
         return _objects([dict.fromkeys(part, 1.0) if _is_list_of_names(part) else part for part in names])
     return _array(values) if isinstance(values, list | tuple) else values
 
@@ -121,14 +121,14 @@ def _sparse(row: NDArray[np.float32]) -> Columns:
     return Columns(columns, row[columns], len(row))
 
 
-def _listed(values: Any) -> Any:
+def listed(values: Any) -> Any:
     """Arrays of objects and of texts as lists."""
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "OUT":
         return values.tolist()
     return values
 
 
-def _names_in(values: Sequence[Any]) -> list[Any] | None:
+def names_in(values: Sequence[Any]) -> list[Any] | None:
     """Names of parts as dicts or lists, where features are names; else None."""
     if values and isinstance(values[0], str):
         return [[part] if isinstance(part, str) else part for part in values]
