@@ -53,7 +53,7 @@ class Service:
             raise ConnectionError("no route")
         self.asked.update(words)
         self.batches.append(len(words))
-        return [[word[1:]] for word in words]
+        return [endings(word) for word in words]
 
     async def later(self, words: list[str]) -> Any:
         await asyncio.sleep(0)
@@ -64,8 +64,12 @@ class Service:
         return max(self.asked.values(), default=0)
 
 
+def endings(word: str) -> list[float]:
+    return [float(word.endswith(ending)) for ending in ("an", "ed", "ly")]
+
+
 def initials(words: list[str]) -> Any:
-    return [word[0] for word in words]
+    return [ord(word[0]) / 100 for word in words]
 
 
 WAYS: dict[str, Callable[[Service], Any]] = {
@@ -177,7 +181,7 @@ def test_fewer_rows_for_repeated_parts() -> None:
     """A database gives a row for each id once. Parts of equal content are asked about once, so that this does well."""
 
     def distinct(words: Any) -> Any:
-        return [[word[1:]] for word in dict.fromkeys(words)]
+        return [endings(word) for word in dict.fromkeys(words)]
 
     model = ChainClassifier([FeatureGroup("service", distinct)], max_iter=2).fit(X, Y)
     assert model.score(X, Y) > 0.5
@@ -260,8 +264,12 @@ def test_rows_of_numbers_are_kept_where_calls_are_given(container: Any) -> None:
 
 
 def test_a_file_keeps_answers_for_other_processes(tmp_path: Any) -> None:
-    service = Service()
-    ways = {"names": service, "rows": lambda words: sparse.csr_matrix([[len(word), 1.0] for word in words])}
+    names, numbers = (lambda words: [[word[1:]] for word in words]), Service()
+    ways = {
+        "names": names,
+        "numbers": numbers,
+        "rows": lambda words: sparse.csr_matrix([[len(word), 1.0] for word in words]),
+    }
     for name, give in ways.items():
         with shelve.open(str(tmp_path / name)) as shelf:
             for asks in (True, False):  # the second stands for another process
@@ -362,7 +370,7 @@ def test_an_extractor_may_use_its_array_again() -> None:
 def test_costs_are_those_of_a_part_that_is_asked() -> None:
     def slow(words: list[str]) -> Any:
         time.sleep(0.002 * len(words))
-        return [word[1:] for word in words]
+        return [endings(word) for word in words]
 
     groups = [FeatureGroup("initial", initials), FeatureGroup("service", slow)]
     first = ChainClassifier(groups, max_iter=2, random_state=0).fit(X, Y).group_costs_[1]
