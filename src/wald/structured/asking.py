@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class Extractor:
             error.place = int(parts[error.place])
             raise
 
-    def rows(self, parts: NDArray[np.int64], seconds: float | None) -> list[Row | None]:
+    def rows(self, parts: NDArray[np.int64], seconds: float | None) -> tuple[list[Row | None], NDArray[np.int64]]:
         """Features of parts: those that are kept, and those that the extractor is asked for, each part once.
 
         Parameters
@@ -73,27 +74,38 @@ class Extractor:
         seconds : float or None
             How long to wait; then some features are None.
 
+        Returns
+        -------
+        rows : list
+            Features of the parts that differ.
+        places : int64 ndarray of shape (len(parts),)
+            Which of them each part has.
+
         Raises
         ------
         CallError
             If a call failed for good; its ``rows`` are numbers of parts. What was answered before is kept.
+        NoKeyError
+            If a part has no key.
         """
-        kept, keys = self.group.kept, self.keys(parts)
-        found = {key: kept.get(key) for key in dict.fromkeys(keys)}
-        lacking: dict[Hashable, int] = {}
-        for key, part in zip(keys, parts.tolist(), strict=True):
-            if found[key] is None:
-                lacking.setdefault(key, part)
+        first: dict[Hashable, int] = {}
+        keys = self.keys(parts)
+        places = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.int64)
+        rows = [self.group.kept.get(key) for key in first]
+        lacking = [place for place, row in enumerate(rows) if row is None]
         if lacking:
-            found |= self._ask(lacking, seconds)
-        return [found[key] for key in keys]
+            starts = np.unique(places, return_index=True)[1]
+            different = list(first)
+            answers = self._ask([different[place] for place in lacking], parts[starts[lacking]], seconds)
+            for place, row in zip(lacking, answers, strict=True):
+                rows[place] = row
+        return rows, places
 
-    def _ask(self, lacking: dict[Hashable, int], seconds: float | None) -> dict[Hashable, Row]:
-        keys, parts = list(lacking), np.array(list(lacking.values()), dtype=np.int64)
-        asked = Asked(
-            self._calls(keys, parts, seconds), len(parts), name=self.group.name, read=as_answers, check=kept_rows
-        )
-        start, answers = time.perf_counter(), dict[Hashable, Row]()
+    def _ask(self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None) -> list[Row | None]:
+        read = partial(as_answers, for_a_cache=self.group.calls.cache is not None)
+        calls = self._calls(keys, parts, seconds)
+        asked = Asked(calls, len(parts), name=self.group.name, read=read, check=kept_rows)
+        start = time.perf_counter()
         try:
             with LateBar() as bar:
 
@@ -108,11 +120,10 @@ class Extractor:
             error.rows = parts[error.rows]
             raise
         finally:
-            done = np.flatnonzero(asked.answered).tolist()
-            answers = {keys[i]: asked.values[i] for i in done}
-            self.group.kept.put(answers, answers.values())
+            done = np.flatnonzero(asked.answered)
+            self.group.kept.put([keys[i] for i in done.tolist()], asked.values[done])
             self.group.kept.spend(asked.counts, time.perf_counter() - start)
-        return answers
+        return [row if done else None for row, done in zip(asked.values, asked.answered, strict=True)]
 
     def _calls(self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None) -> Calls:
         """How to call the function: with the context, where it asks for this, and apart, where one waits no longer."""

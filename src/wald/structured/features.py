@@ -178,7 +178,7 @@ class LazyFeatures:
         counts, start = extractor.group.counts, time.perf_counter()
         before, seconds, late = counts.rows, self._seconds_left(), None
         try:
-            found = extractor.rows(parts, seconds)
+            rows, places = extractor.rows(parts, seconds)
         except TooLateError as error:
             raise self._late(g, str(error.args[0]), parts) from None
         except CallError as error:
@@ -189,11 +189,17 @@ class LazyFeatures:
             if counts.rows > before:
                 self.seconds[g] += time.perf_counter() - start
                 self.asked[g] += counts.rows - before
-        there = np.array([row is not None for row in found])
+        known = np.array([row is not None for row in rows])
+        there, values = known[places], None
         if not there.all():
             late = self._late(g, f"the extractor was not waited for after {seconds:.3g} seconds", parts[~there])
-        rows = [row for row in found if row is not None]
-        return parts[there], joined(rows) if rows else None, late
+        if there.any():
+            try:
+                values = joined([row for row in rows if row is not None])[(np.cumsum(known) - 1)[places[there]]]
+            except UnusableError as error:
+                error.places = [int(np.argmax(places == np.flatnonzero(known)[error.places[0]]))]
+                raise
+        return parts[there], values, late
 
     def _asked(self, g: int, extractor: Extractor, parts: NDArray[np.int64]) -> Any:
         """What a plain function gives for rows of an array."""

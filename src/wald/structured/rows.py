@@ -51,14 +51,31 @@ def as_floats(values: Any, n: int) -> Any:
     return values
 
 
-def as_answers(values: Any) -> Any:
-    """Return features so that NumPy makes an array with one entry for each part of them: numbers, or objects."""
+def as_answers(values: Any, for_a_cache: bool) -> Any:
+    """Return features so that NumPy makes an array with one entry for each part of them.
+
+    Parameters
+    ----------
+    values
+        What an extractor gave.
+    for_a_cache : bool
+        Whether a user's cache keeps them, which holds names, and not what these are hashed to.
+
+    Raises
+    ------
+    UnusableError
+    """
     values = listed(values)
     if sparse.issparse(values):
-        return _objects(rows_of(as_floats(values, values.shape[0])))
-    if isinstance(values, list | tuple) and (names := names_in(values)) is not None:
-        return _objects([dict.fromkeys(part, 1.0) if _is_list_of_names(part) else part for part in names])
-    return _array(values) if isinstance(values, list | tuple) else values
+        return _objects(rows_of(_finite(as_floats(values, values.shape[0]))))
+    if not isinstance(values, list | tuple):
+        return values
+    names = names_in(values)
+    if names is None:
+        return _array(values)
+    if not for_a_cache:
+        return _objects(rows_of(_finite(_hashed(names))))
+    return _objects([dict.fromkeys(part, 1.0) if _is_list_of_names(part) else part for part in names])
 
 
 def kept_rows(answers: NDArray[Any]) -> NDArray[Any]:
@@ -68,14 +85,19 @@ def kept_rows(answers: NDArray[Any]) -> NDArray[Any]:
     ------
     UnusableError
     """
-    if answers.dtype == object and len(answers) and all(isinstance(row, Columns) for row in answers):
-        rows = answers.tolist()
-    else:
-        rows = rows_of(as_floats(answers, len(answers)))
-    for place, row in enumerate(rows):
-        if not np.isfinite(row.values if isinstance(row, Columns) else row).all():
-            raise UnusableError("has NaN or infinity at {part}", [place])
-    return _objects(rows)
+    if answers.dtype == object and len(answers) and isinstance(answers[0], Columns):
+        return answers
+    return _objects(rows_of(_finite(as_floats(answers, len(answers)))))
+
+
+def _finite(features: Any) -> Any:
+    """The same features; an error names the first part with NaN or infinity."""
+    finite = np.isfinite(features.data if sparse.issparse(features) else features)
+    if not finite.all():
+        first = int(np.argmin(finite)) if sparse.issparse(features) else int(np.argmin(finite.all(axis=1)))
+        place = int(np.searchsorted(features.indptr, first, side="right")) - 1 if sparse.issparse(features) else first
+        raise UnusableError("has NaN or infinity at {part}", [place])
+    return features
 
 
 def rows_of(features: Any) -> list[Row]:
