@@ -117,11 +117,11 @@ def _bargain(
     said = proxy.predict_proba(rows)
     labels, sure = proxy.classes_[said.argmax(axis=1)].astype(np.int64), said.max(axis=1)
 
-    class Proxy(peer.Proxy):  # type: ignore[name-defined]
+    class Proxy(peer.Proxy):  # type: ignore[name-defined]  # a module without types
         def proxy_func(self, record: Any) -> tuple[int, float]:
             return int(labels[record]), float(sure[record])
 
-    class Oracle(peer.Oracle):  # type: ignore[name-defined]
+    class Oracle(peer.Oracle):  # type: ignore[name-defined]  # likewise
         def oracle_func(self, record: Any, said: Any) -> tuple[bool, int]:
             return bool(own[record] == said), int(own[record])
 

@@ -59,7 +59,7 @@ TUNABLES = {
     "plan/timing.py": {"MARGIN": "never-slower"},
     "early_exit/costs.py": {"FEW": "never-slower pipelines", "TIMED_TEXTS": "texts", "TIMED_COLUMNS": "frames"},
     "early_exit/documents.py": {"LEAST_ROWS": "texts", "READ_WHOLE": "texts"},
-    "early_exit/opaque.py": {"LEARN_SHARE": "any-model", "MOST_LEARNT": "any-model"},
+    "early_exit/asked_rows.py": {"LEARN_SHARE": "any-model", "MOST_LEARNT": "any-model"},
     "early_exit/opaque_plan.py": {"STRENGTHS": "any-model"},
     "early_exit/call_budget.py": {"LEARN_PART": "any-model", "PLAN_PART": "any-model"},
     "early_exit/lazy_walk.py": dict.fromkeys(("LEAST_BLOCK", "EXPECTED_LOSSES", "GROWTH"), "any-model"),
@@ -126,7 +126,7 @@ FIXED = {
     "plan/prior.py": {"_CONSTANT": ROUNDING},
     "plan/order.py": {"_FLOOR": ROUNDING},
     "plan/recipes.py": {"VALUE_BYTES": LIMIT, "FEW_GROUPS": LIMIT},
-    "early_exit/opaque.py": {
+    "early_exit/surrogate_costs.py": {
         **dict.fromkeys(("QUICK", "ROUNDS", "TIMED_ROWS"), LEVEL),
         "ROUNDED_TO": ROUNDING,
     },
@@ -177,8 +177,9 @@ FIXED = {
     "early_exit/full_model.py": {"COPIES": HARDWARE, "COPIED_BYTES": LIMIT},
     "early_exit/data_split.py": {"DUPLICATES": LEVEL, "DUPLICATE_SHARE": LEVEL},
     "early_exit/planning.py": {"LARGEST_SINGLE": LIMIT, "LARGEST_SCORE": LIMIT},
-    "early_exit/certification.py": dict.fromkeys(
-        ("LIKELY", "FEW_ROWS", "LARGE_PART", "TIMES", "FEWEST_LOST", "LOST_PART", "RARE", "MOST_NAMED"), LEVEL
+    "early_exit/certification.py": {"LIKELY": LEVEL, "FEW_ROWS": LEVEL},
+    "early_exit/rare_classes.py": dict.fromkeys(
+        ("LARGE_PART", "TIMES", "FEWEST_LOST", "LOST_PART", "RARE", "MOST_NAMED"), LEVEL
     ),
     "early_exit/truth.py": {"MOST_NAMED": LIMIT},
     "early_exit/selection.py": {"PLANNED": "a progress bar", "TIMED_FROM": "a progress bar"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -52,6 +53,17 @@ def wald_data() -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WALD_DATA", str(path))
         yield path
+
+
+@pytest.fixture(scope="module")
+def bench_package() -> Iterator[None]:
+    """Let tests import ``bench``, and undo what it sets in the environment."""
+    environ, path = dict(os.environ), list(sys.path)
+    sys.path.insert(0, str(ROOT))
+    yield
+    sys.path[:] = path
+    os.environ.clear()
+    os.environ.update(environ)
 
 
 @pytest.fixture(autouse=True)

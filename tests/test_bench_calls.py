@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
 import numpy as np
 import pytest
-from conftest import ROOT
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _bench():
-    """Let tests import ``bench``, and undo what it sets in the environment."""
-    environ, path = dict(os.environ), list(sys.path)
-    sys.path.insert(0, str(ROOT))
-    yield
-    sys.path[:] = path
-    os.environ.clear()
-    os.environ.update(environ)
+pytestmark = pytest.mark.usefixtures("bench_package")
 
 
 def test_the_server_fails_now_and_then_counts_what_it_answered_and_can_be_killed():

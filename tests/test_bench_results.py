@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 
 FIGURE = {"name": "speed", "value": 3905.4321, "unit": "x", "peer": "a | b", "note": "2 runs"}
 PAGE = "Above.\n<!-- results one -->\nstale\n<!-- end -->\nBelow.\n"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _bench():
-    """Let tests import ``bench``, and undo what it sets in the environment."""
-    environ, path = dict(os.environ), list(sys.path)
-    sys.path.insert(0, str(ROOT))
-    yield
-    sys.path[:] = path
-    os.environ.clear()
-    os.environ.update(environ)
+pytestmark = pytest.mark.usefixtures("bench_package")
 
 
 def test_the_page_shows_the_results_that_are_kept():

@@ -19,6 +19,11 @@ FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no full device here")
 
 
+def long(*values: str) -> list[Any]:
+    """Parameters of long tests."""
+    return [pytest.param(each, marks=pytest.mark.long) for each in values]
+
+
 @contextmanager
 def powerless() -> Iterator[None]:
     """Drop the privileges of the administrator, so that file permissions apply."""
@@ -150,7 +155,7 @@ def test_a_full_device(files: Path, tmp_path: Path, times: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="limits are others elsewhere")
-@pytest.mark.parametrize("suffix", [".csv", ".npy", ".csv.gz", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", *long(".npy", ".csv.gz")])
 def test_a_disk_that_fills_up(files: Path, tmp_path: Path, suffix: str) -> None:
     """A limit on the size of files replaces a full disk."""
     import resource
@@ -184,7 +189,15 @@ def test_a_disk_that_fills_up(files: Path, tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.slow
 @needs_full
-@pytest.mark.parametrize("words", ["--help", "--version", "inspect --help", "inspect", "inspect --json", "predict"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help",
+        "inspect",
+        "predict",
+        *long("--version", "inspect --help", "inspect --json"),
+    ],
+)
 def test_a_stdout_that_is_full(files: Path, words: str) -> None:
     command = [*COMMAND, *words.split()]
     if words in ("inspect", "inspect --json"):

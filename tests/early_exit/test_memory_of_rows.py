@@ -79,13 +79,18 @@ SCRIPT = textwrap.dedent(
     ("model", "held", "method"),
     [
         ("columns", "polars", "predict"),
-        ("columns", "pandas", "predict"),
-        ("trees", "polars", "predict"),
         ("trees", "pandas", "predict_proba"),
         ("texts", "list", "predict"),
-        ("texts", "pandas", "predict"),
-        ("texts", "polars", "predict_proba"),
-        ("texts", "arrow", "predict"),
+        *(
+            pytest.param(*door, marks=pytest.mark.long)
+            for door in (
+                ("columns", "pandas", "predict"),
+                ("trees", "polars", "predict"),
+                ("texts", "pandas", "predict"),
+                ("texts", "polars", "predict_proba"),
+                ("texts", "arrow", "predict"),
+            )
+        ),
     ],
 )
 def test_a_million_rows_need_a_tile(model: str, held: str, method: str) -> None:

@@ -14,9 +14,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from wald import CallError, Calls, EarlyExitClassifier, Planner, Surrogate, load, save
 from wald.calls import PartialAnswer, logged_answers
-from wald.early_exit import opaque
 from wald.early_exit.late_answers import LateAnswers
 from wald.early_exit.late_certificate import LateCertificate
+from wald.surrogates import held_out
 
 X, y = make_classification(
     6000, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0
@@ -143,7 +143,7 @@ def test_no_row_that_learns_or_plans_certifies(monkeypatch, groups):
         return whole(self, model, plan, validation, rows, places, *rest)
 
     whole = LateCertificate.certified
-    monkeypatch.setattr(opaque, "learn", learn)
+    monkeypatch.setattr(held_out, "learn", learn)
     monkeypatch.setattr(LateCertificate, "certified", certified)
     log = {i: OWN[i] for i in np.flatnonzero(NAMES[SMALL.predict(ROWS)] != OWN).tolist()}
     server = Server()

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 
 from wald import EarlyExitClassifier
-from wald.early_exit import Status, late_answers, opaque, selection, taught
+from wald.early_exit import Status, asked_rows, late_answers, opaque, selection, surrogate_costs, taught
 from wald.models.asked import AskedFunction
 from wald.sources import source_of
 from wald.surrogates import learns_probabilities
@@ -22,7 +22,7 @@ X, Y = make_classification(
     3500, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0
 )
 Y, FIT, NEW = np.array(["ant", "bee", "cow"])[Y], X[500:3000], X[3000:]
-N_LEARNT = round(opaque.LEARN_SHARE * len(FIT))
+N_LEARNT = round(asked_rows.LEARN_SHARE * len(FIT))
 
 
 class Noted(KNeighborsClassifier):
@@ -110,14 +110,14 @@ class Late(Noted):
 @pytest.fixture
 def lessons(monkeypatch):
     """What surrogates were learnt from."""
-    found, learn = [], opaque.learn
+    found, learn = [], opaque.learn_held_out
 
-    def noted(source, codes, rng, n_threads, probabilities=None):
+    def noted(source, codes, rng, n_threads, probabilities, groups):
         found.append((source, codes, probabilities))
-        return learn(source, codes, rng, n_threads, probabilities)
+        return learn(source, codes, rng, n_threads, probabilities, groups)
 
-    monkeypatch.setattr(opaque, "learn", noted)
-    monkeypatch.setattr(opaque, "QUICK", 0.0)  # else it is timed again, and raced, on rows that are not counted
+    monkeypatch.setattr(opaque, "learn_held_out", noted)
+    monkeypatch.setattr(surrogate_costs, "QUICK", 0.0)  # else it is timed again, on rows that are not counted
     monkeypatch.setattr(selection, "kept_if_faster", lambda _, certificate, plan, *more: (certificate, plan))
     return found
 

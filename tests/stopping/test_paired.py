@@ -107,7 +107,7 @@ def test_losses_compare_errors_with_those_of_the_full_model() -> None:
     assert losses_at(scores, 1.0).tolist() == [0, 1, -1, 0, 0]
     assert scores.lost_at(0).tolist() == [0, 0, -1, 0, 0]
     assert scores.lost_at(0, above=False).tolist() == [1, 1, 0, 0, -1]
-    assert scores.take(np.array([1, 2])).truth.tolist() == [1, 1]  # type: ignore[union-attr]
+    assert scores.take(np.array([1, 2])).truth.tolist() == [1, 1]  # type: ignore[union-attr]  # given
 
 
 def test_certificate_counts_worse_and_better_rows() -> None:
@@ -130,7 +130,7 @@ def test_certificate_counts_worse_and_better_rows() -> None:
 
 def test_labels_that_the_model_does_not_know_lose_nothing() -> None:
     scores = drawn(np.random.default_rng(1), 3000)
-    truth = scores.truth.copy()  # type: ignore[union-attr]
+    truth = scores.truth.copy()  # type: ignore[union-attr]  # given
     truth[:1000] = -1
     found = measure(replace(scores, truth=truth), BOUNDARY, risk=None)
     rest = measure(scores.take(np.arange(1000, 3000)), BOUNDARY, risk=None)
@@ -190,7 +190,7 @@ def test_what_counts_disagreements_refuses_true_labels() -> None:
     with pytest.raises(ValueError, match="leave the true labels"):
         calibrate(scores, BOUNDARY, delta=0.1)
     with pytest.raises(ValueError, match="true labels"):
-        StageScores(full=scores.full, margins=scores.margins, truth=scores.truth[:3])  # type: ignore[index]
+        StageScores(full=scores.full, margins=scores.margins, truth=scores.truth[:3])  # type: ignore[index]  # given
 
 
 def test_counts_of_pairs_must_be_possible() -> None:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
 
 from ..sources import Source
-from ..surrogates import Surrogate, learn, log_odds
+from ..surrogates import FOLDS, Surrogate, learn_held_out, log_odds
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Indices = NDArray[np.intp]
 
-#: Parts of the rows to learn from: what is said of each part is learnt from the others.
-FOLDS = 3
 #: Strength of the regularization of the readout, and of the rate of wrong answers by margin.
 STRENGTH, RATE_STRENGTH = 0.3, 1e4
 
@@ -89,21 +84,11 @@ class Stacked:
         unlearnt, uniform = 1.0 - float(uniform[kept].sum() / max(1, uniform.sum())), uniform[kept]
         if len(np.unique(own)) == 1:
             return cls([], (), np.empty((len(own), 0)), own, uniform, unlearnt)
-        said, seed = given[1][kept], int(rng.integers(2**31 - 1))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of learners that stop early
-            surrogates = learn(few, own, np.random.default_rng(seed), n_threads)
-            if surrogates:
-                parts = []
-                for before, held in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(own, own):
-                    some = learn(few.take(before), own[before], np.random.default_rng(seed), n_threads)
-                    parts.append((held, [each.numbers(few.take(held), n_threads) for each in some]))
-                # of few rows fewer may be learnt, the largest of which are missing
-                surrogates = surrogates[: min(len(numbers) for _, numbers in parts)]
-                held_out = np.vstack([np.hstack(numbers[: len(surrogates)]) for _, numbers in parts])
-                said = np.hstack([held_out[np.argsort(np.concatenate([held for held, _ in parts]))], said])
-            titles = (*(each.title for each in surrogates), *titles)
-            return cls(surrogates, titles, said, own, uniform, unlearnt) if titles else None
+        surrogates, held = learn_held_out(few, own, rng, n_threads)
+        surrogates = surrogates[: len(held)]
+        said = np.hstack([*held, given[1][kept]])
+        titles = (*(each.title for each in surrogates), *titles)
+        return cls(surrogates, titles, said, own, uniform, unlearnt) if titles else None
 
     def at(self, source: Source, given: Floats, n_threads: int) -> tuple[Codes, Floats, Floats]:
         """Codes of rows, margins, and probabilities.

@@ -16,11 +16,9 @@ from ..models.packing import pack
 from ..models.planning import Rest
 from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
-from ..stopping.core.binomial import shared_confidence, upper_bound
 from ..stopping.core.certificate import Reference
 from ..stopping.core.risks import Promised, Risk, largest, promised
-from ..stopping.core.strata import renamed, rows_of
-from ..utils.figures import percent, thousands
+from ..stopping.core.strata import renamed
 from .parameters import Parameters, checked_rule
 from .planner import planner_of, require_sides
 from .rows import Rows
@@ -35,15 +33,6 @@ LIKELY = 0.9
 FEW_ROWS = 1.5
 #: Number of certificate rows that the engine evaluates at a time.
 PIECE_ROWS = 32_768
-#: Warn if a promise about all rows allows more of a rare class to disagree than this share, or than `TIMES` the risk
-#: where that is larger.
-LARGE_PART, TIMES = 0.1, 2.0
-#: Warn if at least so many certificate rows of a rare class disagree, and this share of them.
-FEWEST_LOST, LOST_PART = 5, 0.05
-#: A class is rare below this part of an even share of the rows.
-RARE = 0.5
-#: Largest number of classes that a warning names.
-MOST_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,71 +244,3 @@ def _certificate(
         event=model.event,
         kind=model.words.kind,
     )
-
-
-def rare_classes(
-    model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None, estimated: bool = False
-) -> str | None:
-    """Warning about rare classes of which a large part may disagree under a promise about all rows; None without any.
-
-    All certificate rows are counted, whatever their group. A class is rare below half of an even share. It is named in
-    two cases. Either `LOST_PART` of its rows disagree, and at least `FEWEST_LOST`. Or all disagreements that the risk
-    allows would be more than `LARGE_PART` of its rows, and the upper bound of its own rate is more than that, too; if
-    the risk is large, `TIMES` the risk takes the place of `LARGE_PART`.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-    certificate : Certificate
-    plan : Plan
-        With the certified thresholds.
-    rows : StageScores or None
-        Stage scores of the certificate rows.
-    estimated : bool, default=False
-        Whether the answers of some of them, which do not leave early, are not the model's own, but likely ones.
-    """
-    overall = certificate.about in ("all", "classes") and len(model.strata) > 0
-    if rows is None or rows.truth is not None:  # see `rare_true_labels`
-        return None
-    if certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
-        return None
-    codes, _ = rows.leave(*plan.thresholds())
-    words, names = model.words, model.words.names_of(model.classes)
-    n_classes = len(names)
-    n = np.bincount(rows.full, minlength=n_classes)
-    lost = np.bincount(rows.full[codes != rows.full], minlength=n_classes)
-    with_own_risk = {s.name for s in certificate.strata if s.risk is not None}
-    each = shared_confidence(certificate.confidence, n_classes)
-    allowed, least = certificate.risk * rows.n_rows, TIMES * certificate.risk
-    named = [
-        code
-        for code in range(n_classes)
-        if n[code] < RARE * rows.n_rows / n_classes
-        and (
-            lost[code] >= max(FEWEST_LOST, LOST_PART * n[code])
-            or (
-                allowed > max(LARGE_PART, least) * n[code]
-                and upper_bound(int(lost[code]), int(n[code]), each) > max(LARGE_PART, least)
-            )
-        )
-        and rows_of(names[code], words.kind) not in with_own_risk
-    ]
-    if not named:
-        return None
-    listed = "; ".join(
-        f"{words.rows_of(model.classes[code])}, which the model gives to {'about ' * estimated}{thousands(n[code])} of "
-        f"{thousands(rows.n_rows)} certificate rows ({thousands(lost[code])} of them answered otherwise): the risk is "
-        f"{_part(allowed, int(n[code]))} of it"
-        for code in named[:MOST_NAMED]
-    )
-    more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    return (
-        f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
-        f"{words.kind}: {listed}{more}. risk={{'all': {certificate.risk:g}, {names[named[0]]!r}: ...}} bounds that of "
-        f"a {words.kind} as well, and 'each' those of all {words.kinds}."
-    )
-
-
-def _part(allowed: float, n: int) -> str:
-    """The part of a class of n rows that a number of rows could be."""
-    return "all" if n <= allowed else percent(allowed / n)

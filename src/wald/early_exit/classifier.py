@@ -21,10 +21,11 @@ from ..models.tolerances import probabilities_within
 from ..sources import Source
 from ..stopping.core.risks import Risk
 from .answers import Answers
+from .asked_rows import Asking, calls_needed
 from .bought_parts import BehindGroups, behind_groups
 from .call_budget import CallsNeeded
 from .former import takes_former_names
-from .opaque import Asking, calls_needed, is_opaque
+from .opaque import is_opaque
 from .parameters import Parameters
 from .planned import wrapped_has
 from .planner import Planner

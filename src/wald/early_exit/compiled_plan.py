@@ -26,7 +26,7 @@ from ..stopping import Certificate, StageScores
 from ..utils.warn import warn_caller
 from .answers import Answers
 from .auditing import audited, audited_one, counted_one, monitor_of
-from .certification import Promise, certificate_scores, certified, rare_classes, scores_at_stages, tried
+from .certification import Promise, certificate_scores, certified, scores_at_stages, tried
 from .documents import costs_at_stages
 from .explaining import Explanation, explained
 from .full_numbers import numbers_in_full, own_numbers
@@ -35,7 +35,7 @@ from .locating import located
 from .lossless import FeatureRanges
 from .one_probability import proba_of_one, value_of_one
 from .predictor import Predictor, Trace
-from .rare_labels import rare_true_labels
+from .rare_classes import rare_classes
 from .reader import RowReader
 from .rows import Rows, preprocessed, refuse_half_precision
 from .self_check import Agreement, require_own_answers
@@ -482,7 +482,7 @@ class CompiledPlan:
         size = CertificateSize(len(rows) if groups is None else len(np.unique(groups)), promise.confidence)
         trial = tried(model, plan, seen, size, promise)
         certificate, plan = certified(model, trial, seen, scores, groups, promise)
-        rare = rare_classes(model, certificate, plan, scores) or rare_true_labels(model, certificate, plan, scores)
+        rare = rare_classes(model, certificate, plan, scores)
         if rare is not None:
             warn_caller(rare)
         return CompiledPlan(model, plan, certificate, promise, self.validation, self.reader)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,27 +15,17 @@ from ..models.asking import answers_labels, asked_model, title_of
 from ..models.opaque import OpaqueTerms, opaque_model
 from ..sources import Source
 from ..stopping.core.risks import largest
-from ..surrogates import Surrogate, learn, learns_probabilities, surrogates_of
-from ..utils.figures import thousands
-from .call_budget import ASKED_AGAIN, CallsNeeded, Division, require_calls
-from .data_split import ORDER_SHARE, Split, by_group, split_rows
+from ..surrogates import learn_held_out, learns_probabilities, surrogates_of
+from .asked_rows import AskedRows, Asking
+from .data_split import Split
 from .late_answers import LateAnswers
 from .late_certificate import LateCertificate
 from .parameters import Parameters
-from .planner import Planner, planner_of
+from .surrogate_costs import TIMED_ROWS, costing, timed_again
 from .taught import Taught, gives_probabilities, taught
 from .truth import known_or, true_codes
 
 Indices = NDArray[np.intp]
-
-#: Share of the rows of `fit` from which surrogates are learnt, and the largest number.
-LEARN_SHARE, MOST_LEARNT = 0.35, 20_000
-#: Rows on which surrogates and model are timed, and how often the surrogates are.
-TIMED_ROWS, ROUNDS = 1000, 3
-#: Estimators that take fewer seconds a row are timed as often.
-QUICK = 5e-6
-#: Costs are rounded to powers of this number, so that a plan changes seldom with measured times.
-ROUNDED_TO = 2**0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +36,8 @@ class BehindSurrogates:
     ----------
     model : AdditiveModel
     rows : ndarray of int
-        The rows that plan and certify, as `fit` was given them: none from which a surrogate was learnt.
+        The rows that learn, plan and certify, as `fit` was given them. Of those that learn, surrogates that have not
+        seen them say the numbers, and they only plan.
     said : float64 ndarray of shape (n_rows, n_terms)
         The answer of a row that is not known yet is that of the first class.
     split : Split
@@ -77,86 +65,6 @@ class BehindSurrogates:
     def certificate(self) -> LateCertificate:
         """What certifies a plan."""
         return LateCertificate(self.answers, self.rows, self.lazily)
-
-
-@dataclass(frozen=True, eq=False)
-class Asking:
-    """How `fit` may ask a model.
-
-    Parameters
-    ----------
-    answers : array-like, dict, PartialAnswer or None
-        The log of `fit`.
-    max_calls : int or None
-    whole : bool
-        Whether all rows of the certificate must be asked about: where the promise has strata, to which rows belong by
-        their answers, or losses that others make up for.
-    planner : Planner
-    """
-
-    answers: Any
-    max_calls: int | None
-    whole: bool
-    planner: Planner
-
-    @classmethod
-    def of(cls, given: Parameters, answers: Any, max_calls: int | None) -> Asking:
-        """Read what `fit` was given; raises ValueError for a number of calls that is none, and for several splits."""
-        require_calls(max_calls)
-        if max_calls is not None and planner_of(given).n_splits not in (1, "auto"):
-            raise ValueError("max_calls takes one split of the rows: leave n_splits of the planner out.")
-        risk = given.promised_risk
-        strata = isinstance(risk, Mapping) and set(risk) != {"all"}
-        whole = strata or getattr(given, "reference", "model") != "model"
-        return cls(answers, max_calls, whole, planner_of(given))
-
-    def require_unused(self, why: str) -> None:
-        """Raise ValueError if something is given for a model of which `fit` asks no rows one by one, and say why."""
-        for name, value in (("max_calls", self.max_calls), ("answers", self.answers)):
-            if value is not None:
-                raise ValueError(
-                    f"{name} is for models that are asked as they are, behind surrogates, and {why}: leave it out."
-                )
-
-    def require_fitted(self, fitted: bool) -> None:
-        """Raise ValueError if there is a log, of a model that is trained only now."""
-        if self.answers is not None and not fitted:
-            raise ValueError(
-                "answers are those of a model, and fit trains another one on half of the rows: leave them out, or y."
-            )
-
-    @property
-    def one_split(self) -> bool:
-        """Whether the rows are split once, so that rows of the certificate can be asked late."""
-        return self.planner.n_splits in (1, "auto")
-
-    @property
-    def certificate_share(self) -> float:
-        """Share of the rows from which no surrogate is learnt."""
-        fraction = self.planner.certificate_fraction
-        return OpaqueTerms.planning.certificate_share if isinstance(fraction, str) else float(fraction)
-
-
-def calls_needed(n_rows: int, given: Parameters) -> CallsNeeded:
-    """Numbers of rows about which `fit` asks, for so many without groups, of which none trained the model.
-
-    Parameters
-    ----------
-    n_rows : int
-    given : Parameters
-        Of an estimator around a model that is asked as it is.
-    """
-    asking = Asking.of(given, None, None)
-    learnt = getattr(given, "surrogates", None) in (None, "auto")
-    rows, rng = np.arange(n_rows), np.random.default_rng(0)
-    teach, rest = _split(rows, None, rng) if learnt else (rows[:0], rows)
-    split = split_rows(rest, None, asking.certificate_share, rng)
-    n_plan = len(split.order) + len(split.validation)
-    late = asking.one_split and not asking.whole
-    least = len(teach) + n_plan + (0 if late else len(split.certificate))
-    about_truth = getattr(given, "reference", "model") == "labels"  # nothing is asked twice
-    twice, fewest = 0 if about_truth else min(least, ASKED_AGAIN), Division.of(1, len(teach), n_plan)
-    return CallsNeeded(fewest.learn + fewest.plan + fewest.again, least + twice, n_rows + twice)
 
 
 def behind_surrogates(
@@ -198,75 +106,81 @@ def behind_surrogates(
         )
     answers = LateAnswers(model, source, logged_answers(asking.answers, source.n_rows), asking.max_calls)
     learnt = given is None or (isinstance(given, str) and given == "auto")
-    teach, rest = _split(rows, groups, rng) if learnt else (rows[:0], rows)
-    split = split_rows(rest, groups, asking.certificate_share, rng)
-    n_plan = len(split.order) + len(split.validation)
-    division = Division.of(asking.max_calls, len(teach), n_plan)
-    teach, n_order = _within(answers, teach, division.learn, rng), round(ORDER_SHARE * division.plan)
-    if asking.max_calls is not None:
-        order, validation = (
-            _first(answers, split.order, n_order),
-            _first(answers, split.validation, division.plan - n_order),
-        )
-        split = Split(order, validation, split.certificate)
-    _require_enough(answers, teach, split, division)
-    lazily = asking.one_split and not asking.whole
-    late = lazily or asking.max_calls is not None
-    first = np.concatenate([teach, split.order, split.validation, split.certificate[:0] if late else split.certificate])
-    if len(first) == 0:
-        raise ValueError(
-            f"fit has n_samples={len(rows)}, too few to learn surrogates and to plan: give more rows; "
-            "wald.stopping.rows_needed says how many a promise takes."
-        )
-    lesson = None
-    if learnt and y is None and gives_probabilities(model) and learns_probabilities(source):
-        answers.ask(np.setdiff1d(first, answers.unknown(teach)))
-        lesson = taught(answers, teach, division.again)
-    else:
-        answers.ask(first)
+    chosen = AskedRows.drawn(answers, rows, groups, learnt, asking, rng)
+    teach, split = chosen.teach, chosen.split
+    lesson = _asked(
+        answers, chosen, learnt and y is None and gives_probabilities(model) and learns_probabilities(source)
+    )
     answers.sort_classes()
     if y is None:
-        n_again = division.again - (0 if lesson is None else lesson.n_compared)
-        answered = np.sort(first[answers.known[first]])
-        again = np.unique(np.linspace(0, len(answered) - 1, min(len(answered), n_again)).astype(np.intp))
-        answers.require_same_again(answered[again])
+        _require_same_again(answers, chosen, 0 if lesson is None else lesson.n_compared)
     if len(answers.classes) < 2:
         raise ValueError(
-            f"{title_of(model)} gave one label, {answers.classes.tolist()[0]!r}, for all {len(first)} rows that it was "
-            "asked about."
+            f"{title_of(model)} gave one label, {answers.classes.tolist()[0]!r}, for all {len(chosen.first)} rows that "
+            "it was asked about."
         )
     truth = None if y is None else true_codes(y, answers.classes)
+    held: list[NDArray[np.float64]] = []
     if learnt:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of learners that stop early
-            if lesson is None:
-                own = answers.ask(teach)
-                lesson = Taught(own if truth is None else known_or(truth[teach], own), None, 0)
-            surrogates = learn(source.take(teach), lesson.codes, rng, n_threads, lesson.probabilities)
+        if lesson is None:
+            own = answers.ask(teach)
+            lesson = Taught(own if truth is None else known_or(truth[teach], own), None, 0)
+        some, alike = source.take(teach), None if groups is None else np.asarray(groups)[teach]
+        surrogates, held = learn_held_out(some, lesson.codes, rng, n_threads, lesson.probabilities, alike)
     else:
         surrogates = surrogates_of(given)
-    rest = np.sort(np.concatenate([split.order, split.validation, split.certificate]))
-    few = source.take(rest)
+    others = np.sort(np.concatenate([split.order, split.validation, split.certificate]))
+    few = source.take(others)
     said = [each.numbers(few, n_threads) for each in surrogates]
     timed = few.take(slice(TIMED_ROWS))
     seconds = answers.seconds_of_row
     if asking.max_calls is None:
-        seconds = _timed_again(model, timed, seconds)
-    surrogates = [_costing(each, timed, seconds, n_threads) for each in surrogates]
+        seconds = timed_again(model, timed, seconds)
+    surrogates = [costing(each, timed, seconds, n_threads) for each in surrogates]
     if learnt:
         order = np.argsort([each.cost or 0.0 for each in surrogates], kind="stable").tolist()
         surrogates, said = [surrogates[i] for i in order], [said[i] for i in order]
+        held = [held[i] for i in order] if held else held
     if not hasattr(model, "classes_"):
         model = AskedFunction(model.function, answers.classes)
     widths = [numbers.shape[1] for numbers in said]
     read = opaque_model(model, surrogates, widths, source.n_columns, complete=_is_complete(few))
     terms = OpaqueTerms.of(read.terms)
     assert terms is not None
-    codes = answers.codes[rest]  # 0 of rows that are not known
+    codes, rest = answers.codes.copy(), others  # 0 of rows that are not known
+    if held and lesson is not None and asking.one_split:  # of several splits, each may certify any of the rows
+        codes[teach] = np.where(answers.known[teach], codes[teach], lesson.codes)
+        split = Split(teach, np.concatenate([split.order, split.validation]), split.certificate)
+        rest = np.sort(np.concatenate([others, teach]))
+        said = [_merged(rest, (others, numbers), (teach, of)) for numbers, of in zip(said, held, strict=True)]
     places = Split(*(np.searchsorted(rest, part) for part in (split.order, split.validation, split.certificate)))
-    said_of_all = np.column_stack([*said, terms.answered(codes)])
+    said_of_all = np.column_stack([*said, terms.answered(codes[rest])])
     known = None if truth is None else truth[rest]
-    return BehindSurrogates(read, rest, said_of_all, places, answers, lazily, known)
+    return BehindSurrogates(read, rest, said_of_all, places, answers, chosen.lazily, known)
+
+
+def _asked(answers: LateAnswers, chosen: AskedRows, probabilities: bool) -> Taught | None:
+    """Ask about the rows that come first; those that teach for probabilities, of which the lesson is made."""
+    if not probabilities:
+        answers.ask(chosen.first)
+        return None
+    answers.ask(np.setdiff1d(chosen.first, answers.unknown(chosen.teach)))
+    return taught(answers, chosen.teach, chosen.again)
+
+
+def _require_same_again(answers: LateAnswers, chosen: AskedRows, n_compared: int) -> None:
+    """Ask about some rows twice, less those that were compared; raises ValueError if too many answers differ."""
+    answered = np.sort(chosen.first[answers.known[chosen.first]])
+    n = min(len(answered), chosen.again - n_compared)
+    answers.require_same_again(answered[np.unique(np.linspace(0, len(answered) - 1, n).astype(np.intp))])
+
+
+def _merged(rows: Indices, *parts: tuple[Indices, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """What is said of ascending rows, from what is said of parts of them."""
+    every = np.empty((len(rows), parts[0][1].shape[1]))
+    for some, numbers in parts:
+        every[np.searchsorted(rows, some)] = numbers
+    return every
 
 
 def _is_complete(source: Source) -> bool:
@@ -278,35 +192,6 @@ def _is_complete(source: Source) -> bool:
         return rows.ndim == 2 and bool(np.isfinite(rows).all())
     except (TypeError, ValueError):
         return False
-
-
-def _require_enough(answers: LateAnswers, teach: Indices, split: Split, division: Division) -> None:
-    """Raise ValueError if so few calls neither learn surrogates nor make a plan."""
-    if answers.max_calls is None:
-        return
-    learn, plan = (len(answers.unknown(rows)) for rows in (teach, np.concatenate([split.order, split.validation])))
-    least = learn + plan + division.again
-    if least > answers.max_calls:
-        taught = f"{thousands(learn)} from which surrogates are learnt, " if learn else ""
-        raise ValueError(
-            f"max_calls={answers.max_calls} are too few: fit asks about at least {thousands(least)} rows, {taught}"
-            f"{thousands(plan)} that plan, and {division.again} twice. Allow more calls, or give answers= that are "
-            "paid for."
-        )
-
-
-def _within(answers: LateAnswers, rows: Indices, most: int, rng: np.random.Generator) -> Indices:
-    """So many rows at least, those that are known first; all if they are not more."""
-    unknown = answers.unknown(rows)
-    n_asked = max(0, most - (len(rows) - len(unknown)))
-    if len(unknown) <= n_asked:
-        return rows
-    return np.sort(np.concatenate([rows[answers.known[rows]], rng.permutation(unknown)[:n_asked]]))
-
-
-def _first(answers: LateAnswers, rows: Indices, most: int) -> Indices:
-    """The first of shuffled rows, of which no more than so many are unknown."""
-    return rows[: np.searchsorted(np.cumsum(~answers.known[rows]), most, side="right")]
 
 
 def is_opaque(model: Any, given: Parameters) -> bool:
@@ -345,36 +230,3 @@ def _why_unread(model: Any) -> str | None:
     except ValueError:
         return None
     return None
-
-
-def _split(rows: Indices, groups: ArrayLike | None, rng: np.random.Generator) -> tuple[Indices, Indices]:
-    """Rows to learn from, and the others; groups stay together."""
-    share = min(LEARN_SHARE, MOST_LEARNT / max(1, len(rows)))
-    if groups is not None:
-        return by_group(rows, groups, share, rng)
-    shuffled, n = rng.permutation(rows), round(share * len(rows))
-    return np.sort(shuffled[:n]), np.sort(shuffled[n:])
-
-
-def _costing(surrogate: Surrogate, rows: Source, per_row: float, n_threads: int) -> Surrogate:
-    """The surrogate with a cost, as a multiple of the model's, which takes so many seconds for a row."""
-    if surrogate.cost is not None or rows.n_rows == 0:
-        return surrogate.costing(surrogate.cost or 1.0)
-    times = []
-    for _ in range(ROUNDS):
-        start = perf_counter()
-        surrogate.numbers(rows, n_threads)
-        times.append(perf_counter() - start)
-    ratio = min(times) / rows.n_rows / max(per_row, 1e-12)
-    return surrogate.costing(float(ROUNDED_TO ** round(np.log(max(ratio, 1e-9)) / np.log(ROUNDED_TO))))
-
-
-def _timed_again(model: Any, rows: Source, per_row: float) -> float:
-    """Seconds that a model takes for a row; a quick one is asked again, since a busy machine may have stopped it."""
-    if isinstance(model, AskedFunction) or rows.n_rows == 0 or per_row > QUICK:
-        return per_row
-    for _ in range(ROUNDS):
-        start = perf_counter()
-        model.predict(rows.rows)
-        per_row = min(per_row, (perf_counter() - start) / rows.n_rows)
-    return per_row

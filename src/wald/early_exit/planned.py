@@ -25,6 +25,7 @@ from ..stopping.core.risks import Risk, largest
 from ..stopping.core.row_groups import group_numbers
 from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
+from .asked_rows import Asking
 from .base import EarlyExitEstimator
 from .bought import priced_by
 from .bought_parts import BehindGroups
@@ -37,7 +38,7 @@ from .late_answers import LateAnswers
 from .late_classes import with_late_classes
 from .locating import locate, located
 from .lossless import FeatureRanges
-from .opaque import Asking, BehindSurrogates, behind_surrogates
+from .opaque import BehindSurrogates, behind_surrogates
 from .parameters import checked_rule, require_counted, require_estimator, require_kind
 from .planner import planner_of
 from .reader import RowReader

@@ -19,7 +19,6 @@ from .certification import (
     certificate_scores,
     certified,
     evaluating_everything,
-    rare_classes,
     scores_at_stages,
     tried,
 )
@@ -28,7 +27,7 @@ from .data_split import Split
 from .late_certificate import LateCertificate
 from .planning import cannot_save_time, full_precision, make_plan, plan_without_stages
 from .racing import kept_if_faster
-from .rare_labels import rare_true_labels
+from .rare_classes import rare_classes
 from .request import Request
 from .rows import Rows
 
@@ -151,7 +150,7 @@ def _outcome(
     if late is not None:
         made = late.certified(model, plan, validation, certificate_rows, split.certificate, promise, request.n_threads)
         told = model, made.certificate, made.plan, made.scores
-        rare = rare_classes(*told, estimated=True) or rare_true_labels(*told)
+        rare = rare_classes(*told, estimated=True)
         return Outcome(made.trial, made.plan, validation, made.certificate, 0.0, split, caught, rare)
     scores = certificate_scores(model, plan, certificate_rows, promise, request.n_threads)
     trial = tried(model, plan, validation, size, promise)
@@ -161,7 +160,7 @@ def _outcome(
         validation = scores_at_stages(model, trial, validation_rows, request.n_threads)
         certificate, plan = evaluating_everything(model, trial, validation, promise, NOT_SLOWER)
     cost = 0.0 if promise.n_splits == 1 else _cost(plan, scores, request, model.terms.n_outputs)
-    rare = rare_classes(model, certificate, plan, scores) or rare_true_labels(model, certificate, plan, scores)
+    rare = rare_classes(model, certificate, plan, scores)
     return Outcome(trial, plan, validation, certificate, cost, split, caught, rare)
 
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .opaque import OpaqueTerms
-from .protocols import refuse_prices
-from .units import Floats, Units
+from .units import Floats
 
 __all__ = ["BoughtTerms"]
 
@@ -40,20 +36,6 @@ class BoughtTerms(OpaqueTerms):
 
     reads: tuple[frozenset[str], ...] = ()
     prices: Mapping[str, float] = field(default_factory=dict)
-
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
-        """The surrogates and the model, each at the price of the groups that it reads."""
-        refuse_prices(self, groups, costs)
-        ends = np.cumsum([0, *self.widths, self.n_outputs]).tolist()
-        members = tuple(np.arange(first, end) for first, end in pairwise(ends))
-        alone = [self.paid([unit])[0] for unit in range(len(self.widths))]
-        return Units(members, np.array([*alone, self.full_cost]))
 
     @property
     def description(self) -> str:

@@ -140,7 +140,8 @@ class OpaqueTerms(Packable, Priced):
         refuse_prices(self, groups, costs)
         ends = np.cumsum([0, *self.widths, self.n_outputs])
         members = tuple(np.arange(a, b) for a, b in pairwise(ends.tolist()))
-        return Units(members, np.array([*self.costs, 1.0]))
+        alone = [self.paid([unit])[0] for unit in range(len(self.widths))]
+        return Units(members, np.array([*alone, self.full_cost]))
 
     def pack(
         self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"

@@ -6,14 +6,17 @@ model's own answers (`learn`). Nothing is known here of plans, stages or certifi
 
 from __future__ import annotations
 
+from .held_out import FOLDS, learn_held_out
 from .learnt import learn, learns_probabilities
 from .log_odds import log_odds
 from .on_columns import learn_on_columns
 from .surrogate import Surrogate, surrogate_of, surrogates_of
 
 __all__ = [
+    "FOLDS",
     "Surrogate",
     "learn",
+    "learn_held_out",
     "learn_on_columns",
     "learns_probabilities",
     "log_odds",
