@@ -18,6 +18,7 @@ SETTINGS = (
     "parser",
     "chain",
     "budget",
+    "extractors",
     "trees-wide",
     "trees-flights",
     "trees-calls",
