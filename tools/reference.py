@@ -50,6 +50,7 @@ SECTIONS = (
         "wald.structured",
         "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup Treebank",
     ),
+    ("Extractors", "wald.structured.extractors", ""),
     ("Policies", "wald.structured.policies", "AnytimePolicy IteratedPolicy OneShotPolicy QLearningPolicy"),
     ("Families of models of your own", "wald.models", "Terms Family Reading register check_terms check_units"),
     ("Rows of your own", "wald.sources", "Source check_source"),

@@ -271,7 +271,7 @@ class LazyFeatures:
             why = str(cause).replace(" row", " part")
             return self._error(g, f": {why}, for {{parts}}{repeats(self.sequences, parts)}", parts)
         attempts = f" after {error.attempts} attempts" if error.attempts > 1 else ""
-        kept = " What was answered before is kept" if self.groups[g].kept.counts.rows else ""
+        kept = ". What was answered before is kept" if self.groups[g].kept.counts.rows else ""
         return self._error(g, f": the extractor failed on {{parts}}{attempts}: {told(cause or error)}{kept}", parts)
 
     def _late(self, g: int, text: str, parts: NDArray[np.int64]) -> ExtractionTimeoutError:
