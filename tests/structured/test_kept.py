@@ -94,7 +94,10 @@ def test_no_part_is_asked_about_twice(way: str) -> None:
     assert model.n_calls_.tolist() == [len(service.asked)] * 2
     assert (model.seconds_ > 0).all()
     policy = OneShotPolicy(target="wrong", cv=2, random_state=0).fit(model, X, Y)
+    before = len(service.asked)
     fast = BudgetedPredictor(model, policy, budget=5.0).fit(OTHERS)
+    assert fast.n_calls_.tolist() == [model.feature_groups[0].counts.rows - before, len(service.asked) - before]
+    assert ((fast.seconds_ > 0) == (fast.n_calls_ > 0)).all()
     answers = fast.predict(X + OTHERS)
     assert fast.predict(X + OTHERS) == answers
     BudgetedPredictor(model, UniformPolicy().fit(model), risk=0.3, random_state=0).fit(OTHERS)

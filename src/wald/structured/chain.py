@@ -125,7 +125,7 @@ class ChainClassifier(BaseEstimator):
 
         Parameters
         ----------
-        X : sequences, as `Sequences.of` reads them
+        X : sequences, as `Sequences.of` reads them; lists of anything, where every group has an extractor
         y : sequence of label sequences, or array of shape (n_parts,)
         lengths : array-like of int, default=None
             For one array of all parts.
