@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, ExtractionError, FeatureGroup
 from wald.structured.extractors import Context, Embeddings, Neighbours, Patterns, Shapes
-from wald.structured.names import flattened
+from wald.structured.names import hashed
 
 X = [["The", "dog", "barks"], ["A", "cat", "sleeps"], ["Dogs", "sleep"], ["The", "cats"]] * 5
 Y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"], ["NOUN", "VERB"], ["DET", "NOUN"]] * 5
@@ -71,7 +71,8 @@ def test_neighbours_are_those_of_the_sentence() -> None:
     lone = Neighbours(lengths)(["a"], Context(np.array([0]), [["a"]]))
     assert lone.tolist() == [[0.0] * 4]  # as many columns as for others
     names = Neighbours(lambda words: [{"word": word} for word in words])(["a"], Context(np.array([0]), [["a", "b"]]))
-    assert flattened(names[0]) == {"-1:(start)": 1.0, "+1:word:b": 1.0}
+    rows = hashed([names, [{"-1:(start)": 1.0, "+1:word:b": 1.0}]], lambda i, j: "a part")
+    assert (rows[0] != rows[1]).nnz == 0
 
 
 def test_a_neighbour_of_numbers() -> None:

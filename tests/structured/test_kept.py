@@ -21,7 +21,7 @@ from sklearn.model_selection import cross_val_score
 
 from wald import Calls
 from wald.datasets import make_chains
-from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup, extracted, kept
+from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup, asking, extracted, kept
 from wald.structured.extractors import Context
 from wald.structured.kept import Columns, Kept, key_of_part
 from wald.structured.policies import OneShotPolicy, UniformPolicy
@@ -113,6 +113,34 @@ def test_it_is_said_what_was_spent() -> None:
     group = FeatureGroup("service", Calls(Service(), batch_size=5))
     ChainClassifier([group], max_iter=1, random_state=0).fit(X, Y)
     assert str(group.counts).startswith(f"{len(WORDS)} rows asked in 5 calls and ")
+
+
+def test_progress_says_what_was_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[str, float]] = []
+
+    class Bar:
+        def __enter__(self) -> Callable[[str, float], None]:
+            return lambda name, done: shown.append((name, done))
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+    monkeypatch.setattr(asking, "LateBar", Bar)
+    ChainClassifier([FeatureGroup("service", Calls(Service(), batch_size=10))], max_iter=1).fit(X, Y)
+    assert shown == [(f"service: {n} of 24 parts, 0 s", n / 24) for n in (0, 10, 20)]
+
+
+def test_threads_share_what_is_kept() -> None:
+    service = Service()
+    model = model_of(service).fit(X, Y)
+    wanted, found = model.predict(OTHERS), list[Any]()
+    model.forget_features()
+    threads = [threading.Thread(target=lambda: found.append(model.predict(OTHERS))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [wanted] * 4
 
 
 def test_cross_validation_asks_once() -> None:
