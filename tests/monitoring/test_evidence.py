@@ -45,7 +45,7 @@ def test_impossible_events_are_proof() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rate", [0.001, 0.02, 0.3])
+@pytest.mark.parametrize("rate", [0.02, *(pytest.param(rate, marks=pytest.mark.long) for rate in (0.001, 0.3))])
 def test_rate_intervals_hold_at_all_times(rate: float) -> None:
     rng, missed, n_streams = np.random.default_rng(0), 0, 200
     times = np.unique(np.geomspace(1, 20_000, 60).astype(int))
