@@ -29,10 +29,12 @@ class Extractor:
     group : FeatureGroup
         With an extractor.
     sequences : Sequences
+    shared : list
+        Keys of all parts by their content, for the extractors of all groups; empty until one has needed them.
     """
 
-    def __init__(self, group: FeatureGroup, sequences: Sequences) -> None:
-        self.group, self.sequences = group, sequences
+    def __init__(self, group: FeatureGroup, sequences: Sequences, shared: list[Hashable]) -> None:
+        self.group, self.sequences, self.shared = group, sequences, shared
         self.function = function_of(group.extract)
         self.has_context = wants_context(self.function)
         #: Whether what it gives is kept by parts; plain functions of arrays take less time than keys.
@@ -53,17 +55,28 @@ class Extractor:
 
     def keys(self, parts: NDArray[np.int64]) -> list[Hashable]:
         """Keys of parts; NoKeyError has the number of the part that has none."""
-        if self.has_context and self._keys is None:
-            alone = self._alone(np.arange(self.sequences.n_parts))
-            self._keys = [key for one in self.sequences.split(alone) for key in keys_of_places(one)]
+        if self._keys is None and (self.has_context or len(parts) == self.sequences.n_parts):
+            self._keys = self._all_keys()
         return self._alone(parts) if self._keys is None else [self._keys[part] for part in parts.tolist()]
 
+    def _all_keys(self) -> list[Hashable]:
+        alone = self._alone(np.arange(self.sequences.n_parts))
+        if not self.has_context:
+            return alone
+        return [key for one in self.sequences.split(alone) for key in keys_of_places(one)]
+
     def _alone(self, parts: NDArray[np.int64]) -> list[Hashable]:
+        key = self.group.calls.key
+        if key is None and self.shared:
+            return [self.shared[part] for part in parts.tolist()]
         try:
-            return keyed(self.parts(parts), self.group.calls.key)
+            found = keyed(self.parts(parts), key)
         except NoKeyError as error:
             error.place = int(parts[error.place])
             raise
+        if key is None and len(parts) == self.sequences.n_parts:
+            self.shared += found
+        return found
 
     def rows(self, parts: NDArray[np.int64], seconds: float | None) -> tuple[list[Row | None], NDArray[np.int64]]:
         """Features of parts: those that are kept, and those that the extractor is asked for, each part once.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,8 @@ class LazyFeatures:
         self.extracted, self.asked = np.zeros((2, len(self.groups)), dtype=np.int64)
         self.patience: Callable[[], float] | None = None
         self._ready = self._given()
-        self._extractors = [None if group.extract is None else Extractor(group, sequences) for group in self.groups]
+        keys: list[Hashable] = []
+        self._extractors = [None if g.extract is None else Extractor(g, sequences, keys) for g in self.groups]
         self._whole: list[Any] = [None] * len(self.groups)
         self._missing = np.ones((len(self.groups), sequences.n_parts), dtype=bool)
         self.stores: list[_core.ChainGroup] = []

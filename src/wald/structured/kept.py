@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-import sys
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,11 +19,11 @@ from ..calls.keys import key_of
 from .extracted import MOST_KEPT
 
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
-#: Approximate bytes of a kept row besides its numbers and its key.
-_OVERHEAD = 250
+#: Approximate bytes of a kept row besides its numbers.
+_OVERHEAD = 500
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Columns:
     """A sparse row: columns, ascending, their values, and the number of all columns."""
 
@@ -83,10 +82,10 @@ class Kept:
             for key, row in zip(keys, rows, strict=True):
                 if key not in self._rows:
                     self._rows[key] = row
-                    self._bytes += _size(key, row)
+                    self._bytes += row.nbytes + _OVERHEAD
             while self._bytes > MOST_KEPT:
-                oldest = next(iter(self._rows))
-                self._bytes -= _size(oldest, self._rows.pop(oldest))
+                oldest = self._rows.pop(next(iter(self._rows)))
+                self._bytes -= oldest.nbytes + _OVERHEAD
 
     def spend(self, spent: Counts, seconds: float) -> None:
         """Add what calls have taken."""
@@ -101,10 +100,6 @@ class Kept:
             self._rows, self._bytes = {}, 0
 
 
-def _size(key: Hashable, row: Row) -> int:
-    return row.nbytes + sys.getsizeof(key) + _OVERHEAD
-
-
 # ---- keys ------------------------------------------------------------------------------------------------------------
 
 
@@ -116,8 +111,11 @@ def key_of_part(part: Any) -> Hashable:
     TypeError
         For an object without a content of its own.
     """
-    if type(part) is str:
+    kind: Any = type(part)
+    if kind is str:
         return part
+    if kind is dict and _ATOMS.issuperset(map(type, part)) and _ATOMS.issuperset(map(type, part.values())):
+        return marshal.dumps(part, 2)
     if _is_plain(part):
         return marshal.dumps(part, 2)  # later formats depend on which texts are one object
     if isinstance(part, set | frozenset):
@@ -127,10 +125,9 @@ def key_of_part(part: Any) -> Hashable:
     try:
         return "digest", key_of(part)
     except TypeError:
-        kind: Any = type(part)
         if kind.__hash__ is object.__hash__:  # known by its place in memory alone
             raise
-        return kind, part
+        return (kind, part)
 
 
 def keys_of_rows(rows: sparse.csr_matrix) -> list[Hashable]:
@@ -164,14 +161,17 @@ def keyed(parts: Any, key: Callable[[Any], Hashable] | None) -> list[Hashable]:
     """
     if key is None and sparse.issparse(parts):
         return keys_of_rows(parts)
-    keys: list[Hashable] = []
-    for place, part in enumerate(parts):
-        try:
-            found = key_of_part(part) if key is None else ("key", key(part))
-            hash(found)
-        except Exception as error:
-            raise NoKeyError(place, error) from error
-        keys.append(found)
+    own = key_of_part if key is None else lambda part: ("key", key(part))
+    try:
+        keys = list(map(own, parts))
+        set(keys)  # raises for what cannot be hashed
+    except Exception:
+        for place, part in enumerate(parts):
+            try:
+                hash(own(part))
+            except Exception as error:
+                raise NoKeyError(place, error) from error
+        raise
     return keys
 
 
