@@ -23,8 +23,9 @@ from wald import Calls
 from wald.datasets import make_chains
 from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup, asking, extracted, kept
 from wald.structured.extractors import Context
-from wald.structured.kept import Columns, Kept, key_of_part
+from wald.structured.kept import Kept, key_of_part
 from wald.structured.policies import OneShotPolicy, UniformPolicy
+from wald.structured.rows import joined, rows_of
 
 WORDS = [f"{first}{second}" for first in "abcdefgh" for second in ("an", "ed", "ly")]
 TAGS = {word: {"an": "N", "ed": "V", "ly": "A"}[word[1:]] for word in WORDS}
@@ -361,8 +362,8 @@ def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 10 < len(rows) < 100
     assert rows.get(99) is not None
     assert rows.get(0) is None
-    rows.put([1], [Columns(np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.float32), 5)])
-    assert rows.get(1).width == 5
+    rows.put([1], [b"a row"])
+    assert rows.get(1) == b"a row"
     rows.forget()
     assert len(rows) == 0
     assert extracted.MOST_KEPT == 2**28
@@ -370,6 +371,17 @@ def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MOST_KEPT", 1000)
     model = model_of(service).fit(X, Y)
     assert model.predict(X) == model_of(Service()).fit(X, Y).predict(X)
+
+
+def test_rows_are_put_together_as_they_were() -> None:
+    dense = np.array([[0, 1.5, 0], [0, 0, 0], [2, 0, -3]], dtype=np.float32)
+    rows = sparse.csr_matrix(dense)
+    for found in (rows_of(dense), rows_of(rows), [*rows_of(dense[:1]), *rows_of(rows[1:])]):
+        again = joined(found)
+        np.testing.assert_array_equal(again.toarray() if sparse.issparse(again) else again, dense)
+    assert joined(rows_of(rows)[1:2]).shape == (1, 3)
+    with pytest.raises(ValueError, match=r"must have 3 features, as before. Got 2 for {part}"):
+        joined([*rows_of(rows), *rows_of(dense[:, :2])])
 
 
 def test_forgetting_and_pickles() -> None:

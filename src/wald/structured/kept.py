@@ -6,7 +6,6 @@ import hashlib
 import marshal
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -23,22 +22,9 @@ _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
 _OVERHEAD = 500
 
 
-@dataclass(slots=True, eq=False)
-class Columns:
-    """A sparse row: columns, ascending, their values, and the number of all columns."""
-
-    columns: NDArray[np.int32]
-    values: NDArray[np.float32]
-    width: int
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the numbers."""
-        return self.columns.nbytes + self.values.nbytes
-
-
-#: The features of one part: float32, of shape (n_features,) if they are dense.
-Row = NDArray[np.float32] | Columns
+#: The features of one part: float32 of shape (n_features,), or a sparse row as bytes, see `rows.packed`. Neither is
+#: tracked by Python's garbage collector, whose passes would take longer than all else.
+Row = NDArray[np.float32] | bytes
 
 
 class Kept:
@@ -82,10 +68,9 @@ class Kept:
             for key, row in zip(keys, rows, strict=True):
                 if key not in self._rows:
                     self._rows[key] = row
-                    self._bytes += row.nbytes + _OVERHEAD
+                    self._bytes += _size(row)
             while self._bytes > MOST_KEPT:
-                oldest = self._rows.pop(next(iter(self._rows)))
-                self._bytes -= oldest.nbytes + _OVERHEAD
+                self._bytes -= _size(self._rows.pop(next(iter(self._rows))))
 
     def spend(self, spent: Counts, seconds: float) -> None:
         """Add what calls have taken."""
@@ -100,6 +85,10 @@ class Kept:
             self._rows, self._bytes = {}, 0
 
 
+def _size(row: Row) -> int:
+    return (len(row) if isinstance(row, bytes) else row.nbytes) + _OVERHEAD
+
+
 # ---- keys ------------------------------------------------------------------------------------------------------------
 
 
@@ -112,7 +101,7 @@ def key_of_part(part: Any) -> Hashable:
         For an object without a content of its own.
     """
     kind: Any = type(part)
-    if kind is str:
+    if isinstance(part, str) and kind is str:
         return part
     if kind is dict and _ATOMS.issuperset(map(type, part)) and _ATOMS.issuperset(map(type, part.values())):
         return marshal.dumps(part, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..calls import BadAnswerError
-from .kept import Columns, Row
+from .kept import Row
 from .names import hashed, holds_names
 
 
@@ -67,7 +68,8 @@ def as_answers(values: Any, for_a_cache: bool) -> Any:
     """
     values = listed(values)
     if sparse.issparse(values):
-        return _objects(rows_of(_finite(as_floats(values, values.shape[0]))))
+        rows = packed(_finite(as_floats(values, values.shape[0])))
+        return _objects([SparseRow(row) for row in rows] if for_a_cache else rows)
     if not isinstance(values, list | tuple):
         return values
     names = names_in(values)
@@ -85,8 +87,10 @@ def kept_rows(answers: NDArray[Any]) -> NDArray[Any]:
     ------
     UnusableError
     """
-    if answers.dtype == object and len(answers) and isinstance(answers[0], Columns):
+    if answers.dtype == object and isinstance(answers[0], bytes):
         return answers
+    if answers.dtype == object and isinstance(answers[0], SparseRow):
+        return _objects([row.content for row in answers])
     return _objects(rows_of(_finite(as_floats(answers, len(answers)))))
 
 
@@ -102,11 +106,14 @@ def _finite(features: Any) -> Any:
 
 def rows_of(features: Any) -> list[Row]:
     """Cut float32 features into rows of their own memory."""
-    if not sparse.issparse(features):
-        return list(np.array(features))
-    columns, values, width = features.indices.astype(np.int32), features.data.copy(), features.shape[1]
-    ends = features.indptr.tolist()
-    return [Columns(columns[a:b], values[a:b], width) for a, b in pairwise(ends)]
+    return list(packed(features)) if sparse.issparse(features) else list(np.array(features))
+
+
+def packed(matrix: sparse.csr_matrix) -> list[bytes]:
+    """Cut a float32 matrix into rows as bytes: the number of all columns, those that are not 0, all int32; values."""
+    head, ends = np.int32(matrix.shape[1]).tobytes(), (4 * matrix.indptr.astype(np.int64)).tolist()
+    columns, values = matrix.indices.astype(np.int32).tobytes(), matrix.data.tobytes()
+    return [head + columns[a:b] + values[a:b] for a, b in pairwise(ends)]
 
 
 def joined(rows: Sequence[Row]) -> Any:
@@ -117,18 +124,31 @@ def joined(rows: Sequence[Row]) -> Any:
     UnusableError
         If they differ in their number of features.
     """
-    widths = [row.width if isinstance(row, Columns) else len(row) for row in rows]
+    widths = [_width(row) for row in rows]
     if other := next((i for i, width in enumerate(widths) if width != widths[0]), 0):
         raise UnusableError(f"must have {widths[0]} features, as before. Got {widths[other]} for {{part}}", [other])
-    if not any(isinstance(row, Columns) for row in rows):
+    if not any(isinstance(row, bytes) for row in rows):
         return np.array(rows)
-    parts = [row if isinstance(row, Columns) else _sparse(row) for row in rows]
-    ends = np.concatenate([[0], np.cumsum([len(part.columns) for part in parts])])
-    columns = np.concatenate([part.columns for part in parts])
-    values = np.concatenate([part.values for part in parts])
-    matrix = sparse.csr_matrix((values, columns, ends), shape=(len(parts), widths[0]))
+    given = [row if isinstance(row, bytes) else packed(sparse.csr_matrix(row[None]))[0] for row in rows]
+    middles = [2 + len(row) // 2 for row in given]
+    columns = b"".join([row[4:middle] for row, middle in zip(given, middles, strict=True)])
+    values = b"".join([row[middle:] for row, middle in zip(given, middles, strict=True)])
+    ends = np.concatenate([[0], np.cumsum([len(row) // 8 for row in given])])
+    numbers = np.frombuffer(values, dtype=np.float32), np.frombuffer(columns, dtype=np.int32), ends
+    matrix = sparse.csr_matrix(numbers, shape=(len(given), widths[0]))
     matrix.has_canonical_format = True
     return matrix
+
+
+def _width(row: Row) -> int:
+    return int.from_bytes(row[:4], sys.byteorder) if isinstance(row, bytes) else len(row)
+
+
+class SparseRow:
+    """A sparse row in a user's cache, where bytes could be anything."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
 
 
 def _array(values: Any) -> NDArray[Any]:
@@ -136,11 +156,6 @@ def _array(values: Any) -> NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise UnusableError(f"must be numbers, as many for each part: {error}") from error
-
-
-def _sparse(row: NDArray[np.float32]) -> Columns:
-    columns = np.flatnonzero(row).astype(np.int32)
-    return Columns(columns, row[columns], len(row))
 
 
 def listed(values: Any) -> Any:
