@@ -52,6 +52,7 @@ GUESS = LogisticRegression().fit(
         lambda words: GUESS.predict(COUNTS.transform(words)),
         lambda words: [len(word) for word in words],
         lambda words: words,
+        lambda words: ([word] for word in words),
     ],
 )
 def test_they_are_groups(extract: Any) -> None:
@@ -134,6 +135,10 @@ def test_bad_parameters(make: Any, message: str) -> None:
         ),
         (Embeddings({"The": [1.0], "dog": [1.0, 2.0]}), r"vector of 'dog' must have 1 numbers. Got \(2,\)"),
         (CountVectorizer(), "'group 0': .*NotFittedError"),
+        (lambda words: None, "'group 0': it answered None, a NoneType, for 9 parts"),
+        (lambda words: dict.fromkeys(words, 1), "'group 0': it answered {.*}, a dict, for 9 parts"),
+        (lambda words: set(words), "'group 0': it gave one value for 9 parts"),
+        (lambda words: [[1.0] * len(word) for word in words], r"must be numbers, as many for each part.*[^.]\.$"),
     ],
 )
 def test_errors_of_extractors_name_group_and_part(extract: Any, message: str) -> None:
@@ -151,3 +156,38 @@ def test_a_transformer_of_numbers_and_the_models_that_others_have_fitted() -> No
     again = pickle.loads(pickle.dumps(model))
     for one, other in zip(model.predict(numbers), again.predict(numbers), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+S = [["the", "dog"], ["cat"]] * 3
+T = [["A", "B"], ["B"]] * 3
+
+
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        (["the", "dog"], r"Got the str 'the'. For one sequence, pass \[sequence\]"),
+        ([{"word": "the"}], r"Got the dict {'word': 'the'}. For one sequence, pass"),
+        ([*S[:-1], []], "Sequence 5 is empty"),
+        ([[[1.0, 2.0], [3.0, 4.0]], *S[1:]], "sequence 1 must be numbers"),
+    ],
+)
+def test_sentences_that_are_none(sentences: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        ChainClassifier([FeatureGroup("shapes", Shapes())], max_iter=1).fit(sentences, T[: len(sentences)])
+
+
+def test_parts_of_any_kind() -> None:
+    kinds: list[Any] = [
+        [[3, 4], [5]] * 3,
+        [np.array(text) for text in S],
+        [iter(text) for text in S],
+        [[("the", 1), ("dog", 2)], [("cat", 3)]] * 3,
+        [[np.ones((2, 2)), np.zeros((2, 2))], [np.zeros((2, 2))]] * 3,
+    ]
+    for sentences in kinds:
+        seen: list[Any] = []
+        group = FeatureGroup("text", lambda parts, seen=seen: seen.extend(parts) or [[str(part)] for part in parts])
+        ChainClassifier([group], max_iter=1, random_state=0).fit(sentences, T)
+        assert 2 <= len(seen) <= 3
+    with pytest.raises(TypeError, match=r"Got the text 'the'.* Or give group 'raw' an extractor, a function"):
+        ChainClassifier([FeatureGroup("raw"), FeatureGroup("shapes", Shapes())], max_iter=1).fit(S, T)

@@ -261,6 +261,7 @@ class LazyFeatures:
         """An error about a group; in the text, ``{part}`` stands for the first part, and ``{parts}`` for all."""
         text = text.replace("{parts}", named(self.sequences, parts) + shown(self.sequences, parts))
         text = text.replace("{part}", named(self.sequences, parts[:1]))
+        text = text.rstrip(".")
         return ExtractionError(f"Group {self.groups[g].name!r}{text if text[0] == ':' else f' {text}'}.")
 
     def _failed(self, g: int, error: CallError) -> ExtractionError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -159,7 +159,9 @@ def _array(values: Any) -> NDArray[Any]:
 
 
 def listed(values: Any) -> Any:
-    """Arrays of objects and of texts as lists."""
+    """Arrays of objects and of texts, and what is read once, as lists."""
+    if isinstance(values, Iterator):
+        return list(values)
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "OUT":
         return values.tolist()
     return values
