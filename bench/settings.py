@@ -20,6 +20,7 @@ SETTINGS = (
     "words",
     "budget",
     "chunks",
+    "extractors",
     "trees-wide",
     "trees-flights",
     "trees-calls",

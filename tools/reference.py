@@ -52,6 +52,7 @@ SECTIONS = (
     ),
     ("Spans", "wald.structured.spans", "Span span_f1 spans_of"),
     ("Promises about any structures", "wald.structured.certified_answers", "certify_answers"),
+    ("Extractors", "wald.structured.extractors", ""),
     ("Policies", "wald.structured.policies", "AnytimePolicy IteratedPolicy OneShotPolicy QLearningPolicy"),
     ("Families of models of your own", "wald.models", "Terms Family Reading register check_terms check_units"),
     ("Rows of your own", "wald.sources", "Source check_source"),

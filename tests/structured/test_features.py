@@ -104,7 +104,7 @@ def raising(parts):
     ("extract", "message"),
     [
         (raising, r"'costly'.* failed on part 0 of sequence 0 and 9 others.*no such glyph"),
-        (lambda p: p[:, 0], r"'costly' must have one row for each of 10 parts\. Got shape \(10,\)"),
+        (lambda p: p[:, :, None], r"'costly' must have one row for each of 10 parts\. Got shape \(10, 2, 1\)"),
         (lambda p: p[:-1], r"'costly' must have one row for each of 10 parts\. Got shape \(9, 2\)"),
         (lambda p: np.full(p.shape, "a"), r"'costly' must be numbers"),
         (lambda p: None, r"'costly' must be numbers"),

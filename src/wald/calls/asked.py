@@ -277,7 +277,9 @@ class Asked:
         else:
             why = f"{type(error).__name__}: {error}".rstrip(": .")
         text = f"{self.name!r} failed for {named(rows)}{attempts}: {why}."
-        return CallError(text, self.name, rows, self.partial())
+        found = CallError(text, self.name, rows, self.partial())
+        found.attempts = failure.attempts
+        return found
 
     def partial(self) -> PartialAnswer:
         """What was answered so far; a row that was asked has cost 1."""

@@ -7,6 +7,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Hashable, Iterator, MutableMapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -125,6 +126,12 @@ class Calls:
     def __repr__(self) -> str:
         called = self.name or getattr(self.function, "__name__", type(self.function).__name__)
         return f"Calls({called}: {self.total})"
+
+    def of(self, function: Callable[[Any], Any], key: Callable[[Any], Hashable] | None) -> Calls:
+        """The same calls, with their counts and their event loop, of another function."""
+        same = copy(self)
+        same.function, same.key, same._loop = function, key, self._loop
+        return same
 
     def cancel(self) -> None:
         """End the calls of another thread, but for plain functions, which nobody waits for then."""

@@ -61,6 +61,8 @@ class CallError(RuntimeError):
     ----------
     unit : str
     rows : int64 ndarray
+    attempts : int
+        How often the call was tried.
     partial : PartialAnswer or None
         What was answered before. Who asks for a part of its work puts its own answers in place of those of the part.
     """
@@ -74,6 +76,7 @@ class CallError(RuntimeError):
     ) -> None:
         super().__init__(message)
         self.unit, self.rows, self.partial = unit, np.asarray(rows, dtype=np.int64), partial
+        self.attempts = 1
 
     def renumber(self, numbers: NDArray[np.intp]) -> None:
         """Name rows as the caller knows them, who has asked for rows with these numbers."""

@@ -1,6 +1,7 @@
 """Structured predictors whose features come in groups with costs.
 
-What only models and policies of one's own need is in `wald.structured.protocol`, and in the files of its name.
+Ready-made extractors are in `wald.structured.extractors`. What only models and policies of one's own need is in
+`wald.structured.protocol`, and in the files of its name.
 Treebanks are read, written and made by methods; `read_conll`, `write_conll` and `from_words` are these as functions.
 """
 

@@ -25,6 +25,7 @@ from .policies.crossfit import extracted_once, taken
 from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of, limit_extractors
 from .protocol import Session, StructuredModel
 from .sequences import with_empty, without_empty
+from .spent import counted
 
 
 @dataclass(eq=False, repr=False)
@@ -80,6 +81,10 @@ class BudgetedPredictor(BaseEstimator):
         The promise that goes with a risk; with a budget, nothing is promised.
     max_parts_ : int or None
         Longer examples get everything; None without a risk.
+    n_calls_ : int64 ndarray of shape (K + 1,)
+        Parts that each group's extractor was asked about in `fit`.
+    seconds_ : float64 ndarray of shape (K + 1,)
+        Time that this took.
 
     Examples
     --------
@@ -115,6 +120,7 @@ class BudgetedPredictor(BaseEstimator):
     spend: str = "mean"
     random_state: int | np.random.RandomState | None = None
 
+    @counted
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the threshold.
 

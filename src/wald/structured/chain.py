@@ -21,6 +21,7 @@ from .chain_answers import ChainAnswers
 from .chain_learning import codes_of, learn_svm, order_of
 from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
+from .given import sequences_for
 from .groups import FeatureGroup, checked_groups
 from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike
 from .names import name_columns
@@ -82,6 +83,10 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         SVM: primal minus dual objective of the weights that are kept.
     n_iter_ : int
         Epochs run.
+    n_calls_ : int64 ndarray of shape (n_groups,)
+        Parts that each extractor was asked about in `fit`; those that it was asked about before are not among them.
+    seconds_ : float64 ndarray of shape (n_groups,)
+        Time that this took.
 
     Notes
     -----
@@ -89,9 +94,9 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     the others each part has each group with a probability that is itself uniform. The structural SVM, which needs its
     examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
 
-    A policy's `fit` needs the features of the sequences that the model learned from. `fit` keeps those that extractors
-    gave, if they take at most 256 MB, as long as the model lives or until `forget_features`; files, pickles and clones
-    have none.
+    A policy's `fit` needs the features of the sequences that the model learned from. What extractors gave is kept for
+    it, up to 256 MB: by `FeatureGroup`, part by part, or by `fit`, where plain functions of arrays gave it. Files and
+    pickles have none.
 
     Features should be of the order of 1: learners do not scale them, and the margin is measured in them.
 
@@ -132,7 +137,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
 
         Parameters
         ----------
-        X : sequences, as `Sequences.of` reads them
+        X : sequences, as `Sequences.of` reads them; lists of anything, where every group has an extractor
         y : sequence of label sequences, or array of shape (n_parts,)
         lengths : array-like of int, default=None
             For one array of all parts.
@@ -151,11 +156,11 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
             If an extractor fails; the message names group and part.
         """
         self._check()
-        sequences = Sequences.of(X, lengths)
+        sequences = sequences_for(self._groups(), X, lengths)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         with all_or_nothing(self):
             self.__dict__.pop("_learner", None)
-            self.forget_features()
+            self.__dict__.pop("_kept", None)
             self.classes_ = classes_of(labels if classes is None else classes)
             self._as_lists = given_as_lists(y)
             codes = codes_of(labels, self.classes_)
@@ -172,6 +177,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
                 self._keep(self._learner)
             self._scale = self._typical_scale(features)
             self._names = self._names_of(sequences, {})
+            self.n_calls_, self.seconds_ = features.asked, features.seconds
             self._keep_features(features)
         return self
 
@@ -202,7 +208,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
             raise ValueError(
                 "partial_fit needs learner='perceptron': the structural SVM must see all sequences at once."
             )
-        sequences = Sequences.of(X, lengths)
+        sequences = sequences_for(self._groups(), X, lengths)
         labels = labels_of(y, sequences)
         started = hasattr(self, "_chain")
         if not started and classes is None:
@@ -316,17 +322,20 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         ChainSession
         """
         check_is_fitted(self, "_chain")
-        sequences = Sequences.of(X, lengths)
+        sequences = sequences_for(self._groups(), X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)
         threads = effective_threads(self.n_jobs)
         return ChainSession(self._chain, self.classes_, features, threads, self._scale, self._as_lists)
 
     def forget_features(self) -> None:
-        """Free the features that `fit` keeps for policies; see the notes."""
+        """Free the features that `fit` and the groups keep; see the notes."""
         self.__dict__.pop("_kept", None)
+        for group in self._groups():
+            group.forget()
 
     def _keep_features(self, features: LazyFeatures) -> None:
-        if features.sequences.extracted is None and any(group.extract is not None for group in features.groups):
+        given = features.sequences
+        if given.extracted is None and given.named is None and any(g.extract is not None for g in features.groups):
             found = features.everything()
             if found.n_bytes <= MOST_KEPT:
                 self._kept = fingerprint(features.sequences), features.groups, found
@@ -337,12 +346,12 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         if all(group.extract is None for group in groups):
             return X
         check_is_fitted(self, "_chain")
-        sequences = Sequences.of(X)
+        sequences = sequences_for(groups, X)
         if sequences.extracted is not None:
             return sequences
         seen, by, found = getattr(self, "_kept", (None, (), None))
         alike = len(by) == len(groups) and all(a is b for a, b in zip(by, groups, strict=True))
-        if found is None or not alike or seen != fingerprint(sequences):
+        if found is None or not alike or sequences.named is not None or seen != fingerprint(sequences):
             found = LazyFeatures(groups, sequences, self._sizes).everything()
         return replace(sequences, extracted=found)
 

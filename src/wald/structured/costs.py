@@ -69,7 +69,8 @@ def measured_costs(model: StructuredModel, policy: Policy, X: Any) -> tuple[NDAr
     start, before = time.perf_counter(), float(np.asarray(session.seconds).sum())
     session.decode(everything)
     inference = time.perf_counter() - start - (float(np.asarray(session.seconds).sum()) - before)
-    each = 1e6 * np.asarray(session.seconds) / np.asarray(session.extracted)
+    spent: Any = getattr(session, "seconds_each", None)  # also where features were there before
+    each = 1e6 * (np.asarray(session.seconds) / np.asarray(session.extracted) if spent is None else spent)
     n_examples = len(np.asarray(session.offsets)) - 1
     first = policy.priority(session, everything & False, np.arange(n_examples))
     runs = [acquire(policy, session, float(np.median(first))).seconds for _ in range(3)]

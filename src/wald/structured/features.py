@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
+from ..calls import BadAnswerError, CallError, Counts, TooLateError
+from .asking import Extractor
 from .extracted import Extracted
 from .groups import FeatureGroup
-from .names import HASHED_COLUMNS, hashed, holds_names
+from .kept import NoKeyError
+from .messages import named, no_key, repeats, shown, told
+from .names import HASHED_COLUMNS
+from .rows import UnusableError, as_floats, joined
 from .sequences import Sequences
 
 
@@ -55,7 +60,9 @@ class LazyFeatures:
     seconds : float64 ndarray of shape (n_groups,)
         Time that the extractors took.
     extracted : int64 ndarray of shape (n_groups,)
-        Parts that have the group: those that its extractor was called for, or whose features came with the sequences.
+        Parts that have the group, wherever its features came from.
+    asked : int64 ndarray of shape (n_groups,)
+        Parts that the extractor was asked about here, those of equal content once.
     stores : list of _core.ChainGroup
         Features as the engine reads them.
     patience : callable or None
@@ -73,9 +80,11 @@ class LazyFeatures:
     ) -> None:
         self.groups, self.sequences = tuple(groups), sequences
         self.seconds = np.zeros(len(self.groups))
-        self.extracted = np.zeros(len(self.groups), dtype=np.int64)
+        self.extracted, self.asked = np.zeros((2, len(self.groups)), dtype=np.int64)
         self.patience: Callable[[], float] | None = None
         self._ready = self._given()
+        keys: list[Hashable] = []
+        self._extractors = [None if g.extract is None else Extractor(g, sequences, keys) for g in self.groups]
         self._whole: list[Any] = [None] * len(self.groups)
         self._missing = np.ones((len(self.groups), sequences.n_parts), dtype=bool)
         self.stores: list[_core.ChainGroup] = []
@@ -92,11 +101,13 @@ class LazyFeatures:
 
     @property
     def seconds_each(self) -> NDArray[np.float64]:
-        """Time that the extraction of each group takes for a part, where it was seen; else 0."""
+        """Time that the extractor of each group takes for a part, where it was seen; else 0."""
         each = self.seconds / np.maximum(self.extracted, 1)
-        if self._ready is not None:
-            given = np.array([values is not None for values in self._ready.values])
-            each = np.where(given, self._ready.each, each)
+        for g, extractor in enumerate(self._extractors):
+            if self._ready is not None and self._ready.values[g] is not None:
+                each[g] = self._ready.each[g]
+            elif extractor is not None and extractor.keeps:  # most may have been known before
+                each[g] = self.groups[g].kept.seconds_each
         return each
 
     def everything(self) -> Extracted:
@@ -111,36 +122,45 @@ class LazyFeatures:
             if len(parts):
                 self._extract(g, parts)
 
+    @property
+    def bought(self) -> NDArray[np.bool_]:
+        """State (n_parts, n_groups - 1) of the costly groups extracted so far."""
+        return ~self._missing[1:].T
+
     def _extract(self, g: int, parts: NDArray[np.int64]) -> None:
-        group = self.groups[g]
-        chosen = self._parts(parts, as_given=group.extract is not None)
-        ready = None if self._ready is None else self._ready.values[g]
-        start = time.perf_counter()
+        extractor, late = self._extractors[g], None
         try:
-            if ready is not None:
-                values = ready if len(parts) == self.sequences.n_parts else ready[parts]
+            if self._ready is not None and self._ready.values[g] is not None:
+                ready = self._ready.values[g]
+                values = as_floats(ready if len(parts) == self.sequences.n_parts else ready[parts], len(parts))
+            elif extractor is None:
+                start, rows = time.perf_counter(), self.sequences.parts
+                rows = rows if len(parts) == self.sequences.n_parts else rows[parts]
+                self.seconds[g] += time.perf_counter() - start
+                values = as_floats(rows, len(parts))
+            elif extractor.keeps:
+                parts, values, late = self._known_or_asked(g, extractor, parts)
             else:
-                values = chosen if group.extract is None else self._call(group.extract, chosen)
-        except ExtractionTimeoutError as error:
-            self.seconds[g] += time.perf_counter() - start
-            raise ExtractionTimeoutError(f"Group {group.name!r}: {error} on {self._named(parts)}.") from None
-        except Exception as error:
-            raise ExtractionError(
-                f"Group {group.name!r}: the extractor failed on {self._named(parts)}{self._shown(parts)}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        self.seconds[g] += 0 if ready is not None else time.perf_counter() - start
-        self.extracted[g] += len(parts)
-        values = self._as_floats(group.name, values, parts)
-        if group.extract is not None and len(parts) == self.sequences.n_parts:
+                values = self._asked(g, extractor, parts)
+            if len(parts):
+                self._add(g, values, parts)
+        except UnusableError as error:
+            raise self._error(g, str(error), parts[error.places or [0]]) from error
+        if late is not None:
+            raise late
+
+    def _add(self, g: int, values: Any, parts: NDArray[np.int64]) -> None:
+        """Give features to the engine."""
+        if len(parts) == self.sequences.n_parts and self.groups[g].extract is not None:
             self._whole[g] = values
         if g == len(self.stores):
             self.stores.append(_core.ChainGroup(self.sequences.n_parts, values.shape[1]))
         if values.shape[1] != self.stores[g].n_features:
             before, now = self.stores[g].n_features, values.shape[1]
             raise ExtractionError(
-                f"Group {group.name!r} must have {'names' if before == HASHED_COLUMNS else f'{before} features'}, as "
-                f"before. Got {'names' if now == HASHED_COLUMNS else now} for {self._named(parts)}."
+                f"Group {self.groups[g].name!r} must have "
+                f"{'names' if before == HASHED_COLUMNS else f'{before} features'}, as before. Got "
+                f"{'names' if now == HASHED_COLUMNS else now} for {named(self.sequences, parts)}."
             )
         if sparse.issparse(values):
             indices, indptr = values.indices.astype(np.int32, copy=False), values.indptr.astype(np.int64, copy=False)
@@ -148,39 +168,76 @@ class LazyFeatures:
         else:
             bad = self.stores[g].add_dense(values, parts)
         if bad >= 0:
-            raise ExtractionError(f"Group {group.name!r} has NaN or infinity at {self._named(parts[bad : bad + 1])}.")
+            raise UnusableError("has NaN or infinity at {part}", [bad])
+        self.extracted[g] += len(parts)
         self._missing[g, parts] = False
 
-    @property
-    def bought(self) -> NDArray[np.bool_]:
-        """State (n_parts, n_groups - 1) of the costly groups extracted so far."""
-        return ~self._missing[1:].T
+    def _known_or_asked(
+        self, g: int, extractor: Extractor, parts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Any, ExtractionTimeoutError | None]:
+        """Those of the parts whose features are there in time, these features, and an error if some are not."""
+        counts, start = extractor.group.counts, time.perf_counter()
+        before, seconds, late = counts.rows, self._seconds_left(), None
+        try:
+            rows, places = extractor.rows(parts, seconds)
+        except TooLateError as error:
+            raise self._late(g, str(error.args[0]), parts) from None
+        except CallError as error:
+            raise self._failed(g, error) from (error.__cause__ or error)
+        except NoKeyError as error:
+            raise self._error(g, no_key(self.groups[g], error), np.array([error.place])) from error
+        finally:
+            if counts.rows > before:
+                self.seconds[g] += time.perf_counter() - start
+                self.asked[g] += counts.rows - before
+        known = np.array([row is not None for row in rows])
+        there, values = known[places], None
+        if not there.all():
+            late = self._late(g, f"the extractor was not waited for after {seconds:.3g} seconds", parts[~there])
+        if there.any():
+            try:
+                values = joined([row for row in rows if row is not None])[(np.cumsum(known) - 1)[places[there]]]
+            except UnusableError as error:
+                error.places = [int(np.argmax(places == np.flatnonzero(known)[error.places[0]]))]
+                raise
+        return parts[there], values, late
 
-    def _parts(self, parts: NDArray[np.int64], *, as_given: bool) -> Any:
-        """Rows of these parts or, for an extractor, the list of parts as users have them, if they are names."""
-        everything = len(parts) == self.sequences.n_parts
-        if as_given and self.sequences.named is not None:
-            named = self.sequences.named
-            return list(named) if everything else [named[part] for part in parts]
-        return self.sequences.parts if everything else self.sequences.parts[parts]
+    def _asked(self, g: int, extractor: Extractor, parts: NDArray[np.int64]) -> Any:
+        """What a plain function gives for rows of an array."""
+        given, start = extractor.given(parts), time.perf_counter()
+        try:
+            values = self._call(extractor.function, given)
+        except ExtractionTimeoutError as error:
+            self.seconds[g] += time.perf_counter() - start
+            raise self._late(g, str(error), parts) from None
+        except Exception as error:
+            raise self._error(g, f": the extractor failed on {{parts}}: {told(error)}", parts) from error
+        spent = time.perf_counter() - start
+        self.seconds[g] += spent
+        self.asked[g] += len(parts)
+        extractor.group.kept.spend(Counts(calls=1, rows=len(parts), seconds=spent), spent)
+        try:
+            return as_floats(values, len(parts))
+        except UnusableError as error:
+            hint = repeats(self.sequences, parts) if "must have one" in str(error) else ""
+            raise UnusableError(f"{error}{hint}", error.places) from error
 
-    def _shown(self, parts: NDArray[np.int64]) -> str:
-        """The first of some parts that are dicts or lists of names, in brackets, for a message."""
-        if self.sequences.named is None:
-            return ""
-        text = repr(self.sequences.named[parts[0]])
-        return f" ({text if len(text) <= 80 else text[:76] + ' ...'})"
+    def _given(self) -> Extracted | None:
+        """Return the features that came with the sequences, if they are of these groups."""
+        given = self.sequences.extracted
+        fits = given is not None and given.names == tuple(group.name for group in self.groups)
+        return given if fits else None
 
-    def _call(self, extract: Callable[[Any], Any], parts: Any) -> Any:
+    def _call(self, extract: Callable[..., Any], given: tuple[Any, ...]) -> Any:
         """Call an extractor, and wait for it as long as `patience` allows."""
-        if self.patience is None:
-            return extract(parts)
-        seconds = max(self.patience(), 0.0)
+        seconds = self._seconds_left()
+        if seconds is None:
+            return extract(*given)
         answer: list[tuple[Any, BaseException | None]] = []
 
         def call() -> None:
             try:
-                answer.append((extract(parts), None))
+                answer.append((extract(*given), None))
             except BaseException as error:  # SystemExit and others that would end the thread
                 answer.append((None, error))
 
@@ -194,62 +251,30 @@ class LazyFeatures:
             raise error
         return values
 
-    def _given(self) -> Extracted | None:
-        """Return the features that came with the sequences, if they are of these groups."""
-        given = self.sequences.extracted
-        fits = given is not None and given.names == tuple(group.name for group in self.groups)
-        return given if fits else None
+    def _seconds_left(self) -> float | None:
+        """How long to wait for an extractor."""
+        return None if self.patience is None else max(self.patience(), 0.0)
 
-    def _as_floats(self, name: str, values: Any, parts: NDArray[np.int64]) -> Any:
-        """Return features as a float32 array or CSR matrix (n_parts, any); dicts and lists of strings are hashed.
+    # ---- errors ----------------------------------------------------------------------------------------------------
 
-        A writeable CSR matrix is copied, because its indices are not checked again.
-        """
-        n = len(parts)
-        if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1:
-            values = values.tolist()
-        if isinstance(values, list | tuple) and holds_names([values]):
-            if len(values) != n:
-                raise ExtractionError(
-                    f"Group {name!r} must have one dict or list for each of {n} parts. Got {len(values)}."
-                )
-            try:
-                values = hashed([list(values)], lambda _, j: self._named(parts[j : j + 1]))
-            except (TypeError, ValueError) as error:
-                raise ExtractionError(f"Group {name!r}: {error}") from error
-        if not sparse.issparse(values):
-            try:
-                values = np.asarray(values)
-            except ValueError as error:
-                raise ExtractionError(f"Group {name!r} must be numbers, as many for each part: {error}") from error
-        if values.dtype.kind not in "buif":
-            raise ExtractionError(
-                f"Group {name!r} must be numbers, or a dict or list of strings for each part. Got {values.dtype}."
-            )
-        if values.ndim != 2 or values.shape[0] != n:
-            raise ExtractionError(f"Group {name!r} must have one row for each of {n} parts. Got shape {values.shape}.")
-        with np.errstate(over="ignore"):  # infinity is reported with its part
-            if not sparse.issparse(values):
-                return np.ascontiguousarray(values, dtype=np.float32)
-            if _is_fixed(values):
-                return values
-            values = sparse.csr_matrix(values).astype(np.float32)
-        values.sum_duplicates()
-        return values
+    def _error(self, g: int, text: str, parts: NDArray[np.int64]) -> ExtractionError:
+        """An error about a group; in the text, ``{part}`` stands for the first part, and ``{parts}`` for all."""
+        text = text.replace("{parts}", named(self.sequences, parts) + shown(self.sequences, parts))
+        text = text.replace("{part}", named(self.sequences, parts[:1]))
+        text = text.rstrip(".")
+        return ExtractionError(f"Group {self.groups[g].name!r}{text if text[0] == ':' else f' {text}'}.")
 
-    def _named(self, parts: NDArray[np.int64]) -> str:
-        """Name parts in a message: the first one, numbered within its sequence, and the number of others."""
-        offsets = self.sequences.offsets
-        sequence = int(np.searchsorted(offsets, parts[0], side="right")) - 1
-        others = f" and {len(parts) - 1} others" if len(parts) > 1 else ""
-        return f"part {parts[0] - offsets[sequence]} of sequence {self.sequences.number(sequence)}{others}"
+    def _failed(self, g: int, error: CallError) -> ExtractionError:
+        """The error of a call that failed for good; ``error.rows`` are parts."""
+        cause, parts = error.__cause__, np.asarray(error.rows)
+        if isinstance(cause, UnusableError):
+            return self._error(g, str(cause), parts)
+        if isinstance(cause, BadAnswerError):
+            why = str(cause).replace(" row", " part")
+            return self._error(g, f": {why}, for {{parts}}{repeats(self.sequences, parts)}", parts)
+        attempts = f" after {error.attempts} attempts" if error.attempts > 1 else ""
+        kept = ". What was answered before is kept" if self.groups[g].kept.counts.rows else ""
+        return self._error(g, f": the extractor failed on {{parts}}{attempts}: {told(cause or error)}{kept}", parts)
 
-
-def _is_fixed(values: Any) -> bool:
-    """Return True for canonical CSR in the engine's dtypes and in read-only arrays."""
-    return bool(
-        values.format == "csr"
-        and not (values.data.flags.writeable or values.indices.flags.writeable)
-        and (values.dtype, values.indices.dtype) == (np.float32, np.int32)
-        and values.has_canonical_format
-    )
+    def _late(self, g: int, text: str, parts: NDArray[np.int64]) -> ExtractionTimeoutError:
+        return ExtractionTimeoutError(f"Group {self.groups[g].name!r}: {text} on {named(self.sequences, parts)}.")

@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
+
+from ..calls import Calls, Counts
+from .kept import Kept
+
+#: Parts in a call of a plain function of words and other objects: what is lost at most when it fails.
+BATCH = 256
+#: What an object that cannot be called is asked with, the first that it has: fitted transformers and models.
+_METHODS = ("transform", "predict_proba", "predict")
 
 
 @dataclass(frozen=True)
@@ -16,43 +25,106 @@ class FeatureGroup:
     ----------
     name : str
         Names the group in costs and errors.
-    extract : callable, default=None
-        From n parts to their features. Parts are an array or CSR matrix (n, d) or, where they were given as dicts or
-        lists of strings, a list of n of these. Features are an array or CSR matrix (n, d_group), or a list of n dicts
-        or lists of strings, which are hashed to 2^18 columns as such parts are. It is called only for parts that need
-        the group, any number at a time, must treat each part alone, and must not change it. None: the parts themselves.
+    extract : callable, `wald.Calls`, or fitted transformer or model, default=None
+        From n parts to their features. Parts are a list of n words, dicts, records or images as the user has them;
+        where sequences are arrays of numbers, an array or CSR matrix (n, d). A second argument, if it has one, is a
+        `Context`: the places of the parts, and their sequences. Features are numbers, an array or CSR matrix (n, d) or
+        (n,), or a list of n dicts, lists of strings or strings, which are hashed to 2^18 columns. It is called for
+        parts that need the group, any number at a time, must treat each part alone, given its context, and must not
+        change it. It may be ``async def``; `wald.Calls` says besides how large batches are, how many may run at once,
+        with which timeout, and how often a call is tried again. Of an object that cannot be called, ``transform``,
+        ``predict_proba`` or ``predict`` is. None: the parts themselves.
     cost : float, default=None
         Cost of a part, in any unit; None: measured in seconds while fitting.
+
+    Attributes
+    ----------
+    counts : Counts
+        What the extractor has taken so far: calls, parts, seconds.
 
     Raises
     ------
     ValueError, TypeError
         If the name is empty, the extractor cannot be called, or the cost is not positive.
 
+    See Also
+    --------
+    wald.structured.extractors : Shapes of words, embeddings, patterns and neighbours.
+
+    Notes
+    -----
+    No part is asked about twice: what was extracted is kept, by what the part is (and its sequence, with a context), as
+    long as the group lives, up to 256 MB, and the oldest is forgotten first. Models, their clones, policies and
+    predictors with this group share it, and it stays when a later call fails. `forget` frees it, which is needed if the
+    extractor has changed. Only a plain function of arrays is called anew in every session. Parts that have no content
+    to be known by, such as objects of a class without ``__hash__``, need a key: ``Calls(function, key=...)``. Pickles
+    and files keep nothing; `wald.Calls` has a ``cache`` for that.
+
     Examples
     --------
     >>> FeatureGroup("pixels")
     FeatureGroup(name='pixels', extract=None, cost=None)
 
-    An extractor of parts that are dicts is given a list of these dicts:
+    An extractor gets the parts as they are; here, sentences are lists of words:
 
-    >>> tags = {"dog": "NOUN", "barks": "VERB"}
-    >>> dictionary = FeatureGroup("dictionary", lambda parts: [[tags.get(part["word"], "?")] for part in parts])
-    >>> dictionary.extract([{"word": "dog"}, {"word": "a"}])
-    [['NOUN'], ['?']]
+    >>> from wald.structured import ChainClassifier
+    >>> sentences, tags = [["the", "dog", "barks"], ["the", "cat"]] * 9, [["DET", "NOUN", "VERB"], ["DET", "NOUN"]] * 9
+    >>> dictionary = {"the": "DET", "dog": "NOUN", "cat": "NOUN", "barks": "VERB"}
+    >>> def look_up(words):
+    ...     return [dictionary[word] for word in words]
+    >>> initial = FeatureGroup("initial", lambda words: [word[0] for word in words])
+    >>> groups = [initial, FeatureGroup("dictionary", look_up)]
+    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(sentences, tags)
+    >>> model.predict([["the", "cat", "barks"]]), groups[1].counts.rows
+    ([['DET', 'NOUN', 'VERB']], 4)
     """
 
     name: str
-    extract: Callable[[Any], Any] | None = None
+    extract: Callable[..., Any] | Calls | Any = None
     cost: float | None = None
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
             raise ValueError(f"FeatureGroup needs a name. Got {self.name!r}.")
-        if self.extract is not None and not callable(self.extract):
-            raise TypeError(f"The extractor of group {self.name!r} must be callable or None. Got {self.extract!r}.")
+        if self.extract is not None and not callable(function_of(self.extract)):
+            raise TypeError(
+                f"The extractor of group {self.name!r} must be callable, wald.Calls, a fitted transformer or model, or "
+                f"None. Got {self.extract!r}."
+            )
         if self.cost is not None and not (math.isfinite(self.cost) and self.cost > 0):
             raise ValueError(f"The cost of group {self.name!r} must be finite and positive. Got {self.cost!r}.")
+        _ = self.kept  # made now, so that threads share it
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What the extractor gave, by parts."""
+        return Kept()
+
+    @cached_property
+    def calls(self) -> Calls:
+        """How the extractor is called."""
+        return self.extract if isinstance(self.extract, Calls) else Calls(function_of(self.extract), batch_size=BATCH)
+
+    @property
+    def counts(self) -> Counts:
+        """What the extractor has taken so far."""
+        return self.kept.counts
+
+    def forget(self) -> None:
+        """Free the features that are kept; the extractor will be asked about these parts again."""
+        self.kept.forget()
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # so that clones do not ask again
+
+
+def function_of(extract: Any) -> Any:
+    """The function of an extractor; None if it has none."""
+    if isinstance(extract, Calls):
+        return extract.function
+    if callable(extract):
+        return extract
+    return next((getattr(extract, method) for method in _METHODS if hasattr(extract, method)), None)
 
 
 def checked_groups(groups: Iterable[FeatureGroup], most: int = 5) -> tuple[FeatureGroup, ...]:

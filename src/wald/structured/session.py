@@ -91,6 +91,11 @@ class ChainSession:
         return self.features.extracted.copy()
 
     @property
+    def seconds_each(self) -> NDArray[np.float64]:
+        """Time that the extractor of each group takes for a part, where it was seen: (n_groups,)."""
+        return self.features.seconds_each
+
+    @property
     def bought(self) -> State:
         """State (n_parts, n_groups - 1) of the costly groups extracted so far."""
         return self.features.bought

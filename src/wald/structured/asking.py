@@ -1,0 +1,153 @@
+"""Asking an extractor about parts of which nothing is known yet, and keeping what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..calls import Asked, CallError, Calls
+from ..calls.keys import key_of
+from ..utils.figures import thousands
+from ..utils.progress import LateBar
+from .context import context_of, wants_context
+from .groups import FeatureGroup, function_of
+from .kept import NoKeyError, Row, keyed, keys_of_places
+from .rows import as_answers, kept_rows
+from .sequences import Sequences
+
+
+class Extractor:
+    """The extractor of a group at work on some sequences.
+
+    Parameters
+    ----------
+    group : FeatureGroup
+        With an extractor.
+    sequences : Sequences
+    shared : list
+        Keys of all parts by their content, for the extractors of all groups; empty until one has needed them.
+    """
+
+    def __init__(self, group: FeatureGroup, sequences: Sequences, shared: list[Hashable]) -> None:
+        self.group, self.sequences, self.shared = group, sequences, shared
+        self.function = function_of(group.extract)
+        self.has_context = wants_context(self.function)
+        #: Whether what it gives is kept by parts; plain functions of arrays take less time than keys.
+        self.keeps = sequences.named is not None or isinstance(group.extract, Calls) or not group.calls.in_place
+        self._keys: list[Hashable] | None = None
+
+    def parts(self, parts: NDArray[np.int64]) -> Any:
+        """Parts as the user has them, by their numbers: a list, or rows of an array."""
+        everything = len(parts) == self.sequences.n_parts
+        if self.sequences.named is not None:
+            named = self.sequences.named
+            return list(named) if everything else [named[part] for part in parts.tolist()]
+        return self.sequences.parts if everything else self.sequences.parts[parts]
+
+    def given(self, parts: NDArray[np.int64]) -> tuple[Any, ...]:
+        """What the function gets for parts: these, and where they stand if it asks for that."""
+        return (self.parts(parts), *([context_of(self.sequences, parts)] if self.has_context else []))
+
+    def keys(self, parts: NDArray[np.int64]) -> list[Hashable]:
+        """Keys of parts; NoKeyError has the number of the part that has none."""
+        if self._keys is None and (self.has_context or len(parts) == self.sequences.n_parts):
+            self._keys = self._all_keys()
+        return self._alone(parts) if self._keys is None else [self._keys[part] for part in parts.tolist()]
+
+    def _all_keys(self) -> list[Hashable]:
+        alone = self._alone(np.arange(self.sequences.n_parts))
+        if not self.has_context:
+            return alone
+        return [key for one in self.sequences.split(alone) for key in keys_of_places(one)]
+
+    def _alone(self, parts: NDArray[np.int64]) -> list[Hashable]:
+        key = self.group.calls.key
+        if key is None and self.shared:
+            return [self.shared[part] for part in parts.tolist()]
+        try:
+            found = keyed(self.parts(parts), key)
+        except NoKeyError as error:
+            error.place = int(parts[error.place])
+            raise
+        if key is None and len(parts) == self.sequences.n_parts:
+            self.shared += found
+        return found
+
+    def rows(self, parts: NDArray[np.int64], seconds: float | None) -> tuple[list[Row | None], NDArray[np.int64]]:
+        """Features of parts: those that are kept, and those that the extractor is asked for, each part once.
+
+        Parameters
+        ----------
+        parts : int64 ndarray
+        seconds : float or None
+            How long to wait; then some features are None.
+
+        Returns
+        -------
+        rows : list
+            Features of the parts that differ.
+        places : int64 ndarray of shape (len(parts),)
+            Which of them each part has.
+
+        Raises
+        ------
+        CallError
+            If a call failed for good; its ``rows`` are numbers of parts. What was answered before is kept.
+        NoKeyError
+            If a part has no key.
+        """
+        first: dict[Hashable, int] = {}
+        keys = self.keys(parts)
+        places = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.int64)
+        rows = [self.group.kept.get(key) for key in first]
+        lacking = [place for place, row in enumerate(rows) if row is None]
+        if lacking:
+            starts = np.unique(places, return_index=True)[1]
+            different = list(first)
+            answers = self._ask([different[place] for place in lacking], parts[starts[lacking]], seconds)
+            for place, row in zip(lacking, answers, strict=True):
+                rows[place] = row
+        return rows, places
+
+    def _ask(self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None) -> list[Row | None]:
+        read = partial(as_answers, for_a_cache=self.group.calls.cache is not None)
+        calls = self._calls(keys, parts, seconds)
+        asked = Asked(calls, len(parts), name=self.group.name, read=read, check=kept_rows)
+        start = time.perf_counter()
+        try:
+            with LateBar() as bar:
+
+                def fetch(rows: NDArray[np.intp]) -> Any:
+                    done, spent = int(asked.answered.sum()), time.perf_counter() - start
+                    so_far = f"{self.group.name}: {thousands(done)} of {thousands(len(parts))} parts, {spent:.0f} s"
+                    bar(so_far, done / len(parts))
+                    return rows.tolist() if self.has_context else self.parts(parts[rows])
+
+                asked.ask(np.arange(len(parts)), fetch, seconds)
+        except CallError as error:
+            error.rows = parts[error.rows]
+            raise
+        finally:
+            done = np.flatnonzero(asked.answered)
+            self.group.kept.put([keys[i] for i in done.tolist()], asked.values[done])
+            self.group.kept.spend(asked.counts, time.perf_counter() - start)
+        return [row if done else None for row, done in zip(asked.values, asked.answered, strict=True)]
+
+    def _calls(self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None) -> Calls:
+        """How to call the function: with the context, where it asks for this, and apart, where one waits no longer."""
+        calls = self.group.calls
+        if self.has_context:  # rows are then numbers of parts, and what they are known by depends on the context
+
+            def with_context(rows: list[int]) -> Any:
+                return self.function(*self.given(parts[rows]))
+
+            calls = calls.of(with_context, key=lambda row: key_of(keys[row]))
+        if seconds is not None and calls.in_place:
+            calls = calls.of(calls.function, key=calls.key)
+            calls.timeout = max(seconds, 1e-3)
+        return calls

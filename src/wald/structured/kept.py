@@ -1,0 +1,180 @@
+"""What extractors gave, kept by what a part is: nothing is asked twice."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import threading
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..calls import Counts
+from ..calls.keys import key_of
+from .extracted import MOST_KEPT
+
+_ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
+#: Approximate bytes of a kept row besides its numbers.
+_OVERHEAD = 500
+
+
+#: The features of one part: float32 of shape (n_features,), or a sparse row as bytes, see `rows.packed`. Neither is
+#: tracked by Python's garbage collector, whose passes would take longer than all else.
+Row = NDArray[np.float32] | bytes
+
+
+class Kept:
+    """Features by the keys of parts; if they take more than 256 MB, the oldest are forgotten.
+
+    Attributes
+    ----------
+    counts : Counts
+        What the extractor has taken so far.
+    seconds : float
+        Wall clock of this.
+    """
+
+    def __init__(self) -> None:
+        self.counts, self.seconds = Counts(), 0.0
+        self._lock = threading.Lock()
+        self._rows: dict[Hashable, Row] = {}
+        self._bytes = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]  # pickles and copies keep nothing
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def seconds_each(self) -> float:
+        """Mean time of a part; 0 if none was asked about."""
+        return self.seconds / max(self.counts.rows, 1)
+
+    def get(self, key: Hashable) -> Row | None:
+        """The features of a part."""
+        return self._rows.get(key)
+
+    def put(self, keys: Iterable[Hashable], rows: Iterable[Row]) -> None:
+        """Keep the features of parts."""
+        with self._lock:
+            for key, row in zip(keys, rows, strict=True):
+                if key not in self._rows:
+                    self._rows[key] = row
+                    self._bytes += _size(row)
+            while self._bytes > MOST_KEPT:
+                self._bytes -= _size(self._rows.pop(next(iter(self._rows))))
+
+    def spend(self, spent: Counts, seconds: float) -> None:
+        """Add what calls have taken."""
+        with self._lock:
+            for name, value in vars(spent).items():
+                setattr(self.counts, name, getattr(self.counts, name) + value)
+            self.seconds += seconds
+
+    def forget(self) -> None:
+        """Free the features."""
+        with self._lock:
+            self._rows, self._bytes = {}, 0
+
+
+def _size(row: Row) -> int:
+    return (len(row) if isinstance(row, bytes) else row.nbytes) + _OVERHEAD
+
+
+# ---- keys ------------------------------------------------------------------------------------------------------------
+
+
+def key_of_part(part: Any) -> Hashable:
+    """What a part is known by: equal for parts of equal content, in one process.
+
+    Raises
+    ------
+    TypeError
+        For an object without a content of its own.
+    """
+    kind: Any = type(part)
+    if isinstance(part, str) and kind is str:
+        return part
+    if kind is dict and _ATOMS.issuperset(map(type, part)) and _ATOMS.issuperset(map(type, part.values())):
+        return marshal.dumps(part, 2)
+    if _is_plain(part):
+        return marshal.dumps(part, 2)  # later formats depend on which texts are one object
+    if isinstance(part, set | frozenset):
+        return "set", *sorted(map(repr, part))
+    if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "buif":
+        return part.dtype.str, part.tobytes()
+    try:
+        return "digest", key_of(part)
+    except TypeError:
+        if kind.__hash__ is object.__hash__:  # known by its place in memory alone
+            raise
+        return (kind, part)
+
+
+def keys_of_rows(rows: sparse.csr_matrix) -> list[Hashable]:
+    """Keys of the rows of a CSR matrix."""
+    kind, ends = rows.data.dtype.str, rows.indptr.tolist()
+    return [(kind, rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in pairwise(ends)]
+
+
+def keys_of_places(keys: Sequence[Hashable]) -> list[Hashable]:
+    """Keys of the parts of one sequence, by the whole sequence and the place."""
+    whole: Any = tuple(keys)
+    if _is_plain(whole):
+        whole = hashlib.blake2b(marshal.dumps(whole, 2), digest_size=16).digest()
+    return [(whole, place) for place in range(len(keys))]
+
+
+class NoKeyError(TypeError):
+    """A part has no key: it is known by nothing but its place in memory, or ``key=`` has failed."""
+
+    def __init__(self, place: int, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.place = place
+
+
+def keyed(parts: Any, key: Callable[[Any], Hashable] | None) -> list[Hashable]:
+    """Keys of parts: rows of an array or matrix, or a list of anything.
+
+    Raises
+    ------
+    NoKeyError
+    """
+    if key is None and sparse.issparse(parts):
+        return keys_of_rows(parts)
+    own = key_of_part if key is None else lambda part: ("key", key(part))
+    try:
+        keys = list(map(own, parts))
+        set(keys)  # raises for what cannot be hashed
+    except Exception:
+        for place, part in enumerate(parts):
+            try:
+                hash(own(part))
+            except Exception as error:
+                raise NoKeyError(place, error) from error
+        raise
+    return keys
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value consists of Python's own texts, numbers, dicts, lists and tuples."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return True
+    if kind is dict:
+        if not _ATOMS.issuperset(map(type, value)):
+            return False
+        inner = value.values()
+    elif kind in (list, tuple):
+        inner = value
+    else:
+        return False
+    return _ATOMS.issuperset(map(type, inner)) or all(map(_is_plain, inner))

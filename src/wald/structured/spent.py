@@ -1,0 +1,35 @@
+"""What a `fit` has spent on the extractors of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def counted(fit: T) -> T:
+    """Give an object whose ``model`` has feature groups ``n_calls_`` and ``seconds_``: what its `fit` took."""
+
+    @wraps(fit)
+    def fit_and_count(self: Any, *given: Any, **named: Any) -> Any:
+        before = _spent(self.model)
+        found = fit(self, *given, **named)
+        took = _spent(self.model) - before
+        self.n_calls_, self.seconds_ = took[0].astype(np.int64), took[1]
+        return found
+
+    return fit_and_count  # type: ignore[return-value]  # a function of the same parameters
+
+
+def _spent(model: Any) -> NDArray[np.float64]:
+    """Parts that each extractor was asked about so far, and the seconds that this took: (2, n_groups)."""
+    groups = getattr(model, "feature_groups", None) or [None] * len(model.group_names_)
+    kept = [getattr(group, "kept", None) for group in groups]
+    return np.array(
+        [[0 if one is None else one.counts.rows for one in kept], [0 if one is None else one.seconds for one in kept]]
+    )
