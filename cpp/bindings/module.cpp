@@ -29,6 +29,7 @@
 #include "bindings/text_plan.hpp"
 #include "bindings/text_union.hpp"
 #include "bindings/trees.hpp"
+#include "bindings/word_features.hpp"
 #include "isa/dispatch.hpp"
 
 namespace nb = nanobind;
@@ -95,6 +96,7 @@ NB_MODULE(_core, m) {
     bind_forest(m);
     bind_parser(m);
     bind_parser_session(m);
+    bind_word_features(m);
     bind_policies(m);
     bind_ranking(m);
     bind_online(m);
