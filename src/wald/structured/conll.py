@@ -287,6 +287,27 @@ class Treebank(Sequence[Sentence]):
                 )
         return new
 
+    def with_tags(self, upos: Sequence[str], xpos: Sequence[str], codes: ArrayLike) -> Treebank:
+        """Return the same sentences with other tags.
+
+        Parameters
+        ----------
+        upos, xpos : sequence of str
+            Names of tags; none: the column stays as it is.
+        codes : array-like of int, shape (n_words,)
+            Word ``w`` gets the tags ``upos[codes[w]]`` and ``xpos[codes[w]]``.
+
+        Returns
+        -------
+        Treebank
+            Trees and all other columns stay.
+        """
+        new = object.__new__(Treebank)
+        new._core = self._core.with_tags(list(upos), list(xpos), np.ascontiguousarray(codes, dtype=np.int32))
+        new.format, new._offsets, new._heads = self.format, self._offsets, self._heads
+        new._names, new._relations = self._names, self._relations
+        return new
+
     @property
     def is_as_read(self) -> bool:
         """True if heads and relations are those of the text."""
