@@ -48,7 +48,7 @@ SECTIONS = (
     (
         "Structured models and budgets",
         "wald.structured",
-        "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup Treebank",
+        "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup TextPipeline Treebank WordTagger",
     ),
     ("Policies", "wald.structured.policies", "AnytimePolicy IteratedPolicy OneShotPolicy QLearningPolicy"),
     ("Families of models of your own", "wald.models", "Terms Family Reading register check_terms check_units"),

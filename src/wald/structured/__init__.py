@@ -15,6 +15,8 @@ from .groups import FeatureGroup
 from .images import HOG
 from .parser import DependencyParser
 from .per_part import examples_needed
+from .text_pipeline import TextPipeline
+from .word_tagger import WordTagger
 
 __all__ = [
     "HOG",
@@ -23,6 +25,8 @@ __all__ = [
     "DependencyParser",
     "ExtractionError",
     "FeatureGroup",
+    "TextPipeline",
     "Treebank",
+    "WordTagger",
     "examples_needed",
 ]
