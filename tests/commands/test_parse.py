@@ -20,7 +20,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bank[:120].write(folder / "train.conllu.gz")
     bank[120:].write(folder / "test.conllu")
     options = ("--folds", 2, "--epochs", 3, "--bits", 12)
-    facts = said("train-parser", folder / "train.conllu.gz", "-o", folder / "p.wald", "--test", folder / "test.conllu", *options)
+    facts = said(
+        "train-parser", folder / "train.conllu.gz", "-o", folder / "p.wald", "--test", folder / "test.conllu", *options
+    )
     assert facts["sentences"] == 120
     assert facts["test"]["uas"] > 0.7
     return folder

@@ -86,7 +86,11 @@ def test_tags_go_into_the_text_and_nothing_else_changes() -> None:
     )
     bank = Treebank(text.encode())
     tagged = bank.with_tags(["LONGER", "A"], ["B", "MUCH_LONGER"], [0, 1, 0])
-    expected = text.replace("ADP\tE", "LONGER\tB").replace("DET\tR", "A\tMUCH_LONGER").replace("ya\t_\t_\t_", "ya\t_\tLONGER\tB")
+    expected = (
+        text.replace("ADP\tE", "LONGER\tB")
+        .replace("DET\tR", "A\tMUCH_LONGER")
+        .replace("ya\t_\t_\t_", "ya\t_\tLONGER\tB")
+    )
     assert tagged.to_bytes().decode() == expected
     again = Treebank(expected.encode())
     for i, sentence in enumerate(again):
@@ -96,7 +100,9 @@ def test_tags_go_into_the_text_and_nothing_else_changes() -> None:
     assert bank.with_tags([], ["Y"], [0, 0, 0]).column("upos") == bank.column("upos")
 
 
-@pytest.mark.parametrize(("names", "codes"), [(["A"], [0, 1]), (["A"], [0, -1]), (["A B"], [0, 0]), ([""], [0, 0]), (["A"], [0])])
+@pytest.mark.parametrize(
+    ("names", "codes"), [(["A"], [0, 1]), (["A"], [0, -1]), (["A B"], [0, 0]), ([""], [0, 0]), (["A"], [0])]
+)
 def test_tags_that_no_file_can_hold_are_refused(names: list[str], codes: list[int]) -> None:
     with pytest.raises(ValueError, match=r"tag|one value per word"):
         treebank_of_tokens([["a", "b"]]).with_tags(names, [], codes)
@@ -118,7 +124,13 @@ def test_features_of_a_word_depend_on_two_neighbours_to_either_side() -> None:
 
 @pytest.mark.parametrize(
     ("word", "like", "differ"),
-    [("DOGS", "dogs", "cats"), ("ÜBER", "über", "aber"), ("МОСКВА", "москва", "минск"), ("ΑΩ", "αω", "αβ"), ("a1", "a2", "b1")],
+    [
+        ("DOGS", "dogs", "cats"),
+        ("ÜBER", "über", "aber"),
+        ("МОСКВА", "москва", "минск"),
+        ("ΑΩ", "αω", "αβ"),
+        ("a1", "a2", "b1"),
+    ],
 )
 def test_lower_case_and_digits(word: str, like: str, differ: str) -> None:
     from wald import _core
@@ -134,7 +146,8 @@ def test_a_tagger_learns_both_tags_and_leaves_the_rest() -> None:
     tagger = WordTagger(random_state=0, max_iter=3).fit(TRAIN)
     found = tagger.predict(TEST)
     assert tagger.score(TEST) == np.mean(labels_of(found) == labels_of(TEST)) > 0.9
-    assert found.column("form") == TEST.column("form") and np.array_equal(found.heads, TEST.heads)
+    assert found.column("form") == TEST.column("form")
+    assert np.array_equal(found.heads, TEST.heads)
     alone = [tagger.predict(TEST[i : i + 1])[0] for i in range(5)]
     assert alone == [found[i] for i in range(5)]
     assert len(tagger.predict([])) == 0
@@ -171,8 +184,10 @@ def test_the_parser_gets_the_taggers_tags(plain: TextPipeline) -> None:
     assert found.column("upos") == tagged.column("upos")
     assert np.array_equal(found.heads, plain.parser_.predict(tagged).heads)
     scores = plain.evaluate(TEST)
-    assert scores.uas == plain.score(TEST) > 0.8 and scores.n_words == TEST.n_words
-    assert scores.upos > 0.9 and scores.las <= scores.uas
+    assert scores.uas == plain.score(TEST) > 0.8
+    assert scores.n_words == TEST.n_words
+    assert scores.upos > 0.9
+    assert scores.las <= scores.uas
     assert np.array_equal(Treebank(found.to_bytes()).heads, found.heads)
     assert same(plain.predict(TEST[3:5]), plain.predict(TEST)[3:5])
 
@@ -199,19 +214,18 @@ def test_a_budget_is_shared_and_kept(pipeline: TextPipeline) -> None:
         sparing = pipeline.predict(TEST)
         assert np.mean(sparing.heads == everything.heads) > 0.7
         assert set(sparing.column("deprel")) <= set(pipeline.parser_.labels_)
-        loaded = persistence.from_bytes(pickle.dumps and persistence.to_bytes(pipeline.parser_))
-        assert np.array_equal(loaded.predict(TEST).heads, pipeline.parser_.predict(TEST).heads)
         with pytest.raises(ValueError, match="budget must be at least"):
             pipeline.fit_budget(HELD, cheap / 2)
         assert same(pipeline.predict(TEST), sparing)
         assert same(pickle.loads(pickle.dumps(pipeline)).predict(TEST), sparing)
     finally:
         pipeline.fit_budget(HELD, None)
-    assert same(pipeline.predict(TEST), everything) and not hasattr(pipeline, "mean_cost_")
+    assert same(pipeline.predict(TEST), everything)
+    assert not hasattr(pipeline, "mean_cost_")
 
 
 def test_a_budget_needs_a_costly_group() -> None:
-    parser = DependencyParser("tags", table_bits=10, max_iter=1)
+    parser = DependencyParser(feature_groups="tags", table_bits=10, max_iter=1)
     pipeline = TextPipeline(WordTagger(max_iter=1), parser, n_folds=0, random_state=0).fit(TRAIN[:30])
     with pytest.raises(ValueError, match="neither tagger nor parser"):
         pipeline.fit_budget(HELD, 1.0)
@@ -240,7 +254,8 @@ def test_a_pipeline_under_a_budget_comes_back_from_its_file(plain: TextPipeline,
         plain.fit_budget(HELD, cheap + 0.4 * plain.parser_.group_costs_[1], policies=(None, policy))
         loaded = persistence.from_bytes(raw := persistence.to_bytes(plain))
         assert same(loaded.predict(TEST), plain.predict(TEST))
-        assert loaded.mean_cost_ == plain.mean_cost_ and persistence.to_bytes(loaded) == raw
+        assert loaded.mean_cost_ == plain.mean_cost_
+        assert persistence.to_bytes(loaded) == raw
     finally:
         plain.fit_budget(HELD, None)
 
@@ -253,24 +268,19 @@ def test_a_pipeline_with_code_inside_is_refused(pipeline: TextPipeline) -> None:
 def test_a_predictor_and_its_policy_come_back_from_a_file() -> None:
     parser = DependencyParser(table_bits=10, max_iter=2, states="random", random_state=0).fit(TRAIN)
     policy = IteratedPolicy(max_iter=5, cv="prefit", random_state=0).fit(parser, HELD, HELD)
-    for settings in ({"risk": 0.2, "random_state": 0}, {"budget": float(parser.group_costs_.sum()) * 0.8, "spend": "each"}):
+    for settings in (
+        {"risk": 0.2, "random_state": 0},
+        {"budget": float(parser.group_costs_.sum()) * 0.8, "spend": "each"},
+    ):
         sparing = BudgetedPredictor(parser, policy, **settings).fit(TEST)
         loaded = persistence.from_bytes(persistence.to_bytes(sparing))
         for a, b in zip(loaded.predict(TEST), sparing.predict(TEST), strict=True):
             assert np.array_equal(a, b)
         assert str(loaded.certificate_) == str(sparing.certificate_)
         assert loaded.policy.model_ is loaded.model
-    slow = AnytimePolicy(random_state=0)
-    slow.model_ = parser
+    sparing.policy = AnytimePolicy(random_state=0)
     with pytest.raises(ValueError, match="AnytimePolicy cannot be saved"):
-        persistence.to_bytes(BudgetedPredictor(parser, slow, budget=1.0).set_params() and _fitted_as(sparing, slow))
-
-
-def _fitted_as(predictor: BudgetedPredictor, policy: AnytimePolicy) -> BudgetedPredictor:
-    other = clone(predictor, safe=False)
-    other.__dict__.update(predictor.__dict__)
-    other.policy = policy
-    return other
+        persistence.to_bytes(sparing)
 
 
 def test_a_tagger_whose_chain_has_other_features_is_refused() -> None:

@@ -23,9 +23,7 @@ from ..structured.policies.uniform import UniformPolicy
 from .parameters import decode_plain, encode_plain
 
 #: Policies that a file can hold.
-POLICIES: dict[str, type[Policy]] = {
-    kind.__name__: kind for kind in (IteratedPolicy, OneShotPolicy, UniformPolicy)
-}
+POLICIES: dict[str, type[Policy]] = {kind.__name__: kind for kind in (IteratedPolicy, OneShotPolicy, UniformPolicy)}
 #: Parameters of predictors and policies that are no plain values.
 _LEFT_OUT = ("model", "policy", "feature_costs")
 _COSTS: Any = str | Mapping[str, float] | NDArray[np.float64] | None

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode_fields
-from ..structured import DependencyParser, TextPipeline, WordTagger
+from ..structured import BudgetedPredictor, DependencyParser, TextPipeline, WordTagger
 from ..structured.word_features import WordVocabulary
 from .budgets import decode_spending, encode_spending
 from .chains import decode_chain, encode_chain
@@ -103,7 +102,7 @@ def decode_pipeline(header: Section) -> TextPipeline:
     pipeline.tagger_, pipeline.parser_ = tagger, parser
     raw = header.take("spending")
     require(isinstance(raw, list) and len(raw) == 2, "header.spending should be a list of two")
-    stages = []
+    stages: list[BudgetedPredictor | None] = []
     for i, (each, model) in enumerate(zip(raw, (tagger, parser), strict=True)):
         if each is None:
             stages.append(None)

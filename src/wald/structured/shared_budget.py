@@ -101,6 +101,4 @@ def _under(model: Any, policy: Policy | None, budget: float, bank: Treebank) -> 
 
 def _right(truth: Treebank, found: Treebank) -> float:
     """Mean share of right tags of the two kinds."""
-    return float(
-        np.mean([np.array(truth.column(name)) == np.array(found.column(name)) for name in ("upos", "xpos")])
-    )
+    return float(np.mean([np.array(truth.column(name)) == np.array(found.column(name)) for name in ("upos", "xpos")]))

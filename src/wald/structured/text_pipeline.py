@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -99,6 +100,9 @@ class TextPipeline(BaseEstimator):
     n_jobs: int | None = None
     random_state: int | None = None
 
+    tagger_: WordTagger
+    parser_: DependencyParser
+
     def fit(self, X: Treebank | Sequence[Any], y: Any = None) -> Self:
         """Learn from sentences with tags and trees.
 
@@ -142,7 +146,7 @@ class TextPipeline(BaseEstimator):
         """The sentences with the tags of taggers that did not learn from them."""
         codes = np.empty(bank.n_words, dtype=np.int32)
         cuts = np.linspace(0, len(bank), self.n_folds + 1).astype(np.int64)
-        for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+        for first, last in pairwise(cuts.tolist()):
             others = np.r_[0:first, last : len(bank)]
             tagger = clone(self.tagger_).fit(bank[others], classes=self.tagger_.classes_)
             session = tagger.open(bank[first:last])

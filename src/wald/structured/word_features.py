@@ -63,7 +63,7 @@ class WordVocabulary:
         for array in (values, columns):  # read-only, so that the engine needs no copy
             array.flags.writeable = False
         if len(values) <= np.iinfo(np.int32).max:
-            ends = ends.astype(np.int32)  # type: ignore[assignment]  # the columns' type, as SciPy wants it
+            ends = ends.astype(np.int32)  # the columns' type, which saves SciPy a search
         parts = sparse.csr_matrix((values, columns, ends), shape=(bank.n_words, len(self.keys)))
         parts.has_canonical_format = True
         return Sequences(parts, bank.offsets, named=None if named is None else list(named))
