@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from .policies.base import Policy
 from .shared_budget import shared_budget
 from .tokens import treebank_of_tokens
 from .word_tagger import WordTagger
+
+Stage = TypeVar("Stage", WordTagger, DependencyParser)
 
 
 class TextScores(NamedTuple):
@@ -100,9 +102,6 @@ class TextPipeline(BaseEstimator):
     n_jobs: int | None = None
     random_state: int | None = None
 
-    tagger_: WordTagger
-    parser_: DependencyParser
-
     def fit(self, X: Treebank | Sequence[Any], y: Any = None) -> Self:
         """Learn from sentences with tags and trees.
 
@@ -137,10 +136,12 @@ class TextPipeline(BaseEstimator):
             self.__dict__.pop("mean_cost_", None)
         return self
 
-    def _made(self, given: Any, usual: Any) -> Any:
+    def _made(self, given: Stage | None, usual: Stage) -> Stage:
         """A copy of a stage, with the pipeline's seed where it has none."""
-        stage = clone(usual if given is None else given)
-        return stage.set_params(random_state=self.random_state) if stage.random_state is None else stage
+        stage: Stage = clone(usual if given is None else given)
+        if stage.random_state is None:
+            stage.set_params(random_state=self.random_state)
+        return stage
 
     def _jackknifed(self, bank: Treebank) -> Treebank:
         """The sentences with the tags of taggers that did not learn from them."""
@@ -148,7 +149,7 @@ class TextPipeline(BaseEstimator):
         cuts = np.linspace(0, len(bank), self.n_folds + 1).astype(np.int64)
         for first, last in pairwise(cuts.tolist()):
             others = np.r_[0:first, last : len(bank)]
-            tagger = clone(self.tagger_).fit(bank[others], classes=self.tagger_.classes_)
+            tagger = clone(self.tagger_).set_params(n_runs=1).fit(bank[others], classes=self.tagger_.classes_)
             session = tagger.open(bank[first:last])
             codes[bank.offsets[first] : bank.offsets[last]] = session.decode(session.state())
         return self.tagger_.tagged(bank, codes)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _core
 from ..stopping.core.validation import require_integer
 from .chain import ChainClassifier
 from .conll import Treebank
@@ -37,6 +39,8 @@ class WordTagger(BaseEstimator):
         Epochs.
     margin : float, default=8.0
         As in `ChainClassifier`.
+    n_runs : int, default=3
+        Runs of the perceptron, each with another order of the sentences; the weights are the mean of theirs.
     min_count : int, default=2
         Features that fewer training words have are left out.
     states : {"random", "full"}, default="random"
@@ -74,6 +78,7 @@ class WordTagger(BaseEstimator):
     _: KW_ONLY
     max_iter: int = 6
     margin: float = 8.0
+    n_runs: int = 3
     min_count: int = 2
     states: str = "random"
     n_jobs: int | None = None
@@ -101,22 +106,27 @@ class WordTagger(BaseEstimator):
             If no word has a tag, or parameters are out of range.
         """
         require_integer("WordTagger", "min_count", self.min_count, 1)
+        require_integer("WordTagger", "n_runs", self.n_runs, 1)
         bank = treebank_of_tokens(X)
         labels = labels_of(bank)
         if set(labels) <= {f"_{_BETWEEN}_"}:
             raise ValueError("WordTagger learns from words with tags, and no word has any: UPOS and XPOS are all '_'.")
         found, codes = np.unique(labels, return_inverse=True)
-        chain = ChainClassifier(
-            [FeatureGroup("words"), *self.feature_groups],
-            max_iter=self.max_iter,
-            margin=self.margin,
-            states=self.states,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
         vocabulary = WordVocabulary.learn(bank, codes, self.min_count)
         sequences = vocabulary.sequences(bank, self._named(bank))
-        chain.fit(sequences, labels, classes=found if classes is None else classes)
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_runs)
+        runs = (
+            ChainClassifier(
+                [FeatureGroup("words"), *self.feature_groups],
+                max_iter=self.max_iter,
+                margin=self.margin,
+                states=self.states,
+                n_jobs=self.n_jobs,
+                random_state=int(seed),
+            ).fit(sequences, labels, classes=found if classes is None else classes)
+            for seed in seeds
+        )
+        chain = _mean(runs)
         self.chain_, self.vocabulary_ = chain, vocabulary
         return self
 
@@ -206,6 +216,19 @@ class _TaggerSession(ChainSession):
 
     def codes(self, y: Any) -> NDArray[np.int32]:
         return super().codes(labels_of(y) if isinstance(y, Treebank) else y)
+
+
+def _mean(chains: Iterator[ChainClassifier]) -> ChainClassifier:
+    """The first of some chains, with the mean of the weights of all of them."""
+    first = next(chains)
+    n_labels, sizes, own, table = first._chain.__getstate__()
+    n = 1
+    for n, chain in enumerate(chains, 2):
+        table = table + chain._chain.__getstate__()[3]
+    if n > 1:
+        first._chain = _core.Chain(n_labels, sizes, own)
+        first._chain.fill(table / np.float32(n))
+    return first
 
 
 def labels_of(bank: Treebank) -> NDArray[Any]:
