@@ -223,8 +223,8 @@ def _mean(chains: Iterator[ChainClassifier]) -> ChainClassifier:
     first = next(chains)
     n_labels, sizes, own, table = first._chain.__getstate__()
     n = 1
-    for n, chain in enumerate(chains, 2):
-        table = table + chain._chain.__getstate__()[3]
+    for chain in chains:
+        table, n = table + chain._chain.__getstate__()[3], n + 1
     if n > 1:
         first._chain = _core.Chain(n_labels, sizes, own)
         first._chain.fill(table / np.float32(n))
