@@ -104,15 +104,12 @@ def _name(data: Path) -> str:
 
 
 def _read(data: Path, kind: str) -> Treebank:
-    import gzip
-
     from ..structured import Treebank
+    from ..structured.conll_files import unpacked
     from ..structured.tokens import treebank_of_tokens
 
     with as_user_error(_name(data)):
-        raw = sys.stdin.buffer.read() if str(data) == "-" else data.read_bytes()
-        if data.suffix == ".gz":
-            raw = gzip.decompress(raw)
+        raw = sys.stdin.buffer.read() if str(data) == "-" else unpacked(data)
         if kind == "conllu":
             return Treebank(raw, name=_name(data))
         lines = [line.split() for line in raw.decode().splitlines()]
