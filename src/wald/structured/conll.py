@@ -298,7 +298,3 @@ class Treebank(Sequence[Sentence]):
 
     def __repr__(self) -> str:
         return f"<Treebank: {len(self)} sentences, {self.n_words} words>"
-
-
-#: The methods as functions.
-read_conll, write_conll, from_words = Treebank.read, Treebank.write, Treebank.from_words

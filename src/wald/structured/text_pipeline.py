@@ -152,7 +152,8 @@ class TextPipeline(BaseEstimator):
             tagger = clone(self.tagger_).set_params(n_runs=1).fit(bank[others], classes=self.tagger_.classes_)
             session = tagger.open(bank[first:last])
             codes[bank.offsets[first] : bank.offsets[last]] = session.decode(session.state())
-        return self.tagger_.tagged(bank, codes)
+        tagged: Treebank = self.tagger_.tagged(bank, codes)
+        return tagged
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
         """Tag and parse sentences.
@@ -172,20 +173,22 @@ class TextPipeline(BaseEstimator):
         return self._parsed(self._tagged(bank)) if len(bank) else bank
 
     def _tagged(self, bank: Treebank) -> Treebank:
-        self.tagger_.n_jobs, stage = self.n_jobs, self.stages_[0]
+        tagger: WordTagger = self.tagger_
+        tagger.n_jobs, stage = self.n_jobs, self.stages_[0]
         if stage is None:
-            return self.tagger_.predict(bank)
+            return tagger.predict(bank)
         labels = np.concatenate([np.asarray(found) for found in stage.predict(bank)])
-        return self.tagger_.tagged(bank, np.searchsorted(self.tagger_.classes_, labels).astype(np.int32))
+        return tagger.tagged(bank, np.searchsorted(tagger.classes_, labels).astype(np.int32))
 
     def _parsed(self, bank: Treebank) -> Treebank:
-        self.parser_.n_jobs, stage = self.n_jobs, self.stages_[1]
+        parser: DependencyParser = self.parser_
+        parser.n_jobs, stage = self.n_jobs, self.stages_[1]
         if stage is None:
-            return self.parser_.predict(bank)
+            return parser.predict(bank)
         heads = np.concatenate([np.asarray(found, dtype=np.int32) for found in stage.predict(bank)])
-        if not self.parser_.labels_:
+        if not parser.labels_:
             return bank.with_heads(heads)
-        return bank.with_heads(heads, self.parser_.labels_, self.parser_._model.relations(bank.core, heads))
+        return bank.with_heads(heads, parser.labels_, parser._model.relations(bank.core, heads))
 
     def evaluate(self, X: Treebank | Sequence[Any]) -> TextScores:
         """Tag and parse annotated sentences, and compare.
