@@ -19,6 +19,7 @@ from wald.structured import (
     Treebank,
     WordTagger,
 )
+from wald.structured.parser_averaging import mean_model
 from wald.structured.policies import AnytimePolicy, IteratedPolicy, OneShotPolicy
 from wald.structured.tokens import treebank_of_tokens
 from wald.structured.word_features import WordVocabulary
@@ -201,6 +202,17 @@ def test_the_parser_learns_from_tags_of_taggers_that_did_not_see_the_sentence() 
     for held, others in ((slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))):
         tagger = clone(pipeline.tagger).set_params(n_runs=1).fit(TRAIN[others])
         assert found[held].column("xpos") == tagger.predict(TRAIN[held]).column("xpos")
+
+
+def test_a_parser_of_several_runs_scores_arcs_by_their_mean() -> None:
+    runs = [DependencyParser(table_bits=10, max_iter=1, random_state=seed).fit(TRAIN[:30]) for seed in (0, 1, 2)]
+    mean = clone(runs[0])
+    mean.__dict__.update(vars(runs[0]) | {"_model": mean_model([run._model for run in runs])})
+    arcs = runs[0].arcs(TEST, 0)
+    for group in ("tags", "words"):
+        expected = np.mean([run.arc_scores(TEST, 0, group, arcs) for run in runs], axis=0)
+        np.testing.assert_allclose(mean.arc_scores(TEST, 0, group, arcs), expected, atol=1e-5)
+    assert mean_model([runs[1]._model]) is runs[1]._model
 
 
 def test_a_budget_is_shared_and_kept(pipeline: TextPipeline) -> None:

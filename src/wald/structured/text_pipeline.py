@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..stopping.core.validation import require_integer
@@ -18,6 +19,7 @@ from .attachment import attachment_scores
 from .budget import BudgetedPredictor
 from .conll import Treebank
 from .parser import DependencyParser
+from .parser_averaging import mean_model
 from .parser_learning import annotated
 from .policies.base import Policy
 from .shared_budget import shared_budget
@@ -63,6 +65,8 @@ class TextPipeline(BaseEstimator):
     n_folds : int, default=10
         Taggers that give the parser its tags, each to one of as many pieces of the treebank, in its order: sentences of
         one text stay together. 0: the parser learns from the tags of the treebank.
+    n_runs : int, default=2
+        Runs of the parser, each with another order of the sentences; the weights are the mean of theirs.
     n_jobs : int or None, default=None
         Threads of predictions, of both.
     random_state : int or None, default=None
@@ -99,6 +103,7 @@ class TextPipeline(BaseEstimator):
     parser: DependencyParser | None = None
     _: KW_ONLY
     n_folds: int = 10
+    n_runs: int = 2
     n_jobs: int | None = None
     random_state: int | None = None
 
@@ -122,6 +127,7 @@ class TextPipeline(BaseEstimator):
             If a word has no head, no word has a tag, or there are fewer sentences than folds.
         """
         require_integer("TextPipeline", "n_folds", self.n_folds, 0)
+        require_integer("TextPipeline", "n_runs", self.n_runs, 1)
         bank = annotated(X)
         if self.n_folds == 1 or self.n_folds > len(bank):
             raise ValueError(
@@ -129,9 +135,7 @@ class TextPipeline(BaseEstimator):
             )
         with all_or_nothing(self):
             self.tagger_ = self._made(self.tagger, WordTagger()).fit(bank)
-            tagged = self._jackknifed(bank) if self.n_folds else bank
-            usual = DependencyParser(arc_margin=4.0, table_bits=24)
-            self.parser_ = self._made(self.parser, usual).fit(tagged)
+            self.parser_ = self._parser(self._jackknifed(bank) if self.n_folds else bank)
             self.stages_: tuple[BudgetedPredictor | None, BudgetedPredictor | None] = (None, None)
             self.__dict__.pop("mean_cost_", None)
         return self
@@ -142,6 +146,18 @@ class TextPipeline(BaseEstimator):
         if stage.random_state is None:
             stage.set_params(random_state=self.random_state)
         return stage
+
+    def _parser(self, bank: Treebank) -> DependencyParser:
+        """A parser with the mean of the weights of several, which learned from the sentences in different orders."""
+        first = self._made(self.parser, DependencyParser(arc_margin=4.0, table_bits=24))
+        seeds = check_random_state(first.random_state).randint(2**31 - 1, size=self.n_runs).tolist()
+        parser = first
+        models = []
+        for seed in seeds:
+            parser = clone(first).set_params(random_state=seed).fit(bank)
+            models.append(parser._model)
+        parser._model = mean_model(models)
+        return parser.set_params(random_state=first.random_state)
 
     def _jackknifed(self, bank: Treebank) -> Treebank:
         """The sentences with the tags of taggers that did not learn from them."""
