@@ -59,6 +59,7 @@ def test_lists_of_words_are_the_same_sentences_as_a_treebank_of_them() -> None:
     assert [s.forms for s in bank] == sentences
     assert same(bank, Treebank.from_words([[(word, None, None) for word in s] for s in sentences]))
     assert same(bank, treebank_of_tokens(tuple(map(tuple, sentences))))
+    assert same(bank, treebank_of_tokens(iter([iter(sentences[0]), np.array(sentences[1])])))
     assert treebank_of_tokens(bank) is bank
     assert len(treebank_of_tokens([])) == 0
 
@@ -68,6 +69,9 @@ def test_lists_of_words_are_the_same_sentences_as_a_treebank_of_them() -> None:
     [
         ("Dogs bark.", TypeError, "lists of words"),
         (["Dogs bark."], TypeError, r"pass \[sentence\]"),
+        ([["Dogs"], {"bark": 1}], TypeError, "sentence 1 must be a list. Got dict"),
+        ([["Dogs"], {"bark"}], TypeError, "sentence 1 must be a list. Got set"),
+        ([[b"Dogs"]], ValueError, "word 1 of sentence 0"),
         ([["Dogs", 3]], ValueError, "word 2 of sentence 0"),
         ([["Dogs"], []], ValueError, "sentence 1 has no words"),
         ([["a\tb"]], ValueError, "tab or line end within word 1 of sentence 0"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,9 @@ def treebank_of_tokens(sentences: Treebank | Iterable[Any]) -> Treebank:
             "into sentences and words first, with spaCy, say."
         )
     items = [
-        list(sentence) if isinstance(sentence, Sequence | np.ndarray) and not isinstance(sentence, str) else sentence
+        list(sentence)
+        if isinstance(sentence, Sequence | Iterator | np.ndarray) and not isinstance(sentence, str | bytes)
+        else sentence
         for sentence in sentences
     ]
     for number, item in enumerate(items):
@@ -61,6 +63,8 @@ def treebank_of_tokens(sentences: Treebank | Iterable[Any]) -> Treebank:
 
 def _text_of(items: list[Any]) -> bytes | None:
     """The file of lists of strings; None where something else is among them, which `from_words` reads or refuses."""
+    if not all(type(item) is list for item in items):
+        return None
     try:
         blocks = ["".join([f"{i}\t" + word + _REST for i, word in enumerate(item, 1)]) for item in items]
         text = "\n".join(blocks) + "\n" if blocks else ""
