@@ -157,7 +157,8 @@ class TextPipeline(BaseEstimator):
             parser = clone(first).set_params(random_state=seed).fit(bank)
             models.append(parser._model)
         parser._model = mean_model(models)
-        return parser.set_params(random_state=first.random_state)
+        parser.set_params(random_state=first.random_state)
+        return parser
 
     def _jackknifed(self, bank: Treebank) -> Treebank:
         """The sentences with the tags of taggers that did not learn from them."""
