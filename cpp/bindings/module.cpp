@@ -24,6 +24,7 @@
 #include "bindings/quantiles.hpp"
 #include "bindings/ranking.hpp"
 #include "bindings/record.hpp"
+#include "bindings/relations.hpp"
 #include "bindings/splines.hpp"
 #include "bindings/text.hpp"
 #include "bindings/text_plan.hpp"
@@ -96,6 +97,7 @@ NB_MODULE(_core, m) {
     bind_forest(m);
     bind_parser(m);
     bind_parser_session(m);
+    bind_relations(m);
     bind_word_features(m);
     bind_policies(m);
     bind_ranking(m);

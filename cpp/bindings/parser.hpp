@@ -64,22 +64,6 @@ struct ParserModel {
         return nb::make_tuple(heads, labels, times, n_arcs);
     }
 
-    // Relations of words whose heads are known.
-    auto relations(const Treebank& t, Ints heads) const {
-        require(!model->labels.empty(), "this parser has learned no relations");
-        check_words(t, heads.size());
-        for (const Treebank::Sentence& s : t.sentences)
-            for (std::uint32_t w = s.first; w < s.last; ++w) {
-                const std::int32_t h = heads.data()[w], n = static_cast<std::int32_t>(s.last - s.first);
-                require(h >= 0 && h <= n && h != static_cast<std::int32_t>(w - s.first) + 1,
-                        "a head is out of the sentence");
-            }
-        auto labels = new_array<std::int32_t>({t.words.size()});
-        const Unlocked unlocked;
-        parser::label_all(*model, t, heads.data(), labels.data());
-        return labels;
-    }
-
     // The arcs of a sentence that the length filter and the pruner leave.
     nb::tuple arcs(const Treebank& t, std::int64_t sentence, bool filter, double factor, double extra,
                    double margin) const {
@@ -277,8 +261,6 @@ inline void bind_parser(nb::module_& m) {
 
 Returns heads, numbers of relations, seconds (features, scores, decoding, relations) and the number of arcs that groups
 scored. With a margin below 0 the pruner is not used.)doc")
-        .def("relations", &ParserModel::relations, "treebank"_a, "heads"_a.noconvert(),
-             "Numbers of the relations of words whose heads are known.")
         .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a,
              "margin"_a,
              nb::sig("def arcs(self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float, "

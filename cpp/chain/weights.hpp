@@ -131,11 +131,9 @@ private:
             const Row& r = rows[t];
             if (!reads(t) || r.n == 0) continue;
             if (r.indices != nullptr) {
-                for (std::int64_t i = 0; i < r.n; ++i) {
-                    if (i + kAhead < r.n) prefetch(block + std::int64_t{r.indices[i + kAhead]} * padded_);
+                for (std::int64_t i = 0; i < r.n; ++i)
                     chain_kernels().accumulate(out + t * padded_, block + std::int64_t{r.indices[i]} * padded_,
                                                n_panels(), r.values + i, 1);
-                }
                 continue;
             }
             n_features = r.n;
@@ -146,11 +144,6 @@ private:
             n = 0;
         }
         if (n > 0) chain_kernels().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
-    }
-    // Rows of sparse features lie anywhere in a table that is larger than the caches.
-    static constexpr std::int64_t kAhead = 3;
-    void prefetch(const float* row) const {
-        for (int k = 0; k < padded_; k += 16) __builtin_prefetch(row + k);
     }
     void add(float* out, const float* more) const {
         for (int k = 0; k < padded_; ++k) out[k] += more[k];

@@ -68,21 +68,6 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
     return n_arcs;
 }
 
-// Fills the labels of all words of all sentences, whose heads are known.
-inline void label_all(const Model& model, const Treebank& t, const std::int32_t* heads, std::int32_t* labels) {
-    Atoms atoms;
-    Labeler labeler;
-    std::vector<std::int32_t> padded;
-    for (std::size_t i = 0; i < t.sentences.size(); ++i) {
-        give_way();
-        const Treebank::Sentence& s = t.sentences[i];
-        padded.assign(1, -1);
-        padded.insert(padded.end(), heads + s.first, heads + s.last);
-        atoms.read(t, i, model.lexicon);
-        labeler.label(atoms, padded.data(), model.label_weights, labels + s.first);
-    }
-}
-
 // Lists heads and modifiers of the arcs of a sentence that the length filter and the pruner allow.
 inline void list_arcs(const Model& model, const Treebank& t, std::size_t sentence, const Choice& choice,
                       std::vector<std::int32_t>& heads, std::vector<std::int32_t>& modifiers) {

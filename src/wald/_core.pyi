@@ -955,9 +955,6 @@ class ParserModel:
         scored. With a margin below 0 the pruner is not used.
         """
 
-    def relations(self, treebank: Treebank, heads: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
-        """Numbers of the relations of words whose heads are known."""
-
     def arcs(
         self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float, margin: float
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
@@ -1037,6 +1034,9 @@ class ParserSession:
     @property
     def extracted(self) -> int:
         """Words with the costly group."""
+
+def relations(parser: ParserModel, treebank: Treebank, heads: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
+    """Numbers of the relations of words whose heads are known."""
 
 WORD_TEMPLATES: int = 49
 
