@@ -14,12 +14,11 @@ from ..codec.room import PROBLEM_OBJECTS
 from ..codec.writing import Arrays, encode_fields
 from ..structured import BudgetedPredictor, ChainClassifier, DependencyParser, WordTagger
 from ..structured.certificate import StructureCertificate
-from ..structured.policies import IteratedPolicy, OneShotPolicy
+from ..structured.policies import IteratedPolicy, OneShotPolicy, UniformPolicy
 from ..structured.policies.base import Policy
 from ..structured.policies.driver import Allowance
 from ..structured.policies.linear import LinearScore
 from ..structured.policies.trees import BoostedTrees
-from ..structured.policies.uniform import UniformPolicy
 from .parameters import decode_plain, encode_plain
 
 #: Policies that a file can hold.
