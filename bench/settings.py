@@ -16,6 +16,7 @@ SETTINGS = (
     "memory",
     "attentive",
     "parser",
+    "text-to-tree",
     "chain",
     "words",
     "budget",

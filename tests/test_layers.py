@@ -42,6 +42,7 @@ KNOWS = {
         *("codec", "early_exit", "engine", "models", "monitoring", "online", "outputs", "plan", "ranking", "sources"),
         *("steps", "stopping", "structured", "surrogates", "utils"),
     },
+    "spacy": {"persistence", "structured"},
     "serving": {"calls", "early_exit", "engine", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {
@@ -64,7 +65,7 @@ KNOWS = {
     },
     "commands": {
         *("datasets", "displays", "early_exit", "engine", "inspection", "jobs", "models", "persistence"),
-        *("reporting", "serving", "sources", "stopping", "utils"),
+        *("reporting", "serving", "sources", "stopping", "structured", "utils"),
     },
 }
 

@@ -24,11 +24,13 @@
 #include "bindings/quantiles.hpp"
 #include "bindings/ranking.hpp"
 #include "bindings/record.hpp"
+#include "bindings/relations.hpp"
 #include "bindings/splines.hpp"
 #include "bindings/text.hpp"
 #include "bindings/text_plan.hpp"
 #include "bindings/text_union.hpp"
 #include "bindings/trees.hpp"
+#include "bindings/word_features.hpp"
 #include "isa/dispatch.hpp"
 
 namespace nb = nanobind;
@@ -95,6 +97,8 @@ NB_MODULE(_core, m) {
     bind_forest(m);
     bind_parser(m);
     bind_parser_session(m);
+    bind_relations(m);
+    bind_word_features(m);
     bind_policies(m);
     bind_ranking(m);
     bind_online(m);

@@ -40,6 +40,24 @@ inline nb::bytes treebank_text(const Treebank& t, std::optional<Ints> heads, con
     return nb::bytes(out.data(), out.size());
 }
 
+inline Treebank retagged(const Treebank& t, const std::vector<std::string>& upos, const std::vector<std::string>& xpos,
+                         Ints codes) {
+    check_words(t, codes.size());
+    std::size_t longest = 0;
+    for (const auto* names : {&upos, &xpos})
+        for (const std::string& name : *names) {
+            require(!name.empty() && name.find_first_of(std::string(" \t\r\n\0", 5)) == std::string::npos,
+                    "a tag must not be empty, nor hold white space");
+            longest = std::max(longest, name.size());
+        }
+    for (const std::int32_t c : span_of(codes))
+        for (const auto* names : {&upos, &xpos})
+            require(names->empty() || (c >= 0 && static_cast<std::size_t>(c) < names->size()), "a tag is out of range");
+    require(t.text.size() + 2 * longest * t.words.size() <= 0xfffffff0u, "the text with its tags is longer than 4 GB");
+    const Unlocked unlocked;
+    return parser::with_tags(t, upos, xpos, codes.data());
+}
+
 inline auto treebank_heads(const Treebank& t) {
     auto heads = new_array<std::int32_t>({t.words.size()});
     for (std::size_t w = 0; w < t.words.size(); ++w) heads.data()[w] = t.words[w].head;
@@ -86,6 +104,8 @@ inline void bind_treebank(nb::module_& m) {
              "One of the ten columns of words first to last.")
         .def("line", &sentence_line, "sentence"_a, "Line of the sentence's first word, counted from 1.")
         .def("sentence", &sentence_text, "sentence"_a, "One sentence with its comments and the empty line behind it.")
+        .def("with_tags", &retagged, "upos"_a, "xpos"_a, "codes"_a.noconvert(),
+             "The same sentences with other tags, upos[codes[w]] and xpos[codes[w]]; no names leave a column as it is.")
         .def("text", &treebank_text, "heads"_a.none().noconvert() = nb::none(), "names"_a = std::vector<std::string>(),
              "relations"_a.none().noconvert() = nb::none(),
              "Return the text, with other heads and relations if they are given.");

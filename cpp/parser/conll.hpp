@@ -216,4 +216,37 @@ inline std::string write_conll(const Treebank& t, const std::int32_t* heads, con
     return out.append(t.text, at);
 }
 
+// The same sentences with other tags: word w gets the tags `names[..][codes[w]]`; an empty list leaves a column as it
+// is.
+inline Treebank with_tags(const Treebank& t, const std::vector<std::string>& upos, const std::vector<std::string>& xpos,
+                          const std::int32_t* codes) {
+    Treebank out;
+    out.text.reserve(t.text.size() + 4 * t.words.size());
+    out.words.reserve(t.words.size());
+    out.sentences.reserve(t.sentences.size());
+    std::size_t at = 0;
+    const auto moved = [&](std::uint32_t place) { return static_cast<std::uint32_t>(place + out.text.size() - at); };
+    for (const Treebank::Sentence& s : t.sentences) {
+        Treebank::Sentence copy = s;
+        copy.begin = moved(s.begin);
+        for (std::uint32_t w = s.first; w < s.last; ++w) {
+            Treebank::Word word = t.words[w];
+            for (int c = kId; c <= kUpos; ++c) word.field[c] = moved(t.words[w].field[c]);
+            for (const auto& [column, names] : {std::pair{kUpos, &upos}, std::pair{kXpos, &xpos}}) {
+                const std::size_t begin = t.words[w].field[column], end = t.words[w].field[column + 1] - 1;
+                out.text.append(t.text, at, (names->empty() ? end : begin) - at);
+                if (!names->empty()) out.text += (*names)[static_cast<std::size_t>(codes[w])];
+                at = end;
+                word.field[column + 1] = moved(t.words[w].field[column + 1]);
+            }
+            for (int c = kXpos + 2; c <= kColumns; ++c) word.field[c] = moved(t.words[w].field[c]);
+            out.words.push_back(word);
+        }
+        copy.end = moved(s.end);
+        out.sentences.push_back(copy);
+    }
+    out.text.append(t.text, at);
+    return out;
+}
+
 }  // namespace wald::parser

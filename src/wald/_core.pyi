@@ -917,6 +917,11 @@ class Treebank:
     def sentence(self, sentence: int) -> bytes:
         """One sentence with its comments and the empty line behind it."""
 
+    def with_tags(self, upos: Sequence[str], xpos: Sequence[str], codes: NDArray[numpy.int32]) -> Treebank:
+        """
+        The same sentences with other tags, upos[codes[w]] and xpos[codes[w]]; no names leave a column as it is.
+        """
+
     def text(
         self,
         heads: NDArray[numpy.int32] | None = None,
@@ -1028,6 +1033,33 @@ class ParserSession:
     @property
     def extracted(self) -> int:
         """Words with the costly group."""
+
+def relations(parser: ParserModel, treebank: Treebank, heads: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
+    """Numbers of the relations of words whose heads are known."""
+
+WORD_TEMPLATES: int = 49
+
+class WordFeatures:
+    """Features of words and their neighbours. Never changes."""
+
+    def __init__(
+        self,
+        words: NDArray[numpy.uint64],
+        classes: NDArray[numpy.int32],
+        keys: NDArray[numpy.uint64],
+        ends: NDArray[numpy.int64],
+    ) -> None: ...
+    @property
+    def n_features(self) -> int: ...
+    def keys(self, treebank: Treebank) -> NDArray[numpy.uint64]:
+        """Keys (n_words, WORD_TEMPLATES), known or not."""
+
+    def rows(self, treebank: Treebank) -> tuple[NDArray[numpy.float32], NDArray[numpy.int32], NDArray[numpy.int64]]:
+        """Ones, columns and row ends of the known features, as CSR has them."""
+
+    @staticmethod
+    def lower(treebank: Treebank) -> NDArray[numpy.uint64]:
+        """Hashes of the words in lower case."""
 
 def parts_of(
     offsets: NDArray[numpy.int64], examples: NDArray[numpy.int64]

@@ -80,7 +80,7 @@ def build() -> "typer.Typer":
     import rich  # noqa: F401  # what is missing is said before anything else happens
     import typer
 
-    from .commands import bench, demo, explain, fit, inspect, predict, report, serve
+    from .commands import bench, demo, explain, fit, inspect, parse, predict, report, serve, train_parser
 
     application = typer.Typer(name="wald", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -112,6 +112,8 @@ def build() -> "typer.Typer":
         serve.serve,
         bench.bench,
         demo.demo,
+        train_parser.train_parser,
+        parse.parse,
     ):
         application.command()(command)
     return application

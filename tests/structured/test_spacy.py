@@ -313,3 +313,67 @@ def test_spacy_finds_the_component_by_itself(tmp_path):
         check=False,
     )
     assert done.stdout == "WaldParser\n", done.stderr
+
+
+# ---- the tagger ------------------------------------------------------------------------------------------------------
+
+
+def tagging(**config):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("wald_tagger", config={"max_iter": 2} | config)
+    nlp.initialize(lambda: examples(nlp, BANK[:60]))
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def tagged_by():
+    return tagging()
+
+
+def without_tags(nlp, sentences, starts=True):
+    doc = gold(nlp, sentences)
+    given = [token.is_sent_start for token in doc] if starts else None
+    return Doc(nlp.vocab, words=[token.text for token in doc], sent_starts=given)
+
+
+def test_the_tagger_sets_both_tags(tagged_by):
+    doc = tagged_by(without_tags(tagged_by, BANK[80:84]))
+    expected = tagged_by.get_pipe("wald_tagger").tagger.predict(BANK[80:84])
+    assert [t.tag_ for t in doc] == expected.column("xpos")
+    assert [t.pos_ for t in doc] == expected.column("upos")
+    scores = tagged_by.evaluate([Example(without_tags(tagged_by, BANK[80:]), gold(tagged_by, BANK[80:]))])
+    assert scores["tag_acc"] > 0.8
+    assert scores["pos_acc"] > 0.8
+
+
+def test_a_document_without_sentences_is_one(tagged_by):
+    doc = tagged_by(without_tags(tagged_by, BANK[80:81], starts=False))
+    assert [t.tag_ for t in doc] == tagged_by.get_pipe("wald_tagger").tagger.predict(BANK[80:81])[0].xpos
+    spaced = tagged_by("the \n dog")
+    assert [t.tag_ for t in spaced][1] == "_SP"
+    assert len(tagged_by("")) == 0
+
+
+def test_tags_then_trees_in_one_pipeline(tmp_path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("wald_tagger", config={"max_iter": 2})
+    nlp.add_pipe("wald_parser", config=CONFIG)
+    nlp.initialize(lambda: examples(nlp, BANK[:60]))
+    nlp.to_disk(tmp_path / "nlp")
+    doc = nlp("the dog sleeps .")
+    again = spacy.load(tmp_path / "nlp")("the dog sleeps .")
+    assert [(t.tag_, t.pos_, t.dep_, t.head.i) for t in doc] == [(t.tag_, t.pos_, t.dep_, t.head.i) for t in again]
+    assert doc.has_annotation("DEP")
+
+
+def test_a_tagger_needs_tags():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("wald_tagger")
+    with pytest.raises(ValueError, match="learns from examples whose references have tags"):
+        nlp.initialize(lambda: [Example(nlp.make_doc("a b"), Doc(nlp.vocab, words=["a", "b"]))])
+    with pytest.raises(NotFittedError):
+        nlp("a b")
+    nlp.get_pipe("wald_tagger").from_bytes(nlp.get_pipe("wald_tagger").to_bytes())
+    with pytest.raises(TypeError, match="needs the file of a WordTagger"):
+        nlp.get_pipe("wald_tagger").from_bytes(to_bytes(ChainClassifier(max_iter=1).fit([np.ones((1, 1))], [["a"]])))

@@ -36,13 +36,14 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
 
     The file holds the parameters and what prediction needs: for an early-exit estimator the plan, the certificate,
     trees, coefficients, support vectors, labels, and how scores become values; for a parser or a chain the averaged
-    weights; for an online learner its whole training state, so that `partial_fit` continues bit for bit. It is written
-    whole or not at all, replaces what was there, and the same model gives the same bytes.
+    weights, and what a budget buys by; for an online learner its whole training state, so that `partial_fit` continues
+    bit for bit. It is written whole or not at all, replaces what was there, and the same model gives the same bytes.
 
     Parameters
     ----------
     model : EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
-        Fitted; or a DependencyParser, ChainClassifier, or an estimator of `wald.online`.
+        Fitted; or a DependencyParser, ChainClassifier, WordTagger or TextPipeline, a BudgetedPredictor of one of the
+        first three, or an estimator of `wald.online`.
     path : str or path-like
         Path of the file; ``.wald`` is the usual ending.
     pipeline : {"skops"} or None, default=None
@@ -146,7 +147,8 @@ def load(
     Returns
     -------
     EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector
-        Fitted; or a DependencyParser, ChainClassifier, or an estimator of `wald.online`.
+        Fitted; or a DependencyParser, ChainClassifier, WordTagger or TextPipeline, a BudgetedPredictor of one of the
+        first three, or an estimator of `wald.online`.
 
     Raises
     ------

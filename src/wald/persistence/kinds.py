@@ -10,10 +10,12 @@ from typing import Any
 from ..codec.reading import Section
 from ..codec.writing import Arrays
 from ..online import AttentivePassiveAggressive, AttentivePegasos, AttentivePerceptron
-from ..structured import ChainClassifier, DependencyParser
+from ..structured import BudgetedPredictor, ChainClassifier, DependencyParser, TextPipeline, WordTagger
+from .budgets import decode_budgeted, encode_budgeted
 from .chains import decode_chain, encode_chain
 from .learners import decode_learner, encode_learner
 from .parsers import decode_parser, encode_parser
+from .taggers import decode_pipeline, decode_tagger, encode_pipeline, encode_tagger
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ def _learner(kind: type) -> Kind:
 KINDS = {
     "DependencyParser": Kind(DependencyParser, encode_parser, decode_parser),
     "ChainClassifier": Kind(ChainClassifier, encode_chain, decode_chain),
+    "WordTagger": Kind(WordTagger, encode_tagger, decode_tagger),
+    "TextPipeline": Kind(TextPipeline, encode_pipeline, decode_pipeline),
+    "BudgetedPredictor": Kind(BudgetedPredictor, encode_budgeted, decode_budgeted),
     "AttentivePerceptron": _learner(AttentivePerceptron),
     "AttentivePassiveAggressive": _learner(AttentivePassiveAggressive),
     "AttentivePegasos": _learner(AttentivePegasos),

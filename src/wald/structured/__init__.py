@@ -8,14 +8,13 @@ Treebanks are read, written and made by methods; `read_conll`, `write_conll` and
 from .budget import BudgetedPredictor
 from .chain import ChainClassifier
 from .conll import Treebank
-from .conll import from_words as from_words
-from .conll import read_conll as read_conll
-from .conll import write_conll as write_conll
 from .features import ExtractionError
 from .groups import FeatureGroup
 from .images import HOG
 from .parser import DependencyParser
 from .per_part import examples_needed
+from .text_pipeline import TextPipeline
+from .word_tagger import WordTagger
 
 __all__ = [
     "HOG",
@@ -24,6 +23,10 @@ __all__ = [
     "DependencyParser",
     "ExtractionError",
     "FeatureGroup",
+    "TextPipeline",
     "Treebank",
+    "WordTagger",
     "examples_needed",
 ]
+
+read_conll, write_conll, from_words = Treebank.read, Treebank.write, Treebank.from_words

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .conll_files import unpacked, write_packed
+from .conll_words import Sentence, text_of_words
 
 Format = Literal["conllu", "conllx"]
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """One sentence of a `Treebank`, made on access.
-
-    Attributes
-    ----------
-    forms, upos, xpos : list of str
-        The words and their two tags; ``"_"`` where none is given.
-    heads : list of int
-        Position of every word's head, counted from 1; 0 for the root, -1 where none is given.
-    deprels : list of str
-        Relations to the heads.
-    comments : list of str
-        Comment lines before the first word.
-    """
-
-    forms: list[str]
-    upos: list[str]
-    xpos: list[str]
-    heads: list[int]
-    deprels: list[str]
-    comments: list[str]
-
-    def __len__(self) -> int:
-        return len(self.forms)
 
 
 class Treebank(Sequence[Sentence]):
@@ -117,13 +88,7 @@ class Treebank(Sequence[Sentence]):
         ValueError
             When the file does not follow the format; the message names the file and the line.
         """
-        data = Path(path).read_bytes()
-        if fspath(path).endswith(".gz"):
-            try:
-                data = gzip.decompress(data)
-            except (OSError, EOFError, zlib.error) as error:
-                raise ValueError(f"{fspath(path)}: no gzip file, or a damaged one: {error}.") from None
-        return cls(data, name=fspath(path), format=format)
+        return cls(unpacked(path), name=fspath(path), format=format)
 
     @classmethod
     def from_words(cls, sentences: Iterable[Any]) -> Treebank:
@@ -154,19 +119,7 @@ class Treebank(Sequence[Sentence]):
         >>> bank[0].xpos
         ['NNS', 'VBP']
         """
-        lines: list[str] = []
-        for number, sentence in enumerate(sentences):
-            n = 0
-            for n, word in enumerate(_items(sentence, f"sentence {number}"), 1):
-                where = f"word {n} of sentence {number}"
-                form, upos, xpos, head, deprel = _fields(word, where)
-                if any(mark in field for field in (form, upos, xpos, head, deprel) for mark in "\t\n\r"):
-                    raise ValueError(f"a tab or line end within {where}.")
-                lines.append(f"{n}\t{form}\t_\t{upos}\t{xpos}\t_\t{head}\t{deprel}\t_\t_\n")
-            if not n:
-                raise ValueError(f"sentence {number} has no words.")
-            lines.append("\n")
-        text = "".join(lines)
+        text = text_of_words(sentences)
         try:
             return cls(text.encode(), name="<words>")
         except UnicodeEncodeError as error:
@@ -256,6 +209,11 @@ class Treebank(Sequence[Sentence]):
             self._heads[rows], self._names, None if self._relations is None else self._relations[rows]
         )
 
+    def _copy(self) -> Treebank:
+        new = object.__new__(Treebank)
+        new.__dict__.update(self.__dict__)
+        return new
+
     def with_heads(self, heads: ArrayLike, names: Sequence[str] = (), relations: ArrayLike | None = None) -> Treebank:
         """Return the same sentences with other trees.
 
@@ -273,18 +231,35 @@ class Treebank(Sequence[Sentence]):
         Treebank
             Shares the text with this one; all columns but HEAD and DEPREL stay, DEPS too.
         """
-        new = object.__new__(Treebank)
-        new._core, new.format, new._offsets = self._core, self.format, self._offsets
+        new = self._copy()
         new._heads = np.ascontiguousarray(heads, dtype=np.int32)
         if new._heads.shape != (self.n_words,):
             raise ValueError(f"heads must have shape ({self.n_words},), one per word. Got {new._heads.shape} instead.")
-        new._names, new._relations = self._names, self._relations
         if relations is not None:
             new._names, new._relations = list(names), np.ascontiguousarray(relations, dtype=np.int32)
             if new._relations.shape != (self.n_words,):
                 raise ValueError(
                     f"relations must have shape ({self.n_words},), one per word. Got {new._relations.shape} instead."
                 )
+        return new
+
+    def with_tags(self, upos: Sequence[str], xpos: Sequence[str], codes: ArrayLike) -> Treebank:
+        """Return the same sentences with other tags.
+
+        Parameters
+        ----------
+        upos, xpos : sequence of str
+            Names of tags; none: the column stays as it is.
+        codes : array-like of int, shape (n_words,)
+            Word ``w`` gets the tags ``upos[codes[w]]`` and ``xpos[codes[w]]``.
+
+        Returns
+        -------
+        Treebank
+            Trees and all other columns stay.
+        """
+        new = self._copy()
+        new._core = self._core.with_tags(list(upos), list(xpos), np.ascontiguousarray(codes, dtype=np.int32))
         return new
 
     @property
@@ -306,8 +281,7 @@ class Treebank(Sequence[Sentence]):
         path : path-like
             The file.
         """
-        data = self.to_bytes()
-        Path(path).write_bytes(gzip.compress(data, mtime=0) if fspath(path).endswith(".gz") else data)
+        write_packed(path, self.to_bytes())
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -324,38 +298,3 @@ class Treebank(Sequence[Sentence]):
 
     def __repr__(self) -> str:
         return f"<Treebank: {len(self)} sentences, {self.n_words} words>"
-
-
-def _items(values: Any, what: str) -> list[Any]:
-    """What a list, tuple or array holds; raises TypeError for texts, dicts, sets and others without an order."""
-    ordered = isinstance(values, Sequence | Iterator) or hasattr(values, "__array__")
-    if not ordered or isinstance(values, str | bytes | bytearray):
-        got = f"the text {values!r}" if isinstance(values, str) else f"{type(values).__name__}"
-        raise TypeError(f"sentences must be lists of words: {what} must be a list. Got {got}.")
-    return list(values)
-
-
-def _fields(word: Any, where: str) -> list[str]:
-    """The five fields of a word, as texts; None is what is not given, ``_``."""
-    fits = isinstance(word, Sequence | np.ndarray) and not isinstance(word, str | bytes | bytearray)
-    if not fits or len(word) not in (3, 5):
-        got = f"the text {word!r}" if isinstance(word, str) else f"{len(word)} fields" if fits else type(word).__name__
-        raise ValueError(
-            f"a word must be (form, upos, xpos) or (form, upos, xpos, head, deprel). Got {got} in {where}."
-        )
-    fields = []
-    for name, field in zip(("form", "upos", "xpos", "head", "deprel"), word, strict=False):
-        if field is None and name != "form":
-            fields.append("_")
-        elif isinstance(field, str):
-            fields.append(str.__str__(field))
-        elif name == "head" and isinstance(field, int | np.integer) and not isinstance(field, bool):
-            fields.append("_" if field == -1 else str(int(field)))  # -1: not given, as in `Sentence.heads`
-        else:
-            wanted = "an integer or None" if name == "head" else "a string" if name == "form" else "a string or None"
-            raise TypeError(f"the {name} of {where} must be {wanted}. Got {field!r}.")
-    return fields if len(fields) == 5 else [*fields, "_", "_"]
-
-
-#: The methods as functions.
-read_conll, write_conll, from_words = Treebank.read, Treebank.write, Treebank.from_words

@@ -1,34 +1,27 @@
 """The dependency parser as a component of spaCy: ``nlp.add_pipe("wald_parser")``."""
 
 import inspect
-import os
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.attrs import DEP, HEAD
 from spacy.language import Language
-from spacy.pipeline import Pipe
 from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example, validate_get_examples
-from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from .persistence import from_bytes, load, save, to_bytes
-from .structured.conll import Treebank
-from .structured.parser import DependencyParser
+from ..structured.conll import Treebank
+from ..structured.parser import DependencyParser
+from .component import Component, plain_form, words_of
 
-FILE = "parser.wald"
 #: The parser's parameters except ``single_root``: in spaCy, every sentence has one root.
 SETTINGS = {k: v for k, v in DependencyParser(random_state=0).get_params().items() if k != "single_root"}
-#: Characters that a treebank refuses within a form, but spaCy does not.
-_MARKS = {ord(mark): "\ufffd" for mark in "\0\t\n\r"}
 
 
-class WaldParser(Pipe):
+class WaldParser(Component):
     """Set the heads and relations of tagged sentences with a `DependencyParser`.
 
     It reads ``token.tag_`` and ``token.pos_`` and keeps to the sentences of ``doc.sents``; components before it must
@@ -69,6 +62,8 @@ class WaldParser(Pipe):
     [('Dogs', 'nsubj', 'bark'), ('bark', 'ROOT', 'bark')]
     """
 
+    model_type, attribute, file = DependencyParser, "parser", "parser.wald"
+
     def __init__(self, vocab: Vocab, parser: DependencyParser, name: str = "wald_parser") -> None:
         self.vocab, self.parser, self.name = vocab, parser, name
 
@@ -77,55 +72,10 @@ class WaldParser(Pipe):
         """Relations that the parser learned."""
         return tuple(getattr(self.parser, "labels_", ()))
 
-    # ---- parsing ----------------------------------------------------------------------------------------------------
-
-    def __call__(self, doc: Doc) -> Doc:
-        """Parse one document.
-
-        Parameters
-        ----------
-        doc : spacy.tokens.Doc
-            With tags and sentence boundaries.
-
-        Returns
-        -------
-        spacy.tokens.Doc
-            The same.
-
-        Raises
-        ------
-        ValueError
-            If there are no sentence boundaries, or no tags.
-        """
-        return next(self.pipe([doc]), doc)
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Parse documents, some at a time: the parser's threads share a batch.
-
-        Parameters
-        ----------
-        stream : iterable of spacy.tokens.Doc
-            With tags and sentence boundaries.
-        batch_size : int, default=128
-            Documents that are parsed together.
-
-        Yields
-        ------
-        spacy.tokens.Doc
-            The same.
-        """
-        handle = self.get_error_handler()
-        for docs in minibatch(stream, size=batch_size):
-            try:
-                self._parse(docs)
-                yield from docs
-            except Exception as error:  # the pipeline's handler decides what is to be done
-                handle(self.name, self, docs, error)
-
-    def _parse(self, docs: list[Doc]) -> None:
+    def _annotate(self, docs: list[Doc]) -> None:
         if not self.parser.single_root:
             raise ValueError(f"{self.name} needs a parser with single_root=True: a sentence of spaCy has one root.")
-        sentences = [list(map(_words, self._sentences(doc))) for doc in docs]
+        sentences = [list(map(words_of, self._sentences(doc))) for doc in docs]
         read = [[_fields(token) for token in words] for found in sentences for words in found if words]
         trees = iter(self.parser.predict(Treebank.from_words(read)))
         for doc, found in zip(docs, sentences, strict=True):
@@ -136,7 +86,7 @@ class WaldParser(Pipe):
                 heads[at] = np.where(above == 0, at, at[above - 1])
                 for i, head, relation in zip(at, tree.heads, tree.deprels, strict=True):
                     relations[i] = "ROOT" if head == 0 else relation if self.labels else "dep"
-            _annotate(doc, heads, relations)
+            _put(doc, heads, relations)
 
     def _sentences(self, doc: Doc) -> list[Span]:
         words = [token for token in doc if not token.is_space]
@@ -150,6 +100,11 @@ class WaldParser(Pipe):
                 f"{self.name} reads token.tag_ and token.pos_, and the document has neither. Put a tagger before it."
             )
         return list(doc.sents)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the parser is fitted."""
+        return hasattr(self.parser, "labels_")
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 
@@ -172,7 +127,7 @@ class WaldParser(Pipe):
         trees = [tree for example in get_examples() for tree in _trees(example.reference)]
         if trees:
             self.parser.fit(Treebank.from_words(trees))
-        elif not self._is_fitted():
+        elif not self.is_fitted:
             raise ValueError(
                 f"{self.name} learns from examples whose references have tags, heads and relations. Got none. A parser "
                 f"that was trained elsewhere goes into nlp.get_pipe({self.name!r}).parser."
@@ -196,92 +151,12 @@ class WaldParser(Pipe):
         scores: dict[str, Any] = parser_score(list(examples), **kwargs)
         return scores
 
-    # ---- files ------------------------------------------------------------------------------------------------------
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Give the parser as bytes; none if it is not fitted.
-
-        Parameters
-        ----------
-        exclude : iterable of str, optional
-            Has no meaning here.
-
-        Returns
-        -------
-        bytes
-        """
-        return to_bytes(self.parser) if self._is_fitted() else b""
-
-    def from_bytes(self, raw: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Load the parser from the bytes that `to_bytes` returned, except ``n_jobs``, which stays.
-
-        Parameters
-        ----------
-        raw : bytes
-            From anywhere: see `wald.load`.
-        exclude : iterable of str, optional
-            Has no meaning here.
-
-        Returns
-        -------
-        WaldParser
-            Itself.
-        """
-        return self._with(from_bytes(raw)) if raw else self
-
-    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Save the parser in a folder; the folder is empty if it is not fitted.
-
-        Parameters
-        ----------
-        path : path-like
-            The folder, which is made.
-        exclude : iterable of str, optional
-            Has no meaning here.
-        """
-        Path(path).mkdir(parents=True, exist_ok=True)
-        if self._is_fitted():
-            save(self.parser, Path(path) / FILE)
-        else:
-            (Path(path) / FILE).unlink(missing_ok=True)
-
-    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> Self:
-        """Load the parser from a folder that `to_disk` wrote, but for ``n_jobs``, which stays.
-
-        Parameters
-        ----------
-        path : path-like
-            The folder.
-        exclude : iterable of str, optional
-            Has no meaning here.
-
-        Returns
-        -------
-        WaldParser
-            Itself.
-        """
-        file = Path(path) / FILE
-        return self._with(load(file)) if file.exists() else self
-
-    def _with(self, parser: Any) -> Self:
-        if not isinstance(parser, DependencyParser):
-            raise TypeError(f"{self.name} needs the file of a DependencyParser. Got a {type(parser).__name__}.")
-        self.parser = parser.set_params(n_jobs=self.parser.n_jobs)
-        return self
-
-    def _is_fitted(self) -> bool:
-        return hasattr(self.parser, "labels_")
-
 
 # ---- between spaCy's documents and plain lists -----------------------------------------------------------------------
 
 
-def _words(sentence: Span) -> list[Token]:
-    return [token for token in sentence if not token.is_space]
-
-
 def _fields(token: Token) -> tuple[str, str, str]:
-    return token.text.translate(_MARKS) or "_", token.pos_ or "_", token.tag_ or "_"
+    return plain_form(token), token.pos_ or "_", token.tag_ or "_"
 
 
 def _blank(doc: Doc) -> tuple[NDArray[np.int64], list[str]]:
@@ -296,7 +171,7 @@ def _blank(doc: Doc) -> tuple[NDArray[np.int64], list[str]]:
     return heads, relations
 
 
-def _annotate(doc: Doc, heads: NDArray[np.int64], relations: list[str]) -> None:
+def _put(doc: Doc, heads: NDArray[np.int64], relations: list[str]) -> None:
     codes = [doc.vocab.strings.add(relation) for relation in relations]
     offsets = (heads - np.arange(len(doc))).astype(np.uint64)  # spaCy reads them as signed again
     doc.from_array([HEAD, DEP], np.stack([offsets, np.array(codes, dtype=np.uint64)], axis=1))
@@ -305,7 +180,7 @@ def _annotate(doc: Doc, heads: NDArray[np.int64], relations: list[str]) -> None:
 def _trees(doc: Doc) -> Iterator[list[tuple[str, str, str, int, str]]]:
     """Sentences as `wald.structured.Treebank.from_words` takes them: those whose tree is whole, without white space."""
     for sentence in doc.sents if doc.has_annotation("DEP") else ():
-        words = _words(sentence)
+        words = words_of(sentence)
         numbers = {token.i: number for number, token in enumerate(words, 1)}
         heads = [_head(token, numbers) for token in words]
         if words and None not in heads and all(token.has_dep() for token in words):

@@ -1,0 +1,181 @@
+// Features of words for a tagger: templates over the atoms of a word and of its neighbours, as sparse rows.
+//
+// A feature is a 64-bit key. Those that were seen often enough in training have a number, a column of the rows; columns
+// are ordered by template, so that a row ascends as it is written.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "parser/treebank.hpp"
+#include "parser/word_atoms.hpp"
+
+namespace wald::parser {
+
+struct WordTemplate {
+    int n;
+    struct {
+        int offset;
+        WordAtom atom;
+    } part[3];
+};
+
+inline constexpr WordTemplate kWordTemplates[] = {
+    {1, {{0, kWord}}},
+    {1, {{0, kLower}}},
+    {1, {{0, kShape}}},
+    {1, {{0, kShort}}},
+    {1, {{0, kSuffix1}}},
+    {1, {{0, kSuffix2}}},
+    {1, {{0, kSuffix3}}},
+    {1, {{0, kSuffix4}}},
+    {1, {{0, kSuffix5}}},
+    {1, {{0, kPrefix1}}},
+    {1, {{0, kPrefix2}}},
+    {1, {{0, kPrefix3}}},
+    {1, {{0, kPrefix4}}},
+    {1, {{0, kFlags}}},
+    {1, {{0, kClass}}},
+    {1, {{0, kSkeleton}}},
+    {1, {{0, kOpening}}},
+    {1, {{-2, kLower}}},
+    {1, {{-2, kClass}}},
+    {1, {{-1, kLower}}},
+    {1, {{-1, kClass}}},
+    {1, {{1, kLower}}},
+    {1, {{1, kClass}}},
+    {1, {{2, kLower}}},
+    {1, {{2, kClass}}},
+    {1, {{-1, kSuffix3}}},
+    {1, {{-1, kSuffix2}}},
+    {1, {{-1, kShort}}},
+    {1, {{1, kSuffix3}}},
+    {1, {{1, kSuffix2}}},
+    {1, {{1, kShort}}},
+    {2, {{-1, kLower}, {0, kLower}}},
+    {2, {{0, kLower}, {1, kLower}}},
+    {2, {{-1, kLower}, {1, kLower}}},
+    {2, {{-2, kLower}, {-1, kLower}}},
+    {2, {{1, kLower}, {2, kLower}}},
+    {2, {{-1, kClass}, {0, kClass}}},
+    {2, {{0, kClass}, {1, kClass}}},
+    {2, {{-1, kClass}, {1, kClass}}},
+    {2, {{-2, kClass}, {-1, kClass}}},
+    {2, {{1, kClass}, {2, kClass}}},
+    {2, {{-1, kClass}, {0, kSuffix3}}},
+    {2, {{1, kClass}, {0, kSuffix3}}},
+    {2, {{-1, kClass}, {0, kLower}}},
+    {2, {{1, kClass}, {0, kLower}}},
+    {2, {{-1, kSuffix2}, {0, kShort}}},
+    {3, {{-1, kClass}, {0, kClass}, {1, kClass}}},
+    {3, {{-2, kClass}, {-1, kClass}, {0, kClass}}},
+    {3, {{0, kClass}, {1, kClass}, {2, kClass}}},
+};
+inline constexpr int kWordFeatures = static_cast<int>(std::size(kWordTemplates));
+inline constexpr int kReach = 2;  // words to either side that a template sees
+
+// Numbers of 64-bit keys, found by the upper bits of a key.
+class KeyTable {
+public:
+    KeyTable() = default;
+    explicit KeyTable(std::size_t n) {
+        bits_ = std::bit_width(std::max<std::size_t>(2 * n, 8) - 1);
+        slots_.assign(std::size_t{1} << bits_, Slot{0, -1});
+    }
+    void add(std::uint64_t key, std::int32_t number) {
+        std::size_t at = place(key);
+        while (slots_[at].number >= 0) at = (at + 1) & (slots_.size() - 1);
+        slots_[at] = {static_cast<std::uint32_t>(key), number};
+    }
+    void prefetch(std::uint64_t key) const { __builtin_prefetch(slots_.data() + place(key)); }
+    // -1 if there is none. Another key of the same 32 lower bits may be taken for this one.
+    std::int32_t number(std::uint64_t key) const {
+        for (std::size_t at = place(key);; at = (at + 1) & (slots_.size() - 1)) {
+            const Slot& s = slots_[at];
+            if (s.number < 0 || s.key == static_cast<std::uint32_t>(key)) return s.number;
+        }
+    }
+
+private:
+    struct Slot {
+        std::uint32_t key;
+        std::int32_t number;  // -1: empty
+    };
+    std::size_t place(std::uint64_t key) const { return static_cast<std::size_t>(key >> (64 - bits_)); }
+    int bits_ = 3;
+    std::vector<Slot> slots_ = std::vector<Slot>(8, Slot{0, -1});
+};
+
+class WordFeatures {
+public:
+    // `words` have the classes `classes`; `keys` are the known features, `ends[t]` where those of template t end.
+    WordFeatures(const std::uint64_t* words, const std::int32_t* classes, std::size_t n_words,
+                 const std::uint64_t* keys, const std::int64_t* ends)
+        : classes_(n_words), keys_(static_cast<std::size_t>(ends[kWordFeatures - 1])) {
+        for (std::size_t i = 0; i < n_words; ++i) classes_.add(words[i], classes[i]);
+        for (std::int64_t i = 0; i < ends[kWordFeatures - 1]; ++i) keys_.add(keys[i], static_cast<std::int32_t>(i));
+        std::copy_n(ends, kWordFeatures, ends_);
+    }
+    std::int64_t n_features() const { return ends_[kWordFeatures - 1]; }
+
+    // A thread's working memory.
+    struct Scratch {
+        WordReader reader;
+        std::vector<WordAtoms> atoms;
+        std::vector<std::uint64_t> keys;
+    };
+
+    // Keys (n_words, kWordFeatures) of one sentence.
+    void keys(const Treebank& t, const Treebank::Sentence& s, Scratch& scratch, std::uint64_t* out) const {
+        const int n = static_cast<int>(s.last - s.first);
+        std::vector<WordAtoms>& atoms = scratch.atoms;
+        atoms.resize(static_cast<std::size_t>(n + 2 * kReach));
+        for (int i = 0; i < kReach; ++i) {  // beyond the ends
+            atoms[i].fill(mix(1000 + i));
+            atoms[n + kReach + i].fill(mix(2000 + i));
+        }
+        const auto class_of = [&](std::uint64_t lower, char kind) {
+            const std::int32_t found = classes_.number(lower);
+            return mix(found >= 0 ? 0x10000u + static_cast<std::uint64_t>(found) : static_cast<unsigned char>(kind));
+        };
+        for (int i = 0; i < n; ++i)
+            scratch.reader.atoms(t.field(s.first + i, kForm), i == 0, class_of, atoms[i + kReach]);
+        constexpr std::uint64_t odd[3] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u};
+        for (int i = 0; i < n; ++i)
+            for (int f = 0; f < kWordFeatures; ++f) {
+                const WordTemplate& made = kWordTemplates[f];
+                std::uint64_t sum = static_cast<std::uint64_t>(f) << 32;
+                for (int k = 0; k < made.n; ++k)
+                    sum += odd[k] * atoms[i + kReach + made.part[k].offset][made.part[k].atom];
+                out[static_cast<std::size_t>(i) * kWordFeatures + f] = mix(sum);
+            }
+    }
+
+    // Appends the columns of one sentence's words, and where each word's end.
+    void rows(const Treebank& t, const Treebank::Sentence& s, Scratch& scratch, std::vector<std::int32_t>& columns,
+              std::int64_t* row_ends) const {
+        const std::size_t n = s.last - s.first;
+        scratch.keys.resize(n * kWordFeatures);
+        keys(t, s, scratch, scratch.keys.data());
+        const auto key = [&](std::size_t i, int f) { return scratch.keys[i * kWordFeatures + f]; };
+        const auto prefetch = [&](std::size_t i) {
+            for (int f = 0; f < kWordFeatures; ++f) keys_.prefetch(key(i, f));
+        };
+        prefetch(0);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i + 1 < n) prefetch(i + 1);
+            for (int f = 0; f < kWordFeatures; ++f) {
+                const std::int32_t at = keys_.number(key(i, f));
+                if (at >= (f == 0 ? 0 : ends_[f - 1]) && at < ends_[f]) columns.push_back(at);
+            }
+            row_ends[i] = static_cast<std::int64_t>(columns.size());
+        }
+    }
+
+private:
+    KeyTable classes_, keys_;
+    std::int64_t ends_[kWordFeatures];
+};
+
+}  // namespace wald::parser

@@ -1,0 +1,116 @@
+"""A `WordTagger` and a `TextPipeline` as a header and arrays, and back; and how a model is put inside of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _core
+from ..codec.reading import Section, require
+from ..codec.writing import Arrays, encode_fields
+from ..structured import BudgetedPredictor, DependencyParser, TextPipeline, WordTagger
+from ..structured.word_features import WordVocabulary
+from .budgets import decode_spending, encode_spending
+from .chains import decode_chain, encode_chain
+from .parameters import decode_plain, encode_plain
+from .parsers import decode_parser, encode_parser
+
+STAGES = ("tagger", "parser")
+_LEFT_OUT = {WordTagger: ("feature_groups",), TextPipeline: STAGES}
+
+
+def put_inside(fields: dict[str, Any], own: Arrays, arrays: Arrays, place: str) -> dict[str, Any]:
+    """Name the arrays of a model's description by the place that it has in another one's."""
+    for name, array in own.items():
+        arrays[f"{place}.{name}"] = array
+    return fields
+
+
+def inside(encode: Callable[[Any, Arrays], dict[str, Any]], model: Any, arrays: Arrays, place: str) -> dict[str, Any]:
+    """Describe a model inside of another one."""
+    own: Arrays = {}
+    return put_inside(encode(model, own), own, arrays, place)
+
+
+def taken(header: Section, name: str, decode: Callable[[Section], Any]) -> Any:
+    """Build a model inside of another one."""
+    section = header.section(name)
+    model = decode(section)
+    section.done()
+    return model
+
+
+def encode_tagger(tagger: WordTagger, arrays: Arrays) -> dict[str, Any]:
+    """Describe a fitted tagger, and put its weights and known features into ``arrays``."""
+    check_is_fitted(tagger, "chain_")
+    known = tagger.vocabulary_
+    values = {name: getattr(known, name) for name in ("words", "classes", "keys", "ends")}
+    return {
+        "parameters": encode_plain(tagger, arrays, _LEFT_OUT[WordTagger]),
+        "chain": inside(encode_chain, tagger.chain_, arrays, "chain"),
+    } | encode_fields(values, arrays, "")
+
+
+def decode_tagger(header: Section) -> WordTagger:
+    """Build the tagger again; the engine refuses features that do not fit."""
+    parameters = decode_plain(header.section("parameters"), WordTagger, _LEFT_OUT[WordTagger])
+    chain = taken(header, "chain", decode_chain)
+    groups = chain._groups()
+    require(groups[0].extract is None, "the first group of a tagger has an extractor")
+    tagger = WordTagger(groups[1:], **parameters)
+    words = header.array("words", ("uint64",), None)
+    classes = header.array("classes", ("int32",), len(words))
+    keys = header.array("keys", ("uint64",), None)
+    ends = header.array("ends", ("int64",), _core.WORD_TEMPLATES)
+    header.room.reserve(64 * (len(words) + len(keys)), "features of words")
+    require(chain._sizes[0] == len(keys), "the tagger's chain has another number of features")
+    labels = chain.classes_
+    split = labels.dtype.kind == "U" and all(label.count("\t") == 1 for label in labels.tolist())
+    require(split, "a label of the tagger is no pair of tags")
+    tagger.vocabulary_ = WordVocabulary(words, classes, keys, ends)
+    _ = tagger.vocabulary_._core  # refuses what does not fit
+    tagger.chain_ = chain
+    return tagger
+
+
+def encode_pipeline(pipeline: TextPipeline, arrays: Arrays) -> dict[str, Any]:
+    """Describe a fitted pipeline: its two models, and the policies of its budget."""
+    check_is_fitted(pipeline, "parser_")
+    mean = getattr(pipeline, "mean_cost_", None)
+    return {
+        "parameters": encode_plain(pipeline, arrays, STAGES),
+        "tagger": inside(encode_tagger, pipeline.tagger_, arrays, "tagger"),
+        "parser": inside(encode_parser, pipeline.parser_, arrays, "parser"),
+        "spending": [
+            None if stage is None else inside(encode_spending, stage, arrays, f"spending.{i}")
+            for i, stage in enumerate(pipeline.stages_)
+        ],
+        "mean_cost": None if mean is None else float(mean),
+    }
+
+
+def decode_pipeline(header: Section) -> TextPipeline:
+    """Build the pipeline again. What its stages were before `fit` is not in a file: they are those that were fitted."""
+    parameters = decode_plain(header.section("parameters"), TextPipeline, STAGES)
+    tagger: WordTagger = taken(header, "tagger", decode_tagger)
+    parser: DependencyParser = taken(header, "parser", decode_parser)
+    pipeline = TextPipeline(
+        WordTagger(**tagger.get_params(deep=False)), DependencyParser(**parser.get_params()), **parameters
+    )
+    pipeline.tagger_, pipeline.parser_ = tagger, parser
+    raw = header.take("spending")
+    require(isinstance(raw, list) and len(raw) == 2, "header.spending should be a list of two")
+    stages: list[BudgetedPredictor | None] = []
+    for i, (each, model) in enumerate(zip(raw, (tagger, parser), strict=True)):
+        if each is None:
+            stages.append(None)
+            continue
+        section = header.inside(each, f"spending.{i}")
+        stages.append(decode_spending(section, model))
+        section.done()
+    pipeline.stages_ = (stages[0], stages[1])
+    if not header.lacks("mean_cost"):
+        pipeline.mean_cost_ = header.number("mean_cost", low=0.0)
+    return pipeline

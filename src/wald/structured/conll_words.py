@@ -1,0 +1,84 @@
+"""The words of a sentence as objects, and plain lists of words as the text of a CoNLL-U file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of a `Treebank`, made on access.
+
+    Attributes
+    ----------
+    forms, upos, xpos : list of str
+        The words and their two tags; ``"_"`` where none is given.
+    heads : list of int
+        Position of every word's head, counted from 1; 0 for the root, -1 where none is given.
+    deprels : list of str
+        Relations to the heads.
+    comments : list of str
+        Comment lines before the first word.
+    """
+
+    forms: list[str]
+    upos: list[str]
+    xpos: list[str]
+    heads: list[int]
+    deprels: list[str]
+    comments: list[str]
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+
+def text_of_words(sentences: Iterable[Any]) -> str:
+    """Write sentences of words, as `Treebank.from_words` takes them, or refuse them."""
+    lines: list[str] = []
+    for number, sentence in enumerate(sentences):
+        n = 0
+        for n, word in enumerate(_items(sentence, f"sentence {number}"), 1):
+            where = f"word {n} of sentence {number}"
+            form, upos, xpos, head, deprel = _fields(word, where)
+            if any(mark in field for field in (form, upos, xpos, head, deprel) for mark in "\t\n\r"):
+                raise ValueError(f"a tab or line end within {where}.")
+            lines.append(f"{n}\t{form}\t_\t{upos}\t{xpos}\t_\t{head}\t{deprel}\t_\t_\n")
+        if not n:
+            raise ValueError(f"sentence {number} has no words.")
+        lines.append("\n")
+    return "".join(lines)
+
+
+def _items(values: Any, what: str) -> list[Any]:
+    """What a list, tuple or array holds; raises TypeError for texts, dicts, sets and others without an order."""
+    ordered = isinstance(values, Sequence | Iterator) or hasattr(values, "__array__")
+    if not ordered or isinstance(values, str | bytes | bytearray):
+        got = f"the text {values!r}" if isinstance(values, str) else f"{type(values).__name__}"
+        raise TypeError(f"sentences must be lists of words: {what} must be a list. Got {got}.")
+    return list(values)
+
+
+def _fields(word: Any, where: str) -> list[str]:
+    """The five fields of a word, as texts; None is what is not given, ``_``."""
+    fits = isinstance(word, Sequence | np.ndarray) and not isinstance(word, str | bytes | bytearray)
+    if not fits or len(word) not in (3, 5):
+        got = f"the text {word!r}" if isinstance(word, str) else f"{len(word)} fields" if fits else type(word).__name__
+        raise ValueError(
+            f"a word must be (form, upos, xpos) or (form, upos, xpos, head, deprel). Got {got} in {where}."
+        )
+    fields = []
+    for name, field in zip(("form", "upos", "xpos", "head", "deprel"), word, strict=False):
+        if field is None and name != "form":
+            fields.append("_")
+        elif isinstance(field, str):
+            fields.append(str.__str__(field))
+        elif name == "head" and isinstance(field, int | np.integer) and not isinstance(field, bool):
+            fields.append("_" if field == -1 else str(int(field)))  # -1: not given, as in `Sentence.heads`
+        else:
+            wanted = "an integer or None" if name == "head" else "a string" if name == "form" else "a string or None"
+            raise TypeError(f"the {name} of {where} must be {wanted}. Got {field!r}.")
+    return fields if len(fields) == 5 else [*fields, "_", "_"]

@@ -1,0 +1,88 @@
+"""Features of the words of a treebank: which ones are known is learned, and rows of them are read by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .. import _core
+from .conll import Treebank
+from .sequences import Sequences
+
+#: A word has a class if it was seen this often; the class names its labels that are frequent enough, three at most.
+_SEEN, _SHARE, _LABELS = 5, 0.05, 3
+
+
+@dataclass(frozen=True, eq=False)
+class WordVocabulary:
+    """Words whose usual labels are known, and features that were seen often enough.
+
+    Parameters
+    ----------
+    words : uint64 ndarray of shape (n_words,)
+        Hashes of words in lower case that have a class.
+    classes : int32 ndarray of shape (n_words,)
+        Number of each word's class: of the labels that it usually has.
+    keys : uint64 ndarray of shape (n_features,)
+        Hashes of the known features, template by template.
+    ends : int64 ndarray of shape (n_templates,)
+        Where the keys of each template end.
+    """
+
+    words: NDArray[np.uint64]
+    classes: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def learn(cls, bank: Treebank, codes: NDArray[np.int64], min_count: int) -> Self:
+        """Collect the features that occur at least ``min_count`` times in sentences with these labels."""
+        words, classes = _usual_labels(_core.WordFeatures.lower(bank.core), codes)
+        nothing = np.zeros(0, dtype=np.uint64), np.zeros(_core.WORD_TEMPLATES, dtype=np.int64)
+        found = _core.WordFeatures(words, classes, *nothing).keys(bank.core)
+        kept = []
+        for column in found.T:
+            keys, counts = np.unique(column, return_counts=True)
+            kept.append(keys[counts >= min_count])
+        ends = np.cumsum([len(keys) for keys in kept], dtype=np.int64)
+        return cls(words, classes, np.concatenate(kept), ends)
+
+    @cached_property
+    def _core(self) -> _core.WordFeatures:
+        return _core.WordFeatures(self.words, self.classes, self.keys, self.ends)
+
+    def sequences(self, bank: Treebank, named: Iterable[str] | None = None) -> Sequences:
+        """Sentences as a chain takes them; ``named``, the words as extractors get them, where there are some."""
+        values, columns, ends = self._core.rows(bank.core)
+        for array in (values, columns):  # read-only, so that the engine needs no copy
+            array.flags.writeable = False
+        if len(values) <= np.iinfo(np.int32).max:
+            ends = ends.astype(np.int32)  # the columns' type, which saves SciPy a search
+        parts = sparse.csr_matrix((values, columns, ends), shape=(bank.n_words, len(self.keys)))
+        parts.has_canonical_format = True
+        return Sequences(parts, bank.offsets, named=None if named is None else list(named))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_core"}
+
+
+def _usual_labels(words: NDArray[np.uint64], codes: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Words that were seen often, and the numbers of their classes."""
+    known, at = np.unique(words, return_inverse=True)
+    n_labels, seen = int(codes.max()) + 1, np.bincount(at)
+    pairs, counts = np.unique(at * n_labels + codes, return_counts=True)
+    word, label = pairs // n_labels, pairs % n_labels
+    usual = (seen[word] >= _SEEN) & (counts >= _SHARE * seen[word])
+    word, label, counts = word[usual], label[usual], counts[usual]
+    labels: dict[int, list[int]] = {}
+    for i in np.lexsort((label, -counts, word)):  # the most frequent label of a word first
+        labels.setdefault(int(word[i]), []).append(int(label[i]))
+    classes = [tuple(found[:_LABELS]) for found in labels.values()]
+    numbers = {name: number for number, name in enumerate(sorted(set(classes)))}
+    return known[list(labels)], np.array([numbers[name] for name in classes], dtype=np.int32)

@@ -1,0 +1,67 @@
+"""Taggers, pipelines and budgets in files with false content: refused, or they answer."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from persistence.forge import put_together, taken_apart
+from persistence.test_fuzz import mutated
+
+from wald.datasets import make_trees
+from wald.persistence import FileFormatError, from_bytes, to_bytes
+from wald.structured import DependencyParser, TextPipeline, WordTagger
+from wald.structured.policies import IteratedPolicy
+
+BANK = make_trees(60, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def raw() -> bytes:
+    parser = DependencyParser(table_bits=8, max_iter=1, states="random")
+    pipeline = TextPipeline(WordTagger(max_iter=1, n_runs=1), parser, n_folds=0, random_state=0).fit(BANK[:30])
+    cheap, costly = pipeline.parser_.group_costs_.tolist()
+    budget = pipeline.tagger_.group_costs_.sum() + cheap + 0.5 * costly
+    return to_bytes(pipeline.fit_budget(BANK[30:], budget, policies=(None, IteratedPolicy(max_iter=2, random_state=0))))
+
+
+@pytest.mark.slow
+def test_mutated_files_are_refused_or_answer(raw: bytes) -> None:
+    fields, arrays = taken_apart(raw)
+    parts = json.dumps(fields), arrays
+    rng = np.random.default_rng(7)
+    outcomes = {"refused": 0, "loaded": 0}
+    for _ in range(60):
+        try:
+            loaded = from_bytes(mutated(raw, parts, rng))
+        except FileFormatError:
+            outcomes["refused"] += 1
+            continue
+        outcomes["loaded"] += 1
+        with suppress(ValueError):  # a policy's parameters, and the width of its trees, are checked when it is used
+            assert len(loaded.predict(BANK[:3])) == 3
+    assert min(outcomes.values()) > 5, outcomes
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        (lambda f, a: a.update({"tagger.ends": a["tagger.ends"][::-1].copy()}), "ends must not fall"),
+        (lambda f, a: a.update({"tagger.ends": a["tagger.ends"][1:]}), "shape"),
+        (lambda f, a: a.update({"tagger.keys": a["tagger.keys"][:-1]}), "another number of features"),
+        (lambda f, a: a.update({"tagger.classes": a["tagger.classes"] - 10**6}), "must not be negative"),
+        (lambda f, a: f["spending"].pop(), "should be a list of two"),
+        (lambda f, a: f["spending"][1].update(mode="guess"), "one of policy, everything, nothing"),
+        (lambda f, a: f["spending"][1]["policy"].update(kind="AnytimePolicy"), "one of IteratedPolicy"),
+        (lambda f, a: f["tagger"].update(more=1), "unknown 'more'"),
+        (lambda f, a: a.update({"spending.1.policy.repaired": np.zeros(1)}), "holds a zero"),
+        (lambda f, a: a.update({"spending.1.policy.left": a["spending.1.policy.left"] + 10**6}), "."),
+    ],
+)
+def test_lies_are_named(raw: bytes, lie: object, message: str) -> None:
+    fields, arrays = taken_apart(raw)
+    lie(fields, arrays)  # type: ignore[operator]
+    with pytest.raises(FileFormatError, match=message):
+        from_bytes(put_together(fields, arrays))
