@@ -171,8 +171,11 @@ def test_extractors_of_a_tagger_get_words() -> None:
         seen.extend(words)
         return length_of(words)
 
-    tagger = WordTagger([FeatureGroup("length", extract)], max_iter=1, random_state=0).fit(TRAIN)
+    group = FeatureGroup("length", extract)
+    tagger = WordTagger([group], max_iter=1, random_state=0).fit(TRAIN)
+    assert len(seen) == len(set(seen))  # each once
     seen.clear()
+    group.forget()
     session = tagger.open(TEST)
     state = session.state() & False
     assert not seen

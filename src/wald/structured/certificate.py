@@ -19,7 +19,6 @@ from .per_part import Failure, checked_lengths, checked_longest, enough_examples
 Status = Literal["certified", "none"] | Failure
 
 _NO_GAPS: NDArray[np.float64] = np.empty(0)
-_NO_LENGTHS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class StructureCertificate:
     gaps : float64 ndarray of shape (n_examples,)
         The loss of each of the certificate's examples, summed over its parts, at the threshold (or at the most
         cautious one, if none passed).
-    n_parts : ndarray of shape (n_examples,)
+    n_parts : float64 ndarray of shape (n_examples,)
         Number of parts; or of spans, the mean of the two answers that are compared.
     unit : str
         What the losses are summed over, and the promise is about: "part" or "span"; see `Structures` of `wald.outputs`.
@@ -80,10 +79,13 @@ class StructureCertificate:
     threshold: float = -math.inf
     max_parts: int = 0
     gaps: NDArray[np.float64] = field(default_factory=lambda: _NO_GAPS, repr=False)
-    n_parts: NDArray[Any] = field(default_factory=lambda: _NO_LENGTHS, repr=False)
+    n_parts: NDArray[np.float64] = field(default_factory=lambda: _NO_GAPS, repr=False)
     unit: str = "part"
     reason: str = ""
     void: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_parts", np.asarray(self.n_parts, dtype=np.float64))
 
     @classmethod
     def none(cls, reason: str) -> StructureCertificate:
@@ -261,7 +263,7 @@ def first_that_fails(
 
     found = fixed_sequence(iter(steps), holds)
     if found.passed is None:
-        _, gaps, n = found.failed if found.failed is not None else (-math.inf, _NO_GAPS, _NO_LENGTHS)
+        _, gaps, n = found.failed if found.failed is not None else (-math.inf, _NO_GAPS, _NO_GAPS)
         status = failure_of(n, risk, confidence, max_parts)
         return StructureCertificate(status, loss, risk, confidence, -math.inf, max_parts, gaps, n, unit)
     threshold, gaps, n = found.passed
