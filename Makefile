@@ -97,11 +97,13 @@ docs: $(VENV)/.installed-docs ## the documentation site, in build/site
 test-full: $(VENV)/.installed-dev
 	$(PYTEST) -m "not long" --ignore tests/test_docs.py --ignore tests/test_site.py
 
-# The tests of the engine at every SIMD level below this machine's best, at which `test-full` runs. Validation and
-# messages do not depend on the level.
-LEVELS := tests/engine tests/online tests/structured tests/trees/test_tree_engine.py \
-  tests/trees/test_sklearn_trees.py $(addprefix tests/early_exit/test_, \
-  containers.py ladders.py own_labels.py promises.py rules.py)
+# The tests of the engine at every SIMD level below this machine's best, at which `test-full` runs. Validation, messages,
+# policies and files do not depend on the level.
+LEVELS := tests/engine tests/trees/test_tree_engine.py tests/trees/test_sklearn_trees.py \
+  $(patsubst %,tests/online/test_%.py, boosting boosting_streams reference shrinking stages streams) \
+  $(patsubst %,tests/structured/test_%.py, chain constraints decoders evidence inference labels_by_name learners \
+  long_sentences parser parser_pruner parser_session part_rows) \
+  $(patsubst %,tests/early_exit/test_%.py, containers ladders own_labels promises rules)
 levels: $(VENV)/.installed-dev
 	@levels=$$($(BIN)/python -c 'from wald import _core; print(*_core.simd_levels()[:-1])') && \
 	for level in $$levels; do \

@@ -64,7 +64,7 @@ def contract(estimators):
 
 
 @pytest.mark.slow
-@contract(PLAIN + BOLDEST)
+@contract(PLAIN + BOLDEST[:1])
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
@@ -76,8 +76,8 @@ def test_scikit_learns_contract_where_plans_hang_on_times(estimator, check):
 
 
 @pytest.mark.long
-@contract(BOLD[1:])
-def test_scikit_learns_contract_where_plans_of_other_families_hang_on_times(estimator, check):
+@contract(BOLD[1:] + BOLDEST[1:])
+def test_scikit_learns_contract_where_other_families_are_bold(estimator, check):
     check(estimator)
 
 
