@@ -107,12 +107,10 @@ def key_of_part(part: Any) -> Hashable:
         return marshal.dumps(part, 2)
     if _is_plain(part):
         return marshal.dumps(part, 2)  # later formats depend on which texts are one object
-    if isinstance(part, set | frozenset):
-        return "set", *sorted(map(repr, part))
     if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "buif":
         return part.dtype.str, part.tobytes()
     try:
-        return "digest", key_of(part)
+        return "set" if kind in (set, frozenset) else f"{kind.__module__}.{kind.__qualname__}", key_of(part)
     except TypeError:
         if kind.__hash__ is object.__hash__:  # known by its place in memory alone
             raise
