@@ -207,6 +207,12 @@ def test_answers_of_another_form_are_refused(answers, change, message):
         certify_answers(lambda _: answers, [0.5], [[0], [0, 1]], **{"risk": 0.1, "max_parts": 3, **change})
 
 
+@pytest.mark.parametrize("nothing", [(), [], ([], [])])
+def test_answers_of_no_parts(nothing):
+    full = [nothing, *[["NOUN"]] * 200]
+    assert certify_answers(lambda _: full, [0.5], full, risk=0.1, max_parts=2).n_parts.tolist() == [1] * 200
+
+
 def test_too_few_examples_and_no_spans(model, policy):
     few = BudgetedPredictor(model, policy, risk=0.1, random_state=0).fit(X[300:340]).certificate_
     assert few.status == "too few examples"
