@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from wald.structured import ChainClassifier, FeatureGroup
 from wald.structured.kept import key_of_part
@@ -60,6 +61,11 @@ def test_keys_tell_parts_apart() -> None:
     assert key_of_part(frozenset(["b", "a"])) == key_of_part({"a", "b"})
     assert key_of_part({"a": {"x", "y"}}) == key_of_part({"a": frozenset(["y", "x"])})
     assert key_of_part(Tagged("run", "NOUN")) == key_of_part(Tagged("run", "NOUN"))
+
+
+def test_attributes_without_a_content_of_their_own_need_a_key() -> None:
+    with pytest.raises(TypeError, match="holds a object, which has no key"):
+        key_of_part(Tagged("run", object()))  # type: ignore[arg-type]
 
 
 def test_attributes_of_parts_count() -> None:

@@ -18,6 +18,8 @@ from ..calls.keys import key_of
 from .extracted import MOST_KEPT
 
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
+#: Hashes that do not know all that an object of a derived type holds: its place in memory alone, or its text.
+_BLIND = (object.__hash__, str.__hash__, bytes.__hash__, int.__hash__, float.__hash__)
 #: Approximate bytes of a kept row besides its numbers.
 _OVERHEAD = 500
 
@@ -112,7 +114,7 @@ def key_of_part(part: Any) -> Hashable:
     try:
         return "set" if kind in (set, frozenset) else f"{kind.__module__}.{kind.__qualname__}", key_of(part)
     except TypeError:
-        if kind.__hash__ is object.__hash__:  # known by its place in memory alone
+        if kind.__hash__ in _BLIND:
             raise
         return (kind, part)
 
