@@ -63,6 +63,19 @@ def test_keys_tell_parts_apart() -> None:
     assert key_of_part(Tagged("run", "NOUN")) == key_of_part(Tagged("run", "NOUN"))
 
 
+class Buffer:
+    """Is what it is by its place in memory, as a tensor of PyTorch."""
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def test_what_is_known_by_its_place_needs_a_key() -> None:
+    for part in (Buffer(), object(), [object()], {"a": Buffer()}):
+        with pytest.raises(TypeError):
+            key_of_part(part)
+
+
 def test_attributes_without_a_content_of_their_own_need_a_key() -> None:
     with pytest.raises(TypeError, match="holds a object, which has no key"):
         key_of_part(Tagged("run", object()))  # type: ignore[arg-type]

@@ -18,7 +18,8 @@ from ..calls.keys import key_of
 from .extracted import MOST_KEPT
 
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
-#: Hashes that do not know all that an object of a derived type holds: its place in memory alone, or its text.
+#: Hashes that do not know all that an object of a derived type holds: its place in memory alone, or its text. Tensors
+#: of PyTorch have one of their own, which is their place in memory, too, and their content may change.
 _BLIND = (object.__hash__, str.__hash__, bytes.__hash__, int.__hash__, float.__hash__)
 #: Approximate bytes of a kept row besides its numbers.
 _OVERHEAD = 500
@@ -114,7 +115,7 @@ def key_of_part(part: Any) -> Hashable:
     try:
         return "set" if kind in (set, frozenset) else f"{kind.__module__}.{kind.__qualname__}", key_of(part)
     except TypeError:
-        if kind.__hash__ in _BLIND:
+        if kind.__hash__ in _BLIND or hash(part) == id(part):
             raise
         return (kind, part)
 
