@@ -87,7 +87,7 @@ def _attributes(value: Any) -> Any:
     kind = type(value)
     if kind.__module__ in _KNOWN or not isinstance(value, str | bytes | Number | dict | list | tuple | set | frozenset):
         return None
-    return None if isinstance(value, Enum) else object.__getstate__(value)  # type: ignore[attr-defined]  # 3.11
+    return None if isinstance(value, Enum) else object.__getstate__(value)
 
 
 def _write(digest: Any, parts: list[bytes]) -> None:

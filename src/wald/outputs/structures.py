@@ -147,15 +147,29 @@ class Spans(Structures):
         # Behind the classes, for negative codes: labels of the same kinds, and, as -1, all others, which are outside.
         others = [(begin, kind) for kind in self.names for begin in "BI" if (begin, kind) not in known]
         labels = [*known, *others, ("O", None)]
-        self._others = {label: place - len(others) - 1 for place, label in enumerate(others)}
+        self._others: dict[Any, int] = {label: place - len(others) - 1 for place, label in enumerate(others)}
         self.kinds = np.array([-1 if kind is None else self.names.index(kind) for _, kind in labels])
         self.inside = np.array([begin == "I" for begin, _ in labels])
 
     def codes_of(self, labels: ArrayLike) -> Codes:
-        """Codes of labels that are no classes, all of them negative.
+        """Codes for true labels that are no classes.
 
         A true span may begin with a class and go on with such a label: no answer holds it then, though one may hold its
         beginning.
+
+        Parameters
+        ----------
+        labels : array-like of str, of shape (n,)
+
+        Returns
+        -------
+        int32 ndarray of shape (n,)
+            All negative.
+
+        Raises
+        ------
+        ValueError
+            If a label is none of spans.
         """
         return np.array(
             [self._others.get(_begin_and_kind(label), -1) for label in np.asarray(labels).tolist()], dtype=np.int32
