@@ -86,7 +86,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     n_calls_ : int64 ndarray of shape (n_groups,)
         Parts that each extractor was asked about in `fit`; those that it was asked about before are not among them.
     seconds_ : float64 ndarray of shape (n_groups,)
-        Time that this took.
+        Time that this took. Files of `wald.save` hold neither of the two.
 
     Notes
     -----
