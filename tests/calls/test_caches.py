@@ -132,6 +132,15 @@ def test_rows_without_a_key():
         Asked(Calls(Counted(), name="length", cache={}, key=list), 2).ask([0, 1], lambda rows: [[1] for _ in rows])
 
 
+class Word(str):
+    """A text with a tag."""
+
+    def __new__(cls, text, tag):
+        self = super().__new__(cls, text)
+        self.tag = tag
+        return self
+
+
 DIFFERENT = [
     np.array([1.0, 2.0]),
     np.array([1.0, 2.0], dtype=np.float32),
@@ -153,6 +162,11 @@ DIFFERENT = [
     {"b": 1},
     [("a", 1)],
     True,
+    {"a", "b"},
+    {"ab"},
+    Word("12", "NUM"),
+    Word("12", "SYM"),
+    [Word("12", "NUM")],
 ]
 
 
@@ -163,6 +177,8 @@ def test_rows_of_different_content_have_different_keys():
 def test_rows_of_the_same_content_have_the_same_key():
     assert key_of({"a": 1, "b": [2]}) == key_of({"b": [2], "a": 1})
     assert key_of(np.arange(6.0).reshape(2, 3).T[0]) == key_of(np.array([0.0, 3.0]))
+    assert key_of({"a": {"x", "y"}}) == key_of({"a": frozenset(["y", "x"])})
+    assert key_of(Word("12", "NUM")) == key_of(Word("12", "NUM"))
     assert key_of("one") == "e761a92aeae8a968d95ad34e0ecf43a0"
 
 

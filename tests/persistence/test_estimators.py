@@ -87,7 +87,8 @@ def answers(model: Any, rows: Any) -> list[Any]:
 
 
 def attributes(model: Any) -> dict[str, Any]:
-    names = [name for name in vars(model) if name.endswith("_") and name not in ("seconds_", "problems_")]
+    spent = ("seconds_", "n_calls_", "problems_")  # of `fit`, which no file holds
+    names = [name for name in vars(model) if name.endswith("_") and name not in spent]
     return {name: getattr(model, name) for name in names} | model.get_params(deep=False)
 
 

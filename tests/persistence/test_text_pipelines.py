@@ -12,6 +12,7 @@ from persistence.test_fuzz import mutated
 
 from wald.datasets import make_trees
 from wald.persistence import FileFormatError, from_bytes, to_bytes
+from wald.persistence.taggers import longest_search
 from wald.structured import DependencyParser, TextPipeline, WordTagger
 from wald.structured.policies import IteratedPolicy
 
@@ -43,6 +44,22 @@ def test_mutated_files_are_refused_or_answer(raw: bytes) -> None:
         with suppress(ValueError):  # a policy's parameters, and the width of its trees, are checked when it is used
             assert len(loaded.predict(BANK[:3])) == 3
     assert min(outcomes.values()) > 5, outcomes
+
+
+def test_numbers_that_are_no_hashes_are_refused(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would all be looked for in one place."""
+    rng = np.random.default_rng(0)
+    hashes = rng.integers(2**64, size=200_000, dtype=np.uint64)
+    assert longest_search(hashes) < 100
+    assert longest_search(hashes >> np.uint64(2)) > 10_000
+    assert longest_search(np.full(500, 7, dtype=np.uint64)) == 499
+    assert longest_search(hashes[:0]) == 0
+    fields, arrays = taken_apart(raw)
+    arrays["tagger.keys"] = arrays["tagger.keys"] >> np.uint64(40)
+    monkeypatch.setattr("wald.persistence.taggers.MOST_SEARCHED", 100)
+    with pytest.raises(FileFormatError, match="'keys' holds no hashes"):
+        from_bytes(put_together(fields, arrays))
+    assert len(from_bytes(raw).predict(BANK[:3])) == 3
 
 
 @pytest.mark.parametrize(

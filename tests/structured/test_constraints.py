@@ -214,6 +214,11 @@ def test_epochs_one_by_one_and_copies(model, tmp_path: Path):
     assert (np.isneginf(lied._chain.table()) == np.isneginf(loaded._chain.table())).all()
     for m in (again, loaded):
         assert all(map(can_be, m.predict(make(50, seed=4, noise=5.0)[0])))
+    table = plain._chain.table()
+    table[1] = np.where([label.startswith("I") for label in plain.classes_], 0, -np.inf)  # no sequence can begin
+    plain._chain.fill(table)
+    with pytest.raises(ValueError, match="rule out all labels"):  # files are read once before they are written
+        wald.save(plain, tmp_path / "chain.wald")
 
 
 @pytest.mark.parametrize(

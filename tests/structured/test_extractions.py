@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from wald.datasets import make_chains
 from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup, extracted
+from wald.structured.extractors import Context
 from wald.structured.policies import (
     AnytimePolicy,
     IteratedPolicy,
@@ -122,6 +123,17 @@ def test_examples_that_were_changed_in_place_are_extracted_anew() -> None:
     fresh = crossfit(fitted(examples=rows), rows, Y, random_state=0)
     for one, other in zip(folds, fresh, strict=True):
         np.testing.assert_array_equal(one.everything, other.everything)
+
+
+def test_where_sequences_begin_counts() -> None:
+    def place(parts: np.ndarray, context: Context) -> np.ndarray:
+        return context.positions
+
+    groups = [FeatureGroup("half", half), FeatureGroup("place", place, cost=9)]
+    parts, labels = np.concatenate(X), np.concatenate(Y)
+    model = ChainClassifier(groups, max_iter=1, random_state=0).fit(parts, labels, lengths=[1] * N)
+    others = model._extracted(Sequences.of(parts[:N], lengths=[N]))
+    assert others.extracted.values[1].ravel().tolist() == list(range(N))
 
 
 def test_other_groups_are_extracted_anew() -> None:

@@ -9,8 +9,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ from wald import Calls
 from wald.datasets import make_chains
 from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup, asking, extracted, kept
 from wald.structured.extractors import Context
-from wald.structured.kept import Kept, key_of_part
+from wald.structured.kept import Kept
 from wald.structured.policies import OneShotPolicy, UniformPolicy
 from wald.structured.rows import joined, rows_of
 
@@ -234,12 +232,6 @@ class Token:
         self.text = text
 
 
-@dataclass(frozen=True)
-class Record:
-    text: str
-    n: int = 0
-
-
 def test_parts_without_content_need_a_key() -> None:
     tokens = [[Token(word) for word in text] for text in X]
     service = Service()
@@ -259,19 +251,6 @@ def test_parts_without_content_need_a_key() -> None:
     failing = FeatureGroup("service", Calls(ask, key=lambda token: token.name))
     with pytest.raises(ExtractionError, match=r"its key= failed on part 0 of sequence 0.*has no attribute"):
         ChainClassifier([failing], max_iter=2).fit(tokens, Y)
-
-
-def test_keys_tell_parts_apart() -> None:
-    kinds: list[Any] = [
-        *("1", 1, 1.0, True, None, b"1", (1,), [1], {"a": 1}, {"a": 1.0}, {"a": True}, {"a": [1]}, {"a": {"b": None}}),
-        *(frozenset("ab"), Record("a"), Record("a", 1), np.int64(7), np.zeros(2), np.zeros(2, dtype=np.float32)),
-        *(np.zeros((2, 3)), np.zeros((3, 2)), {"a": np.zeros(2)}, Path("a"), ["digest", "a"], ("a", b"a")),
-    ]
-    keys = [key_of_part(part) for part in kinds]
-    assert len(set(keys)) == len(kinds)
-    text = "".join(["wo", "rd"])  # equal to another text, and no part of it
-    assert key_of_part({"word": text, "again": text}) == key_of_part({"word": "word", "again": "".join(["w", "ord"])})
-    assert key_of_part(frozenset(["b", "a"])) == key_of_part({"a", "b"})
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])

@@ -118,6 +118,10 @@ def test_other_groups_need_a_session() -> None:
     model = ChainClassifier(groups, max_iter=2, random_state=0).fit(X, y)
     assert model.predict(X) == by_session(model, X)
     assert model.predict_one(X[0]) == model.predict(X)[0]
+    model = ChainClassifier(max_iter=2, random_state=0).fit(X, y)
+    model.predict_one(X[0])  # makes what answers by name
+    model.feature_groups = [FeatureGroup("parts", lambda parts: [{} for _ in parts])]
+    assert model.predict_one(X[0]) == by_session(model, X[:1])[0] == model.predict([[{}] * len(X[0])])[0]
 
 
 def test_what_is_refused_is_named() -> None:

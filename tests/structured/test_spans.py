@@ -107,6 +107,26 @@ def test_unknown_labels_are_outside_of_spans():
     assert output.lost("gap", found, np.full(3, 4, dtype=np.int32), offsets, truth).tolist() == [-0.5]
 
 
+def test_true_spans_of_labels_that_the_model_lacks():
+    """A true span that goes on with a label that is no class is none that an answer holds."""
+    rng, all_labels = np.random.default_rng(0), ["O", *(f"{b}-{kind}" for kind in "XYZ" for b in "BI")]
+    whole, offsets = Spans(all_labels), np.array([0, 4, 7])
+    for _ in range(100):
+        classes = sorted(rng.choice(all_labels, rng.integers(2, 6), replace=False).tolist())
+        output = Spans(classes)
+        early, full, truth = (rng.choice(labels, 7).tolist() for labels in (classes, classes, all_labels))
+        true = [classes.index(k) if k in classes else int(output.codes_of([k])[0]) for k in truth]
+        answers = [np.array([classes.index(k) for k in labels]) for labels in (early, full)]
+        found = output.lost("gap", *answers, offsets, np.array(true))
+        by_all = [np.array([all_labels.index(k) for k in labels]) for labels in (early, full, truth)]
+        wanted = whole.lost("gap", by_all[0], by_all[1], offsets, by_all[2])
+        assert found.tolist() == wanted.tolist()
+    model = ChainClassifier(max_iter=1, constraints="bio", random_state=0).fit([[["a"], ["b"]]] * 4, [["B-X", "O"]] * 4)
+    codes = model.open([[["a"], ["b"], ["c"]]]).codes([["B-X", "I-X", "I-Y"]])
+    early, full = np.array([[0, 1, 1], [1, 1, 1]])
+    assert model.output_.lost("gap", early, full, np.array([0, 3]), codes).tolist() == [0.5]
+
+
 def test_words_with_tags_and_heads():
     tags, heads = np.array([[0, 1, 1, 0], [2, 0, 2, 3]])
     answer, other, truth = np.c_[tags, heads], np.c_[tags, heads], np.c_[tags, heads]
@@ -205,6 +225,12 @@ def test_a_pipeline_is_certified_from_its_answers_alone():
 def test_answers_of_another_form_are_refused(answers, change, message):
     with pytest.raises(ValueError, match=message):
         certify_answers(lambda _: answers, [0.5], [[0], [0, 1]], **{"risk": 0.1, "max_parts": 3, **change})
+
+
+@pytest.mark.parametrize("nothing", [(), [], ([], [])])
+def test_answers_of_no_parts(nothing):
+    full = [nothing, *[["NOUN"]] * 200]
+    assert certify_answers(lambda _: full, [0.5], full, risk=0.1, max_parts=2).n_parts.tolist() == [1] * 200
 
 
 def test_too_few_examples_and_no_spans(model, policy):

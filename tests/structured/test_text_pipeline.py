@@ -20,7 +20,7 @@ from wald.structured import (
     WordTagger,
 )
 from wald.structured.parser_averaging import mean_model
-from wald.structured.policies import AnytimePolicy, IteratedPolicy, OneShotPolicy
+from wald.structured.policies import AnytimePolicy, IteratedPolicy, OneShotPolicy, UniformPolicy
 from wald.structured.tokens import treebank_of_tokens
 from wald.structured.word_features import WordVocabulary
 from wald.structured.word_tagger import labels_of
@@ -242,6 +242,22 @@ def test_a_budget_is_shared_and_kept(pipeline: TextPipeline) -> None:
         pipeline.fit_budget(HELD, None)
     assert same(pipeline.predict(TEST), everything)
     assert not hasattr(pipeline, "mean_cost_")
+
+
+def test_a_tagger_and_a_parser_say_what_their_extractors_were_asked() -> None:
+    words: list[str] = []
+    group = FeatureGroup("last", lambda parts: words.extend(parts) or [[word[-1:]] for word in parts], cost=1.0)
+    bank = HELD[:20]
+    tagger = WordTagger([group], max_iter=1, n_runs=1, random_state=0).fit(bank)
+    group.forget()
+    words.clear()
+    spending = BudgetedPredictor(tagger, UniformPolicy().fit(tagger), risk=0.3, random_state=0).fit(bank)
+    assert spending.n_calls_.tolist() == [0, len(words)]
+    assert words
+    parser = DependencyParser(table_bits=10, max_iter=1, states="random", random_state=0).fit(bank)
+    costs = np.asarray(parser.group_costs_)
+    spending = BudgetedPredictor(parser, UniformPolicy().fit(parser), budget=costs[0] + costs[1] / 2).fit(bank)
+    assert spending.n_calls_.tolist() == [0, 0]
 
 
 def test_a_budget_needs_a_costly_group() -> None:

@@ -52,7 +52,7 @@ class Structures(ABC):
         early, full : int32 ndarray of shape (n_parts,)
         offsets : int64 ndarray of shape (n_examples + 1,)
         truth : int32 ndarray of shape (n_parts,), optional
-            -1 for what no answer holds. All losses but the disagreement need it.
+            Negative for what no answer holds. All losses but the disagreement need it.
 
         Returns
         -------
@@ -118,10 +118,10 @@ class Spans(Structures):
     ----------
     names : list of str
         The kinds.
-    kinds : int64 ndarray of shape (n_classes + 1,)
-        Index of each class's kind, -1 outside of spans.
-    inside : bool ndarray of shape (n_classes + 1,)
-        Which classes go on with a span.
+    kinds : int64 ndarray of shape (n_classes + m,)
+        Index of each class's kind, -1 outside of spans. The last m are of labels that are no classes; see `codes_of`.
+    inside : bool ndarray of shape (n_classes + m,)
+        Which of these go on with a span.
 
     Raises
     ------
@@ -142,17 +142,38 @@ class Spans(Structures):
     unit: ClassVar[str] = "span"
 
     def __init__(self, classes: ArrayLike) -> None:
-        known: dict[str, int] = {}
-        kinds, inside = [], []
-        for label in np.asarray(classes).tolist():
-            begin, _, kind = label.partition("-") if isinstance(label, str) else ("", "", "")
-            if label != "O" and (begin not in ("B", "I") or label.endswith("-")):
-                raise ValueError(f"Labels of spans are 'O', or begin with 'B-' or 'I-'. Got {label!r}.")
-            kinds.append(-1 if label == "O" else known.setdefault(kind, len(known)))
-            inside.append(begin == "I")
-        self.names = list(known)
-        # One class more, at the end, for the code -1 of labels that are unknown: they are outside of spans.
-        self.kinds, self.inside = np.array([*kinds, -1]), np.array([*inside, False])
+        known = [_begin_and_kind(label) for label in np.asarray(classes).tolist()]
+        self.names = list(dict.fromkeys(kind for _, kind in known if kind is not None))
+        # Behind the classes, for negative codes: labels of the same kinds, and, as -1, all others, which are outside.
+        others = [(begin, kind) for kind in self.names for begin in "BI" if (begin, kind) not in known]
+        labels = [*known, *others, ("O", None)]
+        self._others: dict[Any, int] = {label: place - len(others) - 1 for place, label in enumerate(others)}
+        self.kinds = np.array([-1 if kind is None else self.names.index(kind) for _, kind in labels])
+        self.inside = np.array([begin == "I" for begin, _ in labels])
+
+    def codes_of(self, labels: ArrayLike) -> Codes:
+        """Codes for true labels that are no classes.
+
+        A true span may begin with a class and go on with such a label: no answer holds it then, though one may hold its
+        beginning.
+
+        Parameters
+        ----------
+        labels : array-like of str, of shape (n,)
+
+        Returns
+        -------
+        int32 ndarray of shape (n,)
+            All negative.
+
+        Raises
+        ------
+        ValueError
+            If a label is none of spans.
+        """
+        return np.array(
+            [self._others.get(_begin_and_kind(label), -1) for label in np.asarray(labels).tolist()], dtype=np.int32
+        )
 
     def ends(self, codes: Codes, offsets: Offsets) -> Offsets:
         """End of the span that begins at each part, the index after its last part; 0 where none begins."""
@@ -182,6 +203,16 @@ class Spans(Structures):
         first, second = self.ends(one, offsets), self.ends(two, offsets)
         differ = (first != second) | (self.kinds[one] != self.kinds[two])
         return (_by_example((first > 0) & differ, offsets) + _by_example((second > 0) & differ, offsets)) / 2.0
+
+
+def _begin_and_kind(label: Any) -> tuple[str, str | None]:
+    """B or I, and a kind; or O, and None."""
+    if label == "O":
+        return "O", None
+    begin, _, kind = label.partition("-") if isinstance(label, str) else ("", "", "")
+    if begin not in ("B", "I") or label.endswith("-"):
+        raise ValueError(f"Labels of spans are 'O', or begin with 'B-' or 'I-'. Got {label!r}.")
+    return begin, kind
 
 
 def _needed(loss: str, truth: Codes | None) -> Codes:

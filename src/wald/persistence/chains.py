@@ -85,6 +85,7 @@ def decode_chain(header: Section) -> ChainClassifier:
         require(fits, f"group {group.name!r} has another number of features than its extractor gives")
     chain._chain = _decode_weights(header, len(chain.classes_), chain._sizes, header.get("own", bool))
     chain._constrain()  # whatever the file says
+    require(chain._chain.finite(), "the weights rule out all labels that the constraints leave")
     chain._as_lists = header.get("as_lists", bool)
     chain._names = _decode_names(header) if chain.keep_names else {}
     chain.group_names_ = [group.name for group in checked]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
@@ -18,6 +20,8 @@ from .parameters import decode_plain, encode_plain
 from .parsers import decode_parser, encode_parser
 
 STAGES = ("tagger", "parser")
+#: Places of a table that the engine may look at to find one for a hash.
+MOST_SEARCHED = 1000
 _LEFT_OUT = {WordTagger: ("feature_groups",), TextPipeline: STAGES}
 
 
@@ -65,6 +69,8 @@ def decode_tagger(header: Section) -> WordTagger:
     keys = header.array("keys", ("uint64",), None)
     ends = header.array("ends", ("int64",), _core.WORD_TEMPLATES)
     header.room.reserve(64 * (len(words) + len(keys)), "features of words")
+    for name, hashes in (("words", words), ("keys", keys)):
+        require(longest_search(hashes) <= MOST_SEARCHED, f"the array '{name}' holds no hashes: too many are alike")
     require(chain._sizes[0] == len(keys), "the tagger's chain has another number of features")
     labels = chain.classes_
     split = labels.dtype.kind == "U" and all(label.count("\t") == 1 for label in labels.tolist())
@@ -73,6 +79,19 @@ def decode_tagger(header: Section) -> WordTagger:
     _ = tagger.vocabulary_._core  # refuses what does not fit
     tagger.chain_ = chain
     return tagger
+
+
+def longest_search(hashes: NDArray[np.uint64]) -> int:
+    """Places that the engine looks at, at most, to find a free one for a hash: see `KeyTable` in the core.
+
+    Tens for numbers that are random; for others it may be as many as there are, and tables would take hours to fill.
+    """
+    if not len(hashes):
+        return 0
+    bits = (max(2 * len(hashes), 8) - 1).bit_length()
+    wanted = np.sort(hashes >> np.uint64(64 - bits)).astype(np.int64)
+    order = np.arange(len(hashes))
+    return int((order + np.maximum.accumulate(wanted - order) - wanted).max())
 
 
 def encode_pipeline(pipeline: TextPipeline, arrays: Arrays) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class BudgetedPredictor(BaseEstimator):
     n_calls_ : int64 ndarray of shape (K + 1,)
         Parts that each group's extractor was asked about in `fit`.
     seconds_ : float64 ndarray of shape (K + 1,)
-        Time that this took.
+        Time that this took. Files of `wald.save` hold neither of the two.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def certify_answers(
 def _columns(answer: Any) -> NDArray[Any]:
     """An answer as objects, (n_parts, n_entries)."""
     several = isinstance(answer, tuple) and all(isinstance(one, list | tuple | np.ndarray) for one in answer)
-    columns = list(answer) if several else [answer]
+    columns = list(answer) if several and answer else [answer]
     if len({len(one) for one in columns}) != 1:
         raise ValueError(f"The entries of an answer must be for the same parts. Got {[len(one) for one in columns]}.")
     table = np.empty((len(columns[0]), len(columns)), dtype=object)

@@ -86,7 +86,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     n_calls_ : int64 ndarray of shape (n_groups,)
         Parts that each extractor was asked about in `fit`; those that it was asked about before are not among them.
     seconds_ : float64 ndarray of shape (n_groups,)
-        Time that this took.
+        Time that this took. Files of `wald.save` hold neither of the two.
 
     Notes
     -----
@@ -325,7 +325,8 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         sequences = sequences_for(self._groups(), X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)
         threads = effective_threads(self.n_jobs)
-        return ChainSession(self._chain, self.classes_, features, threads, self._scale, self._as_lists)
+        spans = self.constraints is not None
+        return ChainSession(self._chain, self.classes_, features, threads, self._scale, self._as_lists, spans)
 
     def forget_features(self) -> None:
         """Free the features that `fit` and the groups keep; see the notes."""

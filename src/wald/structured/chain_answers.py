@@ -23,6 +23,7 @@ class ChainAnswers:
     classes_: NDArray[Any]
     n_jobs: int | None
     own_weights: bool
+    feature_groups: Any
     group_names_: list[str]
     _chain: _core.Chain
     _sizes: list[int]
@@ -195,13 +196,13 @@ class ChainAnswers:
     def _tagger(self) -> _core.ChainTagger | None:
         """What labels parts by name in one call; None if this model reads others, too."""
         tagger: _core.ChainTagger | None
-        known, tagger = self.__dict__.get("_named", (None, None))
-        if known is None or known is not self._chain:
+        known, groups, tagger = self.__dict__.get("_named", (None, None, None))
+        if known is None or known is not self._chain or groups is not self.feature_groups:
             check_is_fitted(self, "_chain")
             alone = self._sizes == [HASHED_COLUMNS] and self._groups()[0].extract is None
             labels = self.classes_.tolist() if self._as_lists else list(range(len(self.classes_)))
             tagger = _core.ChainTagger(self._chain, labels, NUMBERS, flattened) if alone else None
-            self._named = self._chain, tagger
+            self._named = self._chain, self.feature_groups, tagger
         return tagger
 
     def _no_labels(self) -> Any:

@@ -43,10 +43,10 @@ class Extracted:
 
 
 def fingerprint(sequences: Any) -> bytes:
-    """Hash of the parts of `Sequences`, which are numbers."""
+    """Hash of `Sequences` whose parts are numbers; features may depend on where sequences begin."""
     parts = sequences.parts
     digest = hashlib.blake2b(repr((sparse.issparse(parts), parts.shape)).encode(), digest_size=16)
-    for array in _arrays(parts):
+    for array in (*_arrays(parts), sequences.offsets):
         digest.update(array.dtype.str.encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()

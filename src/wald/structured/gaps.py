@@ -42,7 +42,7 @@ def example_gaps(
         The answer, and the one with everything bought.
     offsets : int64 ndarray of shape (n_examples + 1,)
     truth : int32 ndarray of shape (n_parts,), optional
-        -1 where the model cannot give the true answer. Both answers are then wrong, and the gap is 0.
+        Negative where the model cannot give the true answer. Both answers are then wrong, and the gap is 0.
 
     Returns
     -------

@@ -18,6 +18,9 @@ from ..calls.keys import key_of
 from .extracted import MOST_KEPT
 
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
+#: Hashes that do not know all that an object of a derived type holds: its place in memory alone, or its text. Tensors
+#: of PyTorch have one of their own, which is their place in memory, too, and their content may change.
+_BLIND = (object.__hash__, str.__hash__, bytes.__hash__, int.__hash__, float.__hash__)
 #: Approximate bytes of a kept row besides its numbers.
 _OVERHEAD = 500
 
@@ -107,14 +110,12 @@ def key_of_part(part: Any) -> Hashable:
         return marshal.dumps(part, 2)
     if _is_plain(part):
         return marshal.dumps(part, 2)  # later formats depend on which texts are one object
-    if isinstance(part, set | frozenset):
-        return "set", *sorted(map(repr, part))
     if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "buif":
         return part.dtype.str, part.tobytes()
     try:
-        return "digest", key_of(part)
+        return "set" if kind in (set, frozenset) else f"{kind.__module__}.{kind.__qualname__}", key_of(part)
     except TypeError:
-        if kind.__hash__ is object.__hash__:  # known by its place in memory alone
+        if kind.__hash__ in _BLIND or hash(part) == id(part):
             raise
         return (kind, part)
 

@@ -51,7 +51,7 @@ class Session(Protocol):
         """Margin of each part's code over its best rival under a state: (n_parts,), not negative."""
 
     def codes(self, y: Any) -> NDArray[np.int32]:
-        """True answers as codes (n_parts,); -1 for those that the model cannot give."""
+        """True answers as codes (n_parts,); negative for those that the model cannot give."""
 
 
 @runtime_checkable

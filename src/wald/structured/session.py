@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..outputs import Spans
 from .arguments import checked_examples, checked_state
 from .features import LazyFeatures
 from .labels import labels_of, require_alike
@@ -38,6 +39,8 @@ class ChainSession:
         Factor that turns scores into approximate logarithms of probabilities, for `evidence`.
     as_lists : bool, default=False
         Whether `answers` are lists of Python's own strings and numbers, or arrays.
+    spans : bool, default=False
+        Whether labels are those of spans.
 
     Attributes
     ----------
@@ -68,9 +71,10 @@ class ChainSession:
         n_threads: int,
         scale: float = 1.0,
         as_lists: bool = False,
+        spans: bool = False,
     ) -> None:
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
-        self._scale, self._as_lists = scale, as_lists
+        self._scale, self._as_lists, self._spans = scale, as_lists, spans
         self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, once computed
         self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
@@ -101,11 +105,14 @@ class ChainSession:
         return self.features.bought
 
     def codes(self, y: Any) -> NDArray[np.int32]:
-        """Labels as codes (n_parts,); -1 for labels unknown to the model."""
+        """Labels as codes (n_parts,); negative for labels unknown to the model."""
         labels = labels_of(y, self.sequences)
         require_alike(labels, self._classes)
         at = np.minimum(np.searchsorted(self._classes, labels), len(self._classes) - 1)
-        return np.where(self._classes[at] == labels, at, -1).astype(np.int32)
+        codes = np.where(self._classes[at] == labels, at, -1).astype(np.int32)
+        if self._spans and (unknown := codes < 0).any():
+            codes[unknown] = Spans(self._classes).codes_of(labels[unknown])
+        return codes
 
     def answers(self, codes: NDArray[np.int32]) -> list[Any]:
         """Codes of all parts as the model's own answers: an array or a list of labels per sequence."""

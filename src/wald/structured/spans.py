@@ -118,7 +118,7 @@ def ruled_out(classes: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool
         For labels that are not those of spans, and if all of them go on with a span.
     """
     spans = Spans(classes)
-    kinds, inside = spans.kinds[:-1], spans.inside[:-1]
+    kinds, inside = spans.kinds[: len(classes)], spans.inside[: len(classes)]
     if inside.all():
         raise ValueError(f"constraints='bio' needs a label that a sequence can begin with. Got {classes.tolist()!r}.")
     return inside, inside & (kinds[:, None] != kinds)

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .groups import FeatureGroup
+
 T = TypeVar("T", bound=Callable[..., Any])
 
 
@@ -26,10 +28,16 @@ def counted(fit: T) -> T:
     return fit_and_count  # type: ignore[return-value]  # a function of the same parameters
 
 
+def _groups(model: Any) -> list[FeatureGroup]:
+    """The feature groups that a model was given, which may lack those of its own."""
+    given = getattr(model, "feature_groups", None)
+    return [group for group in given or () if isinstance(group, FeatureGroup)]
+
+
 def _spent(model: Any) -> NDArray[np.float64]:
     """Parts that each extractor was asked about so far, and the seconds that this took: (2, n_groups)."""
-    groups = getattr(model, "feature_groups", None) or [None] * len(model.group_names_)
-    kept = [getattr(group, "kept", None) for group in groups]
+    by_name = {group.name: group for group in _groups(model)}
+    kept = [getattr(by_name.get(name), "kept", None) for name in model.group_names_]
     return np.array(
         [[0 if one is None else one.counts.rows for one in kept], [0 if one is None else one.seconds for one in kept]]
     )

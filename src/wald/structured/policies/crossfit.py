@@ -28,7 +28,7 @@ class Fold:
     session : Session
         The session of these examples.
     truth : int32 ndarray of shape (n_parts,) or None
-        True codes, -1 where the model cannot give them.
+        True codes, negative where the model cannot give them.
     everything : int32 ndarray of shape (n_parts,)
         The model's codes with all groups bought.
     """
