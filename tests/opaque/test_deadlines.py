@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from wald import CallError, Calls, EarlyExitClassifier, EarlyExitRegressor, LazyRows, Surrogate
-from wald.early_exit import Status
+from wald.calls import asked, calls, together
+from wald.early_exit import Status, in_time
 
 X, y = make_classification(3500, 6, n_informative=5, n_redundant=0, class_sep=2.0, random_state=0)
 MODEL = GaussianNB().fit(X[:300], y[:300])
@@ -39,7 +41,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(time, "monotonic", clock)
+    for module in (asked, calls, together, in_time):  # only there: thread pools wait by the clock of the machine
+        monkeypatch.setattr(module, "time", SimpleNamespace(**vars(time) | {"monotonic": clock}))
     SERVER.clock, SERVER.asked = clock, []
     yield clock
     SERVER.clock = None
