@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .groups import FeatureGroup
+
 T = TypeVar("T", bound=Callable[..., Any])
 
 
@@ -28,8 +30,10 @@ def counted(fit: T) -> T:
 
 def _spent(model: Any) -> NDArray[np.float64]:
     """Parts that each extractor was asked about so far, and the seconds that this took: (2, n_groups)."""
-    groups = getattr(model, "feature_groups", None) or [None] * len(model.group_names_)
-    kept = [getattr(group, "kept", None) for group in groups]
+    given: Any = getattr(model, "feature_groups", None)
+    groups = () if given is None or isinstance(given, str) else given  # a parser's are names
+    kept = {group.name: group.kept for group in groups if isinstance(group, FeatureGroup)}
+    spent = [kept.get(name) for name in model.group_names_]
     return np.array(
-        [[0 if one is None else one.counts.rows for one in kept], [0 if one is None else one.seconds for one in kept]]
+        [[0 if one is None else one.counts.rows for one in spent], [0 if one is None else one.seconds for one in spent]]
     )
