@@ -156,7 +156,7 @@ class Component(Pipe):
     def _with(self, model: Any) -> Self:
         self._require_kind(model, "the file of a")
         before = getattr(self, self.attribute)
-        setattr(self, self.attribute, model.set_params(n_jobs=before.n_jobs))  # type: ignore[attr-defined]
+        setattr(self, self.attribute, model.set_params(n_jobs=before.n_jobs))
         return self
 
 

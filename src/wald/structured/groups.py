@@ -98,9 +98,8 @@ class FeatureGroup:
             raise TypeError(
                 f"The extractor of group {self.name!r} is a class, {name}. Give an object of it, as in {name}()."
             )
-        if self.cost is not None and not (
-            isinstance(self.cost, int | float | np.number) and math.isfinite(self.cost) and self.cost > 0
-        ):
+        cost: Any = self.cost
+        if cost is not None and not (isinstance(cost, int | float | np.number) and math.isfinite(cost) and cost > 0):
             raise ValueError(f"The cost of group {self.name!r} must be a finite, positive number. Got {self.cost!r}.")
         _ = self.kept  # made now, so that threads share it
 
