@@ -79,9 +79,7 @@ def _words(forms: list[str]) -> list[dict[str, str]]:
             "last 3": form[-3:].lower(),
             "last 2": form[-2:].lower(),
             "first 2": form[:2].lower(),
-            "shape": "".join("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in form)[
-                :5
-            ],
+            "shape": "".join(map(_shape, form))[:5],
         }
         for form in forms
     ]

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 #include <vector>
 
 #include "parser/treebank.hpp"
@@ -83,9 +84,11 @@ public:
         bits_ = std::bit_width(std::max<std::size_t>(2 * n, 8) - 1);
         slots_.assign(std::size_t{1} << bits_, Slot{0, -1});
     }
+    // Raises for keys that crowd as hashes do not: a table of them would take the square of their number of steps.
     void add(std::uint64_t key, std::int32_t number) {
         std::size_t at = place(key);
-        while (slots_[at].number >= 0) at = (at + 1) & (slots_.size() - 1);
+        for (int steps = 0; slots_[at].number >= 0; at = (at + 1) & (slots_.size() - 1))
+            if (++steps > kMostSteps) throw std::invalid_argument("the keys of words or features are no hashes");
         slots_[at] = {static_cast<std::uint32_t>(key), number};
     }
     void prefetch(std::uint64_t key) const { __builtin_prefetch(slots_.data() + place(key)); }
@@ -98,6 +101,8 @@ public:
     }
 
 private:
+    // Hashes that fill at most half of the table need less than a hundred steps, whatever its size.
+    static constexpr int kMostSteps = 1000;
     struct Slot {
         std::uint32_t key;
         std::int32_t number;  // -1: empty

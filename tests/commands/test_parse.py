@@ -44,6 +44,19 @@ def test_lines_of_words(folder: Path, tmp_path: Path) -> None:
     assert np.all(parsed.heads >= 0)
 
 
+def test_only_line_ends_end_a_sentence(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_bytes("\ufeffthe dog\x0bsleeps\r\na\u2028cat".encode())
+    parsed = Treebank(done("parse", folder / "p.wald", tmp_path / "words.txt").stdout.encode())
+    assert [s.forms for s in parsed] == [["the", "dog", "sleeps"], ["a", "cat"]]
+
+
+def test_output_is_packed_if_its_name_says_so(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.conllu.gz"
+    done("parse", folder / "p.wald", folder / "test.conllu", "-o", out)
+    expected = wald.load(folder / "p.wald").predict(Treebank.read(folder / "test.conllu"))
+    assert Treebank.read(out).to_bytes() == expected.to_bytes()
+
+
 def test_what_is_right_is_measured(folder: Path) -> None:
     facts = said("parse", folder / "p.wald", folder / "test.conllu", "--evaluate")
     scores = wald.load(folder / "p.wald").evaluate(Treebank.read(folder / "test.conllu"))
@@ -60,7 +73,13 @@ def test_mistakes_are_named(folder: Path, tmp_path: Path) -> None:
     assert "No such file" in refusal("parse", file, tmp_path / "none.txt")
     assert "--json goes with --evaluate" in refusal("parse", file, test, "--json")
     (tmp_path / "bad.conllu").write_text("1\tDogs\n\n")
-    assert "10 fields" in refusal("parse", file, tmp_path / "bad.conllu")
+    assert refusal("parse", file, tmp_path / "bad.conllu").startswith(
+        f"wald parse: {tmp_path / 'bad.conllu'}, line 1: "
+    )
+    (tmp_path / "words.txt").write_text("the dog\n")
+    assert "needs a head to compare with" in refusal("parse", file, tmp_path / "words.txt", "--evaluate")
+    few = refusal("train-parser", test, "-o", tmp_path / "q.wald", "--folds", 1000)
+    assert "--folds must be 0, or from 2 to the number of sentences, 40. Got 1000." in few
     (tmp_path / "untagged.conllu").write_text("1\tDogs\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     words = ("train-parser", tmp_path / "untagged.conllu", "-o", tmp_path / "q.wald")
     assert "no word has any" in refusal(*words, "--folds", 0)

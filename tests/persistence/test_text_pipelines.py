@@ -17,6 +17,7 @@ from wald.structured import DependencyParser, TextPipeline, WordTagger
 from wald.structured.policies import IteratedPolicy
 
 BANK = make_trees(60, random_state=0)
+CLASSES = np.zeros(5000, dtype=np.int32)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,9 @@ def test_numbers_that_are_no_hashes_are_refused(raw: bytes, monkeypatch: pytest.
         (lambda f, a: a.update({"tagger.ends": a["tagger.ends"][1:]}), "shape"),
         (lambda f, a: a.update({"tagger.keys": a["tagger.keys"][:-1]}), "another number of features"),
         (lambda f, a: a.update({"tagger.classes": a["tagger.classes"] - 10**6}), "must not be negative"),
+        (lambda f, a: f["spending"][1]["policy"]["parameters"].update(pace=7.0), "pace"),
+        (lambda f, a: f["spending"][1]["policy"]["parameters"].update(n_rounds=-3), "n_rounds"),
+        (lambda f, a: a.update({"tagger.words": np.zeros(5000, np.uint64), "tagger.classes": CLASSES}), "no hashes"),
         (lambda f, a: f["spending"].pop(), "should be a list of two"),
         (lambda f, a: f["spending"][1].update(mode="guess"), "one of policy, everything, nothing"),
         (lambda f, a: f["spending"][1]["policy"].update(kind="AnytimePolicy"), "one of IteratedPolicy"),

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from wald import Calls
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, ExtractionError, FeatureGroup
 from wald.structured.extractors import Context, Embeddings, Neighbours, Patterns, Shapes
@@ -30,6 +31,10 @@ def lengths(words: list[str]) -> Any:
     return [[float(len(word)), 1.0] for word in words]
 
 
+async def later(words: list[str]) -> Any:
+    return lengths(words)
+
+
 VECTORS = {word: [float(i), 1.0] for i, word in enumerate(["the", "dog", "cat", "barks", "sleeps"])}
 COUNTS = CountVectorizer(analyzer="char", ngram_range=(1, 2)).fit([word for words in X for word in words])
 GUESS = LogisticRegression().fit(
@@ -45,6 +50,7 @@ GUESS = LogisticRegression().fit(
         Embeddings(VECTORS, of=str.lower),
         Neighbours(Shapes(2), (-1, 1)),
         Neighbours(COUNTS.transform),
+        Neighbours(COUNTS),
         Neighbours(lengths),
         COUNTS,
         COUNTS.transform,
@@ -116,6 +122,11 @@ def test_context_has_places_and_whole_sentences() -> None:
         (lambda: Patterns("a"), "needs a dict or list of regular"),
         (lambda: Embeddings({}), "at least one vector"),
         (lambda: Neighbours(lambda parts, context: parts), "list of parts alone"),
+        (lambda: Neighbours(later), "plain function"),
+        (lambda: Neighbours(Calls(lengths)), "around Neighbours"),
+        (lambda: FeatureGroup("shapes", Shapes), r"is a class, Shapes. Give an object of it, as in Shapes\(\)"),
+        (lambda: FeatureGroup("counts", CountVectorizer), "is a class, CountVectorizer"),
+        (lambda: FeatureGroup("shapes", Shapes(), cost="1"), "finite, positive number. Got '1'"),
         (lambda: Neighbours(lengths, (0,)), "other than 0"),
         (lambda: Neighbours(lengths, ()), "other than 0"),
         (lambda: FeatureGroup("a", 3), "must be callable, wald.Calls, a fitted"),
@@ -138,6 +149,9 @@ def test_bad_parameters(make: Any, message: str) -> None:
         (lambda words: None, "'group 0': it answered None, a NoneType, for 9 parts"),
         (lambda words: dict.fromkeys(words, 1), "'group 0': it answered {.*}, a dict, for 9 parts"),
         (lambda words: set(words), "'group 0': it gave one value for 9 parts"),
+        (lambda words: [1.0, None, *([1.0] * (len(words) - 2))], "Got None for part 1 of sequence 0"),
+        (Neighbours(lambda words: [[word] for word in words[1:]]), "must have one row for each of .* neighbours"),
+        (Neighbours(lambda words: [[word] for word in [*words, "a"]]), "must have one row for each of .* neighbours"),
         (lambda words: [[1.0] * len(word) for word in words], r"must be numbers, as many for each part.*[^.]\.$"),
     ],
 )
@@ -167,13 +181,15 @@ T = [["A", "B"], ["B"]] * 3
     [
         (["the", "dog"], r"Got the str 'the'. For one sequence, pass \[sequence\]"),
         ([{"word": "the"}], r"Got the dict {'word': 'the'}. For one sequence, pass"),
+        (None, "X must be a list of sequences.*Got None"),
+        ("the dog", "X must be a list of sequences.*Got 'the dog'"),
         ([*S[:-1], []], "Sequence 5 is empty"),
         ([[[1.0, 2.0], [3.0, 4.0]], *S[1:]], "sequence 1 must be numbers"),
     ],
 )
 def test_sentences_that_are_none(sentences: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        ChainClassifier([FeatureGroup("shapes", Shapes())], max_iter=1).fit(sentences, T[: len(sentences)])
+        ChainClassifier([FeatureGroup("shapes", Shapes())], max_iter=1).fit(sentences, T[: len(sentences or ())])
 
 
 def test_parts_of_any_kind() -> None:

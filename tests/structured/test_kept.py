@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,18 @@ from sklearn.model_selection import cross_val_score
 
 from wald import Calls
 from wald.datasets import make_chains
-from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup, asking, extracted, kept
+from wald.structured import (
+    BudgetedPredictor,
+    ChainClassifier,
+    ExtractionError,
+    FeatureGroup,
+    asking,
+    budget,
+    extracted,
+    kept,
+)
 from wald.structured.extractors import Context
-from wald.structured.kept import Kept
+from wald.structured.kept import Kept, key_of_part
 from wald.structured.policies import OneShotPolicy, UniformPolicy
 from wald.structured.rows import joined, rows_of
 
@@ -253,6 +263,29 @@ def test_parts_without_content_need_a_key() -> None:
         ChainClassifier([failing], max_iter=2).fit(tokens, Y)
 
 
+class Tagged(str):
+    """A text with more to it."""
+
+    tag: Any
+
+
+def tagged(word: str, tag: Any) -> Tagged:
+    made = Tagged(word)
+    made.tag = tag
+    return made
+
+
+def test_texts_of_a_class_of_its_own_are_known_by_all_they_hold() -> None:
+    one, other, again = tagged("run", "V"), tagged("run", "N"), tagged("run", "V")
+    assert key_of_part(one) == key_of_part(again) != key_of_part(other)
+    texts = [[one, other], [other]] * 9
+    group = FeatureGroup("tags", lambda words: [[word.tag] for word in words])
+    model = ChainClassifier([group], max_iter=5, random_state=0).fit(texts, [["V", "N"], ["N"]] * 9)
+    assert model.predict([[other], [one]]) == [["N"], ["V"]]
+    with pytest.raises(TypeError, match="give key="):
+        key_of_part(tagged("run", object()))
+
+
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_rows_of_numbers_are_kept_where_calls_are_given(container: Any) -> None:
     numbers, labels = make_chains(40, n_features=4, random_state=0)
@@ -285,11 +318,12 @@ def test_a_file_keeps_answers_for_other_processes(tmp_path: Any) -> None:
         with shelve.open(str(tmp_path / name)) as shelf:
             for asks in (True, False):  # the second stands for another process
                 group = FeatureGroup("service", Calls(give, name="service", cache=shelf))
-                model = ChainClassifier([group], max_iter=2, random_state=0).fit(X, Y)
+                with nullcontext() if asks else pytest.warns(UserWarning, match="cost of group 'service' is not known"):
+                    model = ChainClassifier([group], max_iter=2, random_state=0).fit(X, Y)
                 assert (group.counts.rows > 0) == asks
                 assert group.counts.cached == (0 if asks else len(WORDS))
                 assert model.predict(X)
-                assert model.group_costs_[0] >= 0
+                assert 0 <= model.group_costs_[0] < 0.01  # of a part, not of all together
 
 
 def test_files_keep_answers_that_depend_on_the_context(tmp_path: Any) -> None:
@@ -301,7 +335,7 @@ def test_files_keep_answers_that_depend_on_the_context(tmp_path: Any) -> None:
         return [[f"{place}"] for place in context.positions]
 
     for _ in range(2):
-        group = FeatureGroup("service", Calls(ask, name="service", cache=cache))
+        group = FeatureGroup("service", Calls(ask, name="service", cache=cache), cost=1.0)
         ChainClassifier([group], max_iter=2, random_state=0).fit(X[:5], Y[:5])
     assert len(asked) == 1
     assert len(cache) == asked[0]
@@ -331,6 +365,38 @@ def test_timeouts_keep_what_came_in_time() -> None:
         assert answers == model.predict([WORDS], state=state)
         slow.clear()
         time.sleep(0.6)  # the thread that nobody waits for ends
+
+
+@pytest.mark.parametrize("sets", [{}, {"max_concurrency": 2, "batch_size": 3}, {"timeout": 0.1}])
+def test_what_comes_too_late_is_kept_for_the_next_time(sets: dict[str, Any]) -> None:
+    service, slow, ended = Service(), threading.Event(), threading.Semaphore(0)
+
+    def ask(words: list[str]) -> Any:
+        if slow.is_set():
+            time.sleep(0.25)
+        try:
+            return service(words)
+        finally:
+            ended.release()
+
+    known, _ = sentences(40, 0, WORDS[:6])
+    model = model_of(Calls(ask, **sets) if sets else ask).fit(known, [[TAGS[w] for w in text] for text in known])
+    fast = BudgetedPredictor(model, UniformPolicy().fit(model), budget=10.0).fit(known)
+    group = model.feature_groups[1]
+    before, calls = group.counts.rows, len(service.batches)
+    while ended.acquire(blocking=False):
+        pass
+    slow.set()
+    _, state = fast.predict([WORDS[6:]], timeout=0.05, return_state=True)
+    assert not state.any()
+    slow.clear()
+    while ended.acquire(timeout=0.5):  # the threads that nobody waits for end
+        pass
+    assert group.counts.rows - before == sum(service.batches[calls:]) > 0
+    _, state = fast.predict([WORDS[6:]], return_state=True)
+    assert state.all()
+    assert service.most == 1
+    assert group.counts.rows == len(service.asked)
 
 
 def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,6 +453,26 @@ def test_an_extractor_may_use_its_array_again() -> None:
     wanted = model.predict(X)
     model.predict([["longer words"]])
     assert model.predict(X) == wanted
+
+
+def test_measuring_costs_does_not_call_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, labels = make_chains(60, n_features=4, random_state=0)
+    rows: list[int] = []
+
+    def double(parts: Any) -> Any:
+        rows.append(len(parts))
+        time.sleep(0.02)
+        return parts * 2.0
+
+    groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1.0), FeatureGroup("double", double, cost=9.0)]
+    model = ChainClassifier(groups, max_iter=2, random_state=0).fit(numbers[:30], labels[:30])
+    policy = UniformPolicy().fit(model)
+    monkeypatch.setattr(budget, "checked_budget", lambda _, costs: 0.8 * float(costs.sum()))
+    for how in ({"budget": 1.0}, {"risk": 0.5, "random_state": 0}):
+        rows.clear()
+        fast = BudgetedPredictor(model, policy, feature_costs="time", **how).fit(numbers[30:])
+        assert fast.group_costs_[1] > 50.0
+        assert sum(rows) == sum(map(len, numbers[30:]))
 
 
 def test_costs_are_those_of_a_part_that_is_asked() -> None:

@@ -367,6 +367,14 @@ def test_tags_then_trees_in_one_pipeline(tmp_path):
     assert doc.has_annotation("DEP")
 
 
+def test_a_model_of_another_kind_is_refused():
+    nlp = spacy.blank("en")
+    parser = DependencyParser(table_bits=8, max_iter=1).fit(BANK[:10])
+    nlp.add_pipe("wald_tagger").tagger = parser  # its predict leaves words without tags
+    with pytest.raises(TypeError, match=r"wald_tagger needs a WordTagger\. Got a DependencyParser"):
+        nlp("a b")
+
+
 def test_a_tagger_needs_tags():
     nlp = spacy.blank("en")
     nlp.add_pipe("wald_tagger")

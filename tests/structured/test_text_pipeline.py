@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from wald import persistence
 from wald.datasets import make_trees
@@ -71,8 +72,9 @@ def test_lists_of_words_are_the_same_sentences_as_a_treebank_of_them() -> None:
         (["Dogs bark."], TypeError, r"pass \[sentence\]"),
         ([["Dogs"], {"bark": 1}], TypeError, "sentence 1 must be a list. Got dict"),
         ([["Dogs"], {"bark"}], TypeError, "sentence 1 must be a list. Got set"),
-        ([[b"Dogs"]], ValueError, "word 1 of sentence 0"),
-        ([["Dogs", 3]], ValueError, "word 2 of sentence 0"),
+        ([[b"Dogs"]], TypeError, "Word 1 of sentence 0 must be a text. Got b'Dogs'"),
+        ([["Dogs", 3]], TypeError, "Word 2 of sentence 0 must be a text. Got 3"),
+        (None, TypeError, "must be lists of words.*Got None"),
         ([["Dogs"], []], ValueError, "sentence 1 has no words"),
         ([["a\tb"]], ValueError, "tab or line end within word 1 of sentence 0"),
         ([["a"], ["\ud800"]], ValueError, "half of a surrogate pair"),
@@ -159,9 +161,32 @@ def test_a_tagger_learns_both_tags_and_leaves_the_rest() -> None:
     assert len(tagger.predict([])) == 0
 
 
-def test_words_without_tags_cannot_be_learned_from() -> None:
-    with pytest.raises(ValueError, match="no word has any"):
+def test_words_without_tags_cannot_be_learned_from_nor_compared_with() -> None:
+    with pytest.raises(ValueError, match=r"lists of \(form, upos, xpos\), and no word has any"):
         WordTagger().fit([["Dogs", "bark"]])
+    tagger = WordTagger(max_iter=1, n_runs=1, random_state=0).fit(TRAIN[:20])
+    for untagged in ([["Dogs", "bark"]], []):
+        with pytest.raises(ValueError, match="compares with words with tags"):
+            tagger.score(untagged)
+
+
+def test_what_a_predictor_has_asked_is_counted_for_each_group() -> None:
+    tagger = WordTagger([FeatureGroup("length", length_of, cost=1e-6)], max_iter=1, random_state=0).fit(TRAIN)
+    fast = BudgetedPredictor(tagger, UniformPolicy().fit(tagger), budget=float(tagger.group_costs_.sum())).fit(TEST)
+    fast.predict(TEST)
+    fresh = [[word + "y" for word in TEST[0].forms]]
+    fast.fit(fresh)
+    assert fast.n_calls_.shape == fast.seconds_.shape == (2,)
+    sparing = BudgetedPredictor(tagger, fast.policy, risk=0.5, random_state=0).fit(
+        [[word + "x" for word in sentence.forms] for sentence in TEST]
+    )
+    assert sparing.n_calls_.tolist() == [0, len(set(TEST.column("form")))]
+    parser = DependencyParser(table_bits=10, max_iter=1, states="random", random_state=0).fit(TRAIN[:30])
+    half = BudgetedPredictor(parser, UniformPolicy().fit(parser), budget=float(parser.group_costs_.sum())).fit(TEST)
+    assert half.n_calls_.tolist() == [0, 0]
+    empty, none = fast.predict([["the", "dog"], []])
+    assert type(empty) is type(none)
+    assert len(none) == 0
 
 
 def test_extractors_of_a_tagger_get_words() -> None:
@@ -267,6 +292,44 @@ def test_a_budget_needs_a_costly_group() -> None:
         pipeline.fit_budget(HELD, 1.0)
 
 
+def test_a_budget_beyond_everything_buys_everything(pipeline: TextPipeline) -> None:
+    everything = pipeline.predict(TEST)
+    try:
+        pipeline.fit_budget(HELD, np.inf, policies=(UniformPolicy(), UniformPolicy()))
+        assert same(pipeline.predict(TEST), everything)
+    finally:
+        pipeline.fit_budget(HELD, None)
+
+
+@pytest.mark.parametrize(
+    ("policies", "message"),
+    [
+        ((None,), "policies must be two"),
+        (IteratedPolicy(), "policies must be two"),
+        ((None, "uniform"), "The parser's policy must be one of"),
+        ((UniformPolicy(), None), "The tagger has no costly group, and so cannot have a policy"),
+    ],
+)
+def test_policies_that_cannot_be(plain: TextPipeline, policies: object, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        plain.fit_budget(HELD, 1.0, policies=policies)  # type: ignore[arg-type]
+
+
+def test_stages_that_cannot_be() -> None:
+    with pytest.raises(TypeError, match=r"needs a WordTagger here\. Got ChainClassifier"):
+        TextPipeline(ChainClassifier()).fit(TRAIN[:20])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"needs a DependencyParser here\. Got WordTagger"):
+        TextPipeline(WordTagger(max_iter=1), WordTagger(), n_folds=0).fit(TRAIN[:20])  # type: ignore[arg-type]
+
+
+def test_threads_are_the_pipelines_or_else_the_stages() -> None:
+    tagger, parser = WordTagger(max_iter=1, n_jobs=2), DependencyParser(table_bits=10, max_iter=1, n_jobs=3)
+    pipeline = TextPipeline(tagger, parser, n_folds=0, random_state=0).fit(TRAIN[:20])
+    for n_jobs, expected in ((None, (2, 3)), (1, (1, 1)), (None, (2, 3))):
+        pipeline.set_params(n_jobs=n_jobs).predict(TEST[:2])
+        assert (pipeline.tagger_.n_jobs, pipeline.parser_.n_jobs) == expected
+
+
 @pytest.mark.parametrize("n_folds", [1, 10**6, -1, 2.5])
 def test_folds_that_cannot_be(n_folds: object) -> None:
     with pytest.raises((ValueError, TypeError), match="n_folds"):
@@ -314,6 +377,12 @@ def test_a_predictor_and_its_policy_come_back_from_a_file() -> None:
             assert np.array_equal(a, b)
         assert str(loaded.certificate_) == str(sparing.certificate_)
         assert loaded.policy.model_ is loaded.model
+    sparing.policy = UniformPolicy()
+    with pytest.raises(NotFittedError):
+        persistence.to_bytes(sparing)
+    sparing.policy.fit(clone(parser).fit(TRAIN[:20]))
+    with pytest.raises(ValueError, match="was fitted for another model"):
+        persistence.to_bytes(sparing)
     sparing.policy = AnytimePolicy(random_state=0)
     with pytest.raises(ValueError, match="AnytimePolicy cannot be saved"):
         persistence.to_bytes(sparing)

@@ -100,7 +100,8 @@ def as_user_error(where: str, *errors: type[Exception]) -> Iterator[None]:
     try:
         yield
     except errors or (ValueError, TypeError, OSError) as error:  # noqa: B030  # a tuple either way
-        raise UserError(f"{where}: {reason(error)}") from error
+        why = reason(error)
+        raise UserError(why if why.startswith((f"{where}:", f"{where},")) else f"{where}: {why}") from error
 
 
 def reason(error: BaseException) -> str:

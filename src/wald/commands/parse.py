@@ -31,7 +31,8 @@ def parse(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="OUT", help="CoNLL-U; otherwise on stdout.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="OUT", help="CoNLL-U (.gz: packed); otherwise on stdout."),
     ] = None,
     format: Annotated[
         str | None, typer.Option(metavar="NAME", help="What DATA is, whatever its suffix: conllu or words.")
@@ -50,6 +51,8 @@ def parse(
     """
     with handling_errors("parse", debug):
         import wald
+
+        from ..structured.conll_files import packed
 
         if json and not evaluate:
             raise UserError("--json goes with --evaluate; sentences are written as CoNLL-U.")
@@ -81,7 +84,7 @@ def parse(
             sys.stdout.buffer.flush()
         else:
             with as_user_error(f"-o: {output}", OSError), atomic_file(output) as beside:
-                beside.write_bytes(parsed)
+                beside.write_bytes(packed(output, parsed))
             note(f"wrote {output}")
 
 
@@ -112,5 +115,5 @@ def _read(data: Path, kind: str) -> Treebank:
         raw = sys.stdin.buffer.read() if str(data) == "-" else unpacked(data)
         if kind == "conllu":
             return Treebank(raw, name=_name(data))
-        lines = [line.split() for line in raw.decode().splitlines()]
+        lines = [line.split() for line in raw.decode("utf-8-sig").split("\n")]  # splitlines splits at more
         return treebank_of_tokens([words for words in lines if words])

@@ -27,8 +27,9 @@ def train_parser(
     folds: Annotated[
         int,
         typer.Option(
+            min=0,
             help="Taggers from whose tags the parser learns, each for a piece of TREEBANK that it did not see; 0: the "
-            "parser learns from the tags in TREEBANK."
+            "parser learns from the tags in TREEBANK.",
         ),
     ] = 10,
     epochs: Annotated[int, typer.Option(min=1, help="Of the parser.")] = 10,
@@ -62,6 +63,8 @@ def train_parser(
         if test is not None:
             with as_user_error(str(test)):
                 held_out = Treebank.read(test)
+        if folds == 1 or folds > len(bank):
+            raise UserError(f"--folds must be 0, or from 2 to the number of sentences, {len(bank)}. Got {folds}.")
         start = time.perf_counter()
         with as_user_error(str(treebank), ValueError, TypeError):
             pipeline.fit(bank)

@@ -15,7 +15,7 @@ from ..codec.writing import Arrays, encode_fields
 from ..structured import BudgetedPredictor, ChainClassifier, DependencyParser, WordTagger
 from ..structured.certificate import StructureCertificate
 from ..structured.policies import IteratedPolicy, OneShotPolicy, UniformPolicy
-from ..structured.policies.base import Policy
+from ..structured.policies.base import Policy, check_policy
 from ..structured.policies.driver import Allowance
 from ..structured.policies.linear import LinearScore
 from ..structured.policies.trees import BoostedTrees
@@ -45,6 +45,7 @@ def encode_spending(predictor: BudgetedPredictor, arrays: Arrays) -> dict[str, A
         raise ValueError(
             f"A {kind} cannot be saved: files hold {', '.join(POLICIES)}. Keep this predictor with pickle or joblib."
         )
+    check_policy(predictor.policy, predictor.model)
     costs, allowance = predictor.feature_costs, predictor.allowance_ if hasattr(predictor, "allowance_") else None
     plain = costs is None or isinstance(costs, str | Mapping)
     values = {
@@ -79,8 +80,10 @@ def decode_spending(header: Section, model: Any) -> BudgetedPredictor:
         require(len(policy.scores_) == n_groups - 1, "the policy has another number of groups than the model")
     if isinstance(policy, IteratedPolicy):
         require(len(policy.repaired_) == n_groups - 1, "the policy has another number of groups than the model")
+    policy._check(model, ())
     policy.model_ = model
     made = BudgetedPredictor(model, policy, **parameters)
+    require(made.spend in ("mean", "each"), "the parameter 'spend' should be 'mean' or 'each'")
     made.threshold_ = header.number("threshold", finite=False)
     made.mean_cost_ = header.number("mean_cost", low=0.0)
     made.group_costs_ = header.floats("costs", n_groups, low=0.0)

@@ -78,6 +78,7 @@ class Component(Pipe):
         handle = self.get_error_handler()
         for docs in minibatch(stream, size=batch_size):
             try:
+                self._require_kind(getattr(self, self.attribute), "a")
                 self._annotate(docs)
                 yield from docs
             except Exception as error:  # the pipeline's handler decides what is to be done
@@ -148,13 +149,14 @@ class Component(Pipe):
         file = Path(path) / self.file
         return self._with(load(file)) if file.exists() else self
 
-    def _with(self, model: Any) -> Self:
+    def _require_kind(self, model: Any, what: str) -> None:
         if not isinstance(model, self.model_type):
-            raise TypeError(
-                f"{self.name} needs the file of a {self.model_type.__name__}. Got a {type(model).__name__}."
-            )
+            raise TypeError(f"{self.name} needs {what} {self.model_type.__name__}. Got a {type(model).__name__}.")
+
+    def _with(self, model: Any) -> Self:
+        self._require_kind(model, "the file of a")
         before = getattr(self, self.attribute)
-        setattr(self, self.attribute, model.set_params(n_jobs=before.n_jobs))  # type: ignore[attr-defined]
+        setattr(self, self.attribute, model.set_params(n_jobs=before.n_jobs))
         return self
 
 

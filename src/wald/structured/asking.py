@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from contextlib import suppress
 from functools import partial
+from inspect import isawaitable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calls import Asked, CallError, Calls
+from ..calls import Asked, CallError, Calls, Counts
 from ..calls.keys import key_of
+from ..calls.running import is_async
 from ..utils.figures import thousands
 from ..utils.progress import LateBar
 from .context import context_of, wants_context
@@ -150,4 +154,26 @@ class Extractor:
         if seconds is not None and calls.in_place:
             calls = calls.of(calls.function, key=calls.key)
             calls.timeout = max(seconds, 1e-3)
+        if not (calls.in_place or is_async(calls.function)):  # in threads, which nobody can end
+            calls = calls.of(self._kept_late(calls, keys, seconds), key=calls.key)
         return calls
+
+    def _kept_late(self, calls: Calls, keys: list[Hashable], seconds: float | None) -> Callable[[Any], Any]:
+        """The same function; what it answers when nobody waits for it any more is kept all the same."""
+        function, longest = calls.function, math.inf if calls.timeout is None else calls.timeout
+        until = math.inf if seconds is None else time.perf_counter() + seconds
+
+        def call(batch: Any) -> Any:
+            start = time.perf_counter()
+            answer = function(batch)
+            late = time.perf_counter() - min(start + longest, until)
+            if late > 0 and not isawaitable(answer):
+                with suppress(Exception):  # nobody would hear of it
+                    rows = kept_rows(as_answers(answer, for_a_cache=False))
+                    found = [keys[row] for row in batch] if self.has_context else keyed(batch, self.group.calls.key)
+                    if len(rows) == len(found):
+                        self.group.kept.put(found, rows)
+                        self.group.kept.spend(Counts(rows=len(rows)), late)
+            return answer
+
+        return call

@@ -141,6 +141,8 @@ class BudgetedPredictor(BaseEstimator):
             return self._certify(X, y, self.risk)
         self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
         self.max_parts_: int | None = None
+        if self.feature_costs is not None and isinstance(self.feature_costs, str):
+            X = extracted_once(self.model, X)  # measuring buys everything; plain functions would be called once more
         session = self.model.open(X)
         self.mode_ = "policy"
         self.group_costs_, without = self._costs(X)
@@ -236,8 +238,9 @@ class BudgetedPredictor(BaseEstimator):
 
     def _no_answer(self) -> Any:
         """The answer for an example without parts."""
-        if isinstance(self.model, ChainClassifier):
-            return self.model.predict([[]])[0]
+        chain = getattr(self.model, "chain_", self.model)  # a tagger's
+        if isinstance(chain, ChainClassifier):
+            return chain.predict([[]])[0]
         lists = getattr(self.model, "_as_lists", True)
         return [] if lists else np.empty(0, dtype=np.int32)
 
@@ -251,8 +254,8 @@ class BudgetedPredictor(BaseEstimator):
         require_option(owner, "loss", self.loss, LOSSES)
         checked_longest(owner, np.empty(0, dtype=np.int64), self.max_parts)
         self.mode_, self.allowance_ = "policy", None
-        self.group_costs_, without = self._costs(X)
         X = extracted_once(self.model, X)
+        self.group_costs_, without = self._costs(X)
         self.certificate_, members = certify_policy(
             self.model,
             self.policy,

@@ -17,6 +17,7 @@ from ..engine.threads import effective_threads
 from ..outputs import Parts, Spans, Structures
 from ..stopping.core.validation import require_between, require_integer, require_option, require_positive
 from ..utils.undo import all_or_nothing
+from ..utils.warn import warn_caller
 from .chain_answers import ChainAnswers
 from .chain_learning import codes_of, learn_svm, order_of
 from .extracted import MOST_KEPT, fingerprint
@@ -249,6 +250,12 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         self.group_costs_ = np.array(
             [s if g.cost is None else g.cost for g, s in zip(features.groups, features.seconds_each, strict=True)]
         )
+        for group in features.groups:
+            if group.cost is None and group.counts.cached and not group.counts.rows:
+                warn_caller(
+                    f"The cost of group {group.name!r} is not known: its cache had all parts, so that the time of a "
+                    "look-up there stands for it. Give FeatureGroup a cost=."
+                )
         self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
         self._constrain()
         return self._lesson(features, codes, rng)

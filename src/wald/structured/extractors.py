@@ -15,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..calls import Calls
+from ..calls.running import is_async
 from .context import Context, wants_context
-from .rows import as_floats, listed, names_in
+from .groups import function_of
+from .rows import UnusableError, as_floats, listed, names_in
 
 __all__ = ["Context", "Embeddings", "Neighbours", "Patterns", "Shapes"]
 
@@ -68,7 +71,7 @@ class Patterns:
 
     Parameters
     ----------
-    patterns : dict from name to regular expression, or list of these
+    patterns : dict from name to regular expression, or list of regular expressions
         Names are for the reader alone.
     of : callable, default=None
         Function from a part to its word; None: parts are words.
@@ -112,7 +115,7 @@ class Embeddings:
     Raises
     ------
     ValueError
-        If the table is empty, or its vectors are of different lengths.
+        If the table is empty; when words are looked up, if their vectors are of different lengths.
 
     Examples
     --------
@@ -154,8 +157,9 @@ class Neighbours:
 
     Parameters
     ----------
-    extract : callable
-        From a list of parts to their features, as `FeatureGroup` takes it; it gets each neighbour as the user has it.
+    extract : callable, or fitted transformer or model
+        From a list of parts to their features, as `FeatureGroup` takes it, but neither ``async def`` nor `wald.Calls`,
+        and without a context. It gets each neighbour as the user has it.
     offsets : sequence of int, default=(-1, 1)
         Which neighbours: -1 is the part before, 1 the part after.
 
@@ -170,11 +174,17 @@ class Neighbours:
 
     extract: Callable[[Any], Any]
     offsets: Sequence[int] = (-1, 1)
+    _function: Callable[[Any], Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         extract: Any = self.extract
-        if not callable(extract) or wants_context(extract):
-            raise TypeError(f"Neighbours needs an extractor of a list of parts alone. Got {extract!r}.")
+        function = None if isinstance(extract, Calls) else function_of(extract)
+        if not callable(function) or wants_context(function) or is_async(function):
+            raise TypeError(
+                "Neighbours needs a plain function of a list of parts alone, or a fitted transformer or model. Got "
+                f"{extract!r}. How a service is called is said around Neighbours, as in Calls(Neighbours(...), ...)."
+            )
+        object.__setattr__(self, "_function", function)
         offsets: Any = self.offsets
         if not len(offsets) or not all(isinstance(o, int | np.integer) and o for o in offsets):
             raise ValueError(f"The offsets of Neighbours must be whole numbers other than 0. Got {offsets!r}.")
@@ -184,8 +194,10 @@ class Neighbours:
         beside = [context.at(offset) for offset in self.offsets]
         there = [part for parts_there in beside for part in parts_there if part is not None]
         asked = there or [parts[0]]  # one at least, to know how many features there are
-        features = listed(self.extract(np.array(asked) if isinstance(parts, np.ndarray) else asked))
+        features = listed(self._function(np.array(asked) if isinstance(parts, np.ndarray) else asked))
         if isinstance(features, list | tuple) and (names := names_in(features)) is not None:
+            if len(names) != len(asked):
+                raise UnusableError(f"must have one row for each of {len(asked)} neighbours. Got {len(names)}")
             return self._named(beside, names)
         rows = as_floats(features, len(asked))
         rows = (

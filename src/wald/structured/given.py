@@ -30,6 +30,8 @@ def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | N
     ValueError, TypeError
         As `Sequences.of`.
     """
+    if isinstance(X, str | bytes) or not (sparse.issparse(X) or isinstance(X, Sequences) or hasattr(X, "__iter__")):
+        raise TypeError(f"X must be a list of sequences, each a list of parts. Got {X!r:.60}.")
     without = [group.name for group in groups if group.extract is None]
     if without or _is_whole(X, lengths):
         try:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+
 from ..calls import Calls, Counts
 from .kept import Kept
 
@@ -91,8 +93,14 @@ class FeatureGroup:
                 f"The extractor of group {self.name!r} must be callable, wald.Calls, a fitted transformer or model, or "
                 f"None. Got {self.extract!r}."
             )
-        if self.cost is not None and not (math.isfinite(self.cost) and self.cost > 0):
-            raise ValueError(f"The cost of group {self.name!r} must be finite and positive. Got {self.cost!r}.")
+        if isinstance(self.extract, type) and (hasattr(self.extract, "transform") or _calls_objects(self.extract)):
+            name = self.extract.__name__
+            raise TypeError(
+                f"The extractor of group {self.name!r} is a class, {name}. Give an object of it, as in {name}()."
+            )
+        cost: Any = self.cost
+        if cost is not None and not (isinstance(cost, int | float | np.number) and math.isfinite(cost) and cost > 0):
+            raise ValueError(f"The cost of group {self.name!r} must be a finite, positive number. Got {self.cost!r}.")
         _ = self.kept  # made now, so that threads share it
 
     @cached_property
@@ -116,6 +124,11 @@ class FeatureGroup:
 
     def __sklearn_clone__(self) -> Self:
         return self  # so that clones do not ask again
+
+
+def _calls_objects(kind: type) -> bool:
+    """Whether the objects of a class can be called."""
+    return any("__call__" in vars(each) for each in kind.__mro__)
 
 
 def function_of(extract: Any) -> Any:

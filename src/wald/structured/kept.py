@@ -58,8 +58,8 @@ class Kept:
 
     @property
     def seconds_each(self) -> float:
-        """Mean time of a part; 0 if none was asked about."""
-        return self.seconds / max(self.counts.rows, 1)
+        """Mean time of a part that was asked about; of those from a user's cache, if it had all; 0 without any."""
+        return self.seconds / max(self.counts.rows or self.counts.cached, 1)
 
     def get(self, key: Hashable) -> Row | None:
         """The features of a part."""
@@ -106,8 +106,9 @@ def key_of_part(part: Any) -> Hashable:
     kind: Any = type(part)
     if isinstance(part, str) and kind is str:
         return part
-    if kind is dict and _ATOMS.issuperset(map(type, part)) and _ATOMS.issuperset(map(type, part.values())):
-        return marshal.dumps(part, 2)
+    if kind is dict and _ATOMS.issuperset(map(type, part.values())) and all(type(name) is str for name in part):
+        names = sorted(part)  # in whichever order they were put in
+        return "dict", marshal.dumps((names, [part[name] for name in names]), 2)
     if _is_plain(part):
         return marshal.dumps(part, 2)  # later formats depend on which texts are one object
     if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "buif":
@@ -166,16 +167,8 @@ def keyed(parts: Any, key: Callable[[Any], Hashable] | None) -> list[Hashable]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value consists of Python's own texts, numbers, dicts, lists and tuples."""
+    """Whether a value consists of Python's own texts, numbers, lists and tuples."""
     kind = type(value)
     if kind in _ATOMS:
         return True
-    if kind is dict:
-        if not _ATOMS.issuperset(map(type, value)):
-            return False
-        inner = value.values()
-    elif kind in (list, tuple):
-        inner = value
-    else:
-        return False
-    return _ATOMS.issuperset(map(type, inner)) or all(map(_is_plain, inner))
+    return kind in (list, tuple) and (_ATOMS.issuperset(map(type, value)) or all(map(_is_plain, value)))

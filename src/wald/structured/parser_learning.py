@@ -21,18 +21,18 @@ def treebank_of(sentences: Treebank | Sequence[Any]) -> Treebank:
     return sentences if isinstance(sentences, Treebank) else Treebank.from_words(sentences)
 
 
-def annotated(sentences: Treebank | Sequence[Any]) -> Treebank:
-    """Sentences whose text has a head for every word."""
+def annotated(sentences: Treebank | Sequence[Any], purpose: str = "learn from") -> Treebank:
+    """Sentences whose text has a head for every word; errors say what they are for."""
     bank = treebank_of(sentences)
     if not bank.is_as_read:  # the engine reads the text
         bank = Treebank(bank.to_bytes(), name="<treebank>", format=bank.format)
     if not len(bank):
-        raise ValueError("there must be at least one sentence to learn from. Got none.")
+        raise ValueError(f"there must be at least one sentence to {purpose}. Got none.")
     if bank.heads.min() < 0:
         word = int(np.argmin(bank.heads))
         sentence = int(np.searchsorted(bank.offsets, word, side="right")) - 1
         line = bank.core.line(sentence)
-        raise ValueError(f"every word needs a head to learn from. One is missing in sentence {sentence} (line {line}).")
+        raise ValueError(f"every word needs a head to {purpose}. One is missing in sentence {sentence} (line {line}).")
     return bank
 
 

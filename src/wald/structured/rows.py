@@ -37,7 +37,7 @@ def as_floats(values: Any, n: int) -> Any:
     if not sparse.issparse(values):
         values = _array(values)
     if values.dtype.kind not in "buif":
-        raise UnusableError(f"must be numbers, or a dict or list of strings for each part. Got {values.dtype}")
+        raise _no_numbers(values)
     if values.ndim == 1 and len(values) == n:
         values = values[:, None]
     if values.ndim != 2 or values.shape[0] != n:
@@ -156,6 +156,18 @@ def _array(values: Any) -> NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise UnusableError(f"must be numbers, as many for each part: {error}") from error
+
+
+def _no_numbers(values: Any) -> UnusableError:
+    """The error about features that are no numbers; it names the first part that has such a one."""
+    must = "must be numbers, or a dict or list of strings for each part"
+    if not isinstance(values, np.ndarray) or values.dtype != object or not values.ndim:
+        return UnusableError(f"{must}. Got {values.dtype}")
+    for place, row in enumerate(values):
+        for value in np.ravel(row).tolist() if isinstance(row, np.ndarray) else [row]:
+            if not isinstance(value, int | float):
+                return UnusableError(f"{must}. Got {value!r:.60} for {{part}}", [place])
+    return UnusableError(f"{must}. Got whole numbers beyond 64 bits")
 
 
 def listed(values: Any) -> Any:

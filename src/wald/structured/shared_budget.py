@@ -47,6 +47,7 @@ def shared_budget(
     cheap, full = [float(c[0]) for c in costs], [float(c.sum()) for c in costs]
     if len(costs[0]) == len(costs[1]) == 1:
         raise ValueError("A budget needs a stage with a costly group, and neither tagger nor parser has one.")
+    _check(policies, pipeline)
     if not budget >= sum(cheap):  # also refuses NaN
         raise ValueError(
             f"budget must be at least {sum(cheap):.6g} a word, the cost of the cheap groups of tagger and parser. Got "
@@ -60,7 +61,8 @@ def shared_budget(
         _policy(policies[0], tagger, first, random_state),
         _policy(policies[1], parser, tagger.predict(first), random_state),
     ]
-    spare, most = budget - sum(cheap), [f - c for f, c in zip(full, cheap, strict=True)]
+    most = [f - c for f, c in zip(full, cheap, strict=True)]
+    spare = min(budget - sum(cheap), sum(most))
     tried: set[float] = set()
     best: tuple[float, Stages, float] | None = None
     for share in SHARES:
@@ -78,6 +80,21 @@ def shared_budget(
             best = right, (tagging, parsing), tagged + parsed
     assert best is not None  # there are shares
     return best[1], best[2]
+
+
+def _check(policies: Any, pipeline: Any) -> None:
+    """Raise unless there are two policies or None, for stages with a costly group."""
+    if not isinstance(policies, tuple | list) or len(policies) != 2:
+        raise TypeError(f"policies must be two, for tagger and parser, each a policy or None. Got {policies!r:.80}.")
+    for name, policy in zip(("tagger", "parser"), policies, strict=True):
+        if policy is None:
+            continue
+        if not isinstance(policy, Policy):
+            raise TypeError(
+                f"The {name}'s policy must be one of wald.structured.policies, or None. Got {policy!r:.60}."
+            )
+        if len(getattr(pipeline, f"{name}_").group_names_) == 1:
+            raise ValueError(f"The {name} has no costly group, and so cannot have a policy. Got {policy!r:.60}.")
 
 
 def _policy(policy: Policy | None, model: Any, bank: Treebank, random_state: Any) -> Policy | None:

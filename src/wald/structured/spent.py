@@ -37,7 +37,7 @@ def _groups(model: Any) -> list[FeatureGroup]:
 def _spent(model: Any) -> NDArray[np.float64]:
     """Parts that each extractor was asked about so far, and the seconds that this took: (2, n_groups)."""
     by_name = {group.name: group for group in _groups(model)}
-    kept = [getattr(by_name.get(name), "kept", None) for name in model.group_names_]
+    spent = [getattr(by_name.get(name), "kept", None) for name in model.group_names_]
     return np.array(
-        [[0 if one is None else one.counts.rows for one in kept], [0 if one is None else one.seconds for one in kept]]
+        [[0 if one is None else one.counts.rows for one in spent], [0 if one is None else one.seconds for one in spent]]
     )

@@ -70,7 +70,7 @@ class TextPipeline(BaseEstimator):
         Runs of the parser, each with another order of the sentences; the weights are the mean of theirs. Every other
         run learns from the tags of the treebank: on EWT that adds 0.4 points of LAS, and 0.2 of UAS.
     n_jobs : int or None, default=None
-        Threads of predictions, of both.
+        Threads of predictions, of both; None: as tagger and parser say.
     random_state : int or None, default=None
         For the tagger and the parser where they have none.
 
@@ -144,6 +144,8 @@ class TextPipeline(BaseEstimator):
 
     def _made(self, given: Stage | None, usual: Stage) -> Stage:
         """A copy of a stage, with the pipeline's seed where it has none."""
+        if given is not None and not isinstance(given, type(usual)):
+            raise TypeError(f"TextPipeline needs a {type(usual).__name__} here. Got {given!r:.60}.")
         stage: Stage = clone(usual if given is None else given)
         if stage.random_state is None:
             stage.set_params(random_state=self.random_state)
@@ -194,15 +196,19 @@ class TextPipeline(BaseEstimator):
 
     def _tagged(self, bank: Treebank) -> Treebank:
         tagger: WordTagger = self.tagger_
-        tagger.n_jobs, stage = self.n_jobs, self.stages_[0]
+        tagger.n_jobs, stage = self._n_jobs(self.tagger), self.stages_[0]
         if stage is None:
             return tagger.predict(bank)
         labels = np.concatenate([np.asarray(found) for found in stage.predict(bank)])
         return tagger.tagged(bank, np.searchsorted(tagger.classes_, labels).astype(np.int32))
 
+    def _n_jobs(self, given: WordTagger | DependencyParser | None) -> int | None:
+        """Threads of a stage."""
+        return given.n_jobs if self.n_jobs is None and given is not None else self.n_jobs
+
     def _parsed(self, bank: Treebank) -> Treebank:
         parser: DependencyParser = self.parser_
-        parser.n_jobs, stage = self.n_jobs, self.stages_[1]
+        parser.n_jobs, stage = self._n_jobs(self.parser), self.stages_[1]
         if stage is None:
             return parser.predict(bank)
         heads = np.concatenate([np.asarray(found, dtype=np.int32) for found in stage.predict(bank)])
@@ -222,7 +228,7 @@ class TextPipeline(BaseEstimator):
         -------
         TextScores
         """
-        bank = annotated(X)
+        bank = annotated(X, "compare with")
         found = self.predict(bank)
         trees = attachment_scores(bank, found)
         return TextScores(_same(bank, found, "upos"), _same(bank, found, "xpos"), trees.uas, trees.las, bank.n_words)
@@ -264,7 +270,8 @@ class TextPipeline(BaseEstimator):
             Mean cost of a word in all, in the units of the stages' ``group_costs_``: seconds, unless groups have other
             costs. None: everything is bought again.
         policies : tuple of two policies, default=(None, None)
-            For the tagger and for the parser, not fitted; None: an `IteratedPolicy`.
+            For the tagger and for the parser, not fitted; None: an `IteratedPolicy`. Only a stage with a costly group
+            may have one.
 
         Returns
         -------
@@ -272,8 +279,9 @@ class TextPipeline(BaseEstimator):
 
         Raises
         ------
-        ValueError
-            If no stage has a costly group, or the budget is below the cost of the cheap groups.
+        ValueError, TypeError
+            If no stage has a costly group, a policy is given for a stage without one, or the budget is below the cost
+            of the cheap groups.
         """
         check_is_fitted(self, "parser_")
         if budget is None:

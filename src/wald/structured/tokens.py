@@ -33,6 +33,8 @@ def treebank_of_tokens(sentences: Treebank | Iterable[Any]) -> Treebank:
     """
     if isinstance(sentences, Treebank):
         return sentences
+    if not hasattr(sentences, "__iter__"):
+        raise TypeError(f"Sentences must be lists of words, such as [['Dogs', 'bark']]. Got {sentences!r:.60}.")
     if isinstance(sentences, str | bytes):
         raise TypeError(
             f"Sentences must be lists of words, such as [['Dogs', 'bark']]. Got the text {sentences!r:.60}: split it "
@@ -53,6 +55,10 @@ def treebank_of_tokens(sentences: Treebank | Iterable[Any]) -> Treebank:
     text = _text_of(items)
     if text is not None:
         return Treebank(text, name="<words>")
+    for number, item in enumerate(items):
+        for place, word in enumerate(item if type(item) is list else (), 1):
+            if isinstance(word, bytes) or not isinstance(word, Sequence | np.ndarray):
+                raise TypeError(f"Word {place} of sentence {number} must be a text. Got {word!r:.60}.")
     return Treebank.from_words(
         [
             [(word, None, None) if isinstance(word, str) else word for word in item] if type(item) is list else item

@@ -109,8 +109,7 @@ class WordTagger(BaseEstimator):
         require_integer("WordTagger", "n_runs", self.n_runs, 1)
         bank = treebank_of_tokens(X)
         labels = labels_of(bank)
-        if set(labels) <= {f"_{_BETWEEN}_"}:
-            raise ValueError("WordTagger learns from words with tags, and no word has any: UPOS and XPOS are all '_'.")
+        _require_tags(labels, "learns from")
         found, codes = np.unique(labels, return_inverse=True)
         vocabulary = WordVocabulary.learn(bank, codes, self.min_count)
         sequences = vocabulary.sequences(bank, self._named(bank))
@@ -184,9 +183,16 @@ class WordTagger(BaseEstimator):
         Returns
         -------
         float
+
+        Raises
+        ------
+        ValueError
+            If no word has a tag.
         """
         bank = treebank_of_tokens(X)
-        return float(np.mean(labels_of(self.predict(bank)) == labels_of(bank)))
+        truth = labels_of(bank)
+        _require_tags(truth, "compares with")
+        return float(np.mean(labels_of(self.predict(bank)) == truth))
 
     # ---- as policies use a model ------------------------------------------------------------------------------------
 
@@ -229,6 +235,14 @@ def _mean(chains: Iterator[ChainClassifier]) -> ChainClassifier:
         first._chain = _core.Chain(n_labels, sizes, own)
         first._chain.fill(table / np.float32(n))
     return first
+
+
+def _require_tags(labels: NDArray[Any], purpose: str) -> None:
+    if set(labels) <= {f"_{_BETWEEN}_"}:
+        raise ValueError(
+            f"WordTagger {purpose} words with tags, a treebank or lists of (form, upos, xpos), and no word has any: "
+            "UPOS and XPOS are all '_'."
+        )
 
 
 def labels_of(bank: Treebank) -> NDArray[Any]:

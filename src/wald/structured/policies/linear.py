@@ -21,6 +21,8 @@ class LinearScore:
 
     def __call__(self, rows: Rows) -> NDArray[np.float64]:
         """Scores (n,)."""
+        if rows.shape[1] != len(self.weights):
+            raise ValueError(f"The policy has {len(self.weights)} weights, for rows of {rows.shape[1]} features.")
         return np.asarray(np.einsum("ij,j->i", rows, self.weights) + np.float64(self.bias), dtype=np.float64)
 
     @classmethod
