@@ -50,6 +50,7 @@ LATER: dict[str, dict[str, Any]] = {
     "EarlyExitClassifier": {"bands": None, "tolerance": None, "reference": "model"},
     "EarlyExitRegressor": {"bands": None},
     "EarlyExitOutlierDetector": {"bands": None},
+    "ChainClassifier": {"keep_names": False, "constraints": None},
 }
 #: Types of those of its planner.
 PLANNER: dict[str, Any] = {
@@ -133,14 +134,21 @@ def check_parameters(owner: EarlyExit, classes: NDArray[Any]) -> Rule:
 def encode_plain(owner: BaseEstimator, arrays: Arrays, left_out: Sequence[str] = ()) -> dict[str, Any]:
     """Describe an estimator's parameters but for some; raises ValueError, naming it, for one that is no plain value."""
     require_plain_seed(owner.random_state)
-    names = [name for name in owner.get_params(deep=False) if name not in left_out]
-    return encode_fields({name: getattr(owner, name) for name in names}, arrays, "parameters")
+    usual = LATER.get(type(owner).__name__, {})
+    values = {name: getattr(owner, name) for name in owner.get_params(deep=False) if name not in left_out}
+    return encode_fields(
+        {name: value for name, value in values.items() if name not in usual or value != usual[name]},
+        arrays,
+        "parameters",
+    )
 
 
 def decode_plain(section: Section, kind: type, left_out: Sequence[str] = ()) -> dict[str, Any]:
     """Give these parameters as keyword arguments, each of the kind that the class says."""
     hints = typing.get_type_hints(kind) | {"random_state": int | None}
+    later = LATER.get(kind.__name__, {})
     names = [name for name in inspect.signature(kind).parameters if name not in left_out]
+    names = [name for name in names if name in section or name not in later]
     given = {name: section.get(name, hints[name]) for name in names}
     section.done()
     return given
