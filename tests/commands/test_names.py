@@ -113,7 +113,7 @@ def test_bad_files_are_skipped_with_exit_code_3(file, model, frame, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_a_job_that_is_ended_says_what_is_done(model, frame, tmp_path, number):
     model.booster_.save_model(tmp_path / "model.txt")
     (tmp_path / "in").mkdir()

@@ -46,7 +46,7 @@ def test_nothing_heavy_is_loaded(words: str) -> None:
     assert result.stderr == "[]\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_version_comes_soon() -> None:
     """The time is compared with that of importing NumPy and scikit-learn, because machines differ."""
 

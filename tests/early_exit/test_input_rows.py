@@ -40,6 +40,8 @@ COLUMNS_OF_TEXT = {
     "Arrow": lambda t: pa.array(t, type=pa.string()),
     "Arrow in chunks": lambda t: pa.chunked_array([t[:7], t[7:]], type=pa.string()),
 }
+#: The others are read in long tests.
+EVERY_TIME = ("numpy object", "pandas object, another index", "polars", "Arrow in chunks")
 
 
 def texts():
@@ -50,7 +52,10 @@ def texts():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", COLUMNS_OF_TEXT)
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind in EVERY_TIME else pytest.param(kind, marks=pytest.mark.long) for kind in COLUMNS_OF_TEXT],
+)
 def test_a_column_of_texts_is_read_like_a_list_of_them(kind):
     rows, y = texts()
     column = COLUMNS_OF_TEXT[kind]
@@ -88,7 +93,7 @@ def test_labels_in_a_series_are_taken_by_place():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cost", ["units", "time"])
+@pytest.mark.parametrize("cost", ["units", pytest.param("time", marks=pytest.mark.long)])
 @pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_columns_that_the_model_takes_by_name_may_come_in_any_order(library, last, cost):
