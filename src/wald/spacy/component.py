@@ -1,15 +1,19 @@
-"""What components of spaCy around a fitted model share: batches of documents, and files."""
+"""What components of spaCy around a model share: batches of documents, training, files, and their configs."""
 
+import inspect
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc, Span, Token
+from spacy.training import Example, validate_get_examples
 from spacy.util import minibatch
 
 from ..persistence import from_bytes, load, save, to_bytes
+from ..structured.conll import Treebank
 
 #: Characters that a treebank refuses within a form, but spaCy does not.
 _MARKS = {ord(mark): "\ufffd" for mark in "\0\t\n\r"}
@@ -24,21 +28,54 @@ class Component(Pipe):
         Class of the model.
     attribute, file : str
         Names of the attribute, and of the file in the component's folder.
+    learns_from : str
+        The annotation that it learns from, in messages.
     """
 
     model_type: ClassVar[type]
     attribute: ClassVar[str]
     file: ClassVar[str]
+    learns_from: ClassVar[str]
     name: str
 
+    # Components have their own; spaCy's class of them cannot have abstract methods.
     def _annotate(self, docs: list[Doc]) -> None:
         """Annotate documents."""
+        raise NotImplementedError
+
+    def _lessons(self, doc: Doc) -> Iterable[list[tuple[Any, ...]]]:
+        """Sentences to learn from, as `wald.structured.Treebank.from_words` takes them."""
         raise NotImplementedError
 
     @property
     def is_fitted(self) -> bool:
         """Whether the model is fitted."""
         raise NotImplementedError
+
+    def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:
+        """Train the model on the examples' references; sentences whose annotation is not whole are left out.
+
+        Parameters
+        ----------
+        get_examples : callable
+            Gives the examples. If there is nothing to learn from, a model that is fitted stays as it is.
+        nlp : spacy.language.Language, default=None
+            Not needed.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to learn from, and the model is not fitted.
+        """
+        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
+        lessons = [words for example in get_examples() for words in self._lessons(example.reference)]
+        if lessons:
+            getattr(self, self.attribute).fit(Treebank.from_words(lessons))
+        elif not self.is_fitted:
+            raise ValueError(
+                f"{self.name} learns from examples whose references have {self.learns_from}. Got none. A "
+                f"{self.attribute} that was trained elsewhere goes into nlp.get_pipe({self.name!r}).{self.attribute}."
+            )
 
     def __call__(self, doc: Doc) -> Doc:
         """Annotate one document.
@@ -168,3 +205,16 @@ def words_of(sentence: Span | Doc) -> list[Token]:
 def plain_form(token: Token) -> str:
     """A token's text as a treebank takes it."""
     return token.text.translate(_MARKS) or "_"
+
+
+def fields_of(token: Token) -> tuple[str, str, str]:
+    """A token as a treebank takes it, with its tags."""
+    return plain_form(token), token.pos_ or "_", token.tag_ or "_"
+
+
+def config_signature(make: Callable[..., Component], settings: Iterable[str]) -> inspect.Signature:
+    """The signature by which spaCy checks a config: nlp, name, and the model's parameters with their types."""
+    parameters = inspect.signature(make).parameters
+    model = inspect.signature(make).return_annotation.model_type
+    known = inspect.signature(model, eval_str=True).parameters
+    return inspect.Signature([*list(parameters.values())[:2], *(known[setting] for setting in settings)])

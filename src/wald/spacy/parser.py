@@ -1,7 +1,6 @@
 """The dependency parser as a component of spaCy: ``nlp.add_pipe("wald_parser")``."""
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,12 @@ from spacy.attrs import DEP, HEAD
 from spacy.language import Language
 from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc, Span, Token
-from spacy.training import Example, validate_get_examples
+from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..structured.conll import Treebank
 from ..structured.parser import DependencyParser
-from .component import Component, plain_form, words_of
+from .component import Component, config_signature, fields_of, words_of
 
 #: The parser's parameters except ``single_root``: in spaCy, every sentence has one root.
 SETTINGS = {k: v for k, v in DependencyParser(random_state=0).get_params().items() if k != "single_root"}
@@ -63,6 +62,7 @@ class WaldParser(Component):
     """
 
     model_type, attribute, file = DependencyParser, "parser", "parser.wald"
+    learns_from = "tags, heads and relations"
 
     def __init__(self, vocab: Vocab, parser: DependencyParser, name: str = "wald_parser") -> None:
         self.vocab, self.parser, self.name = vocab, parser, name
@@ -76,7 +76,7 @@ class WaldParser(Component):
         if not self.parser.single_root:
             raise ValueError(f"{self.name} needs a parser with single_root=True: a sentence of spaCy has one root.")
         sentences = [list(map(words_of, self._sentences(doc))) for doc in docs]
-        read = [[_fields(token) for token in words] for found in sentences for words in found if words]
+        read = [[fields_of(token) for token in words] for found in sentences for words in found if words]
         trees = iter(self.parser.predict(Treebank.from_words(read)))
         for doc, found in zip(docs, sentences, strict=True):
             heads, relations = _blank(doc)
@@ -108,30 +108,14 @@ class WaldParser(Component):
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 
-    def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:
-        """Train the parser on the trees of the examples' references; sentences without a whole tree are left out.
-
-        Parameters
-        ----------
-        get_examples : callable
-            Gives the examples. If none has a tree, a parser that is fitted stays as it is.
-        nlp : spacy.language.Language, default=None
-            Not needed.
-
-        Raises
-        ------
-        ValueError
-            If there is no tree to learn from, and the parser is not fitted.
-        """
-        validate_get_examples(get_examples, "WaldParser.initialize")
-        trees = [tree for example in get_examples() for tree in _trees(example.reference)]
-        if trees:
-            self.parser.fit(Treebank.from_words(trees))
-        elif not self.is_fitted:
-            raise ValueError(
-                f"{self.name} learns from examples whose references have tags, heads and relations. Got none. A parser "
-                f"that was trained elsewhere goes into nlp.get_pipe({self.name!r}).parser."
-            )
+    def _lessons(self, doc: Doc) -> Iterator[list[tuple[Any, ...]]]:
+        """Sentences whose tree is whole, without white space."""
+        for sentence in doc.sents if doc.has_annotation("DEP") else ():
+            words = words_of(sentence)
+            numbers = {token.i: number for number, token in enumerate(words, 1)}
+            heads = [_head(token, numbers) for token in words]
+            if words and None not in heads and all(token.has_dep() for token in words):
+                yield [(*fields_of(token), head or 0, token.dep_) for token, head in zip(words, heads, strict=True)]
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Score parsed examples as spaCy's own parser does.
@@ -155,10 +139,6 @@ class WaldParser(Component):
 # ---- between spaCy's documents and plain lists -----------------------------------------------------------------------
 
 
-def _fields(token: Token) -> tuple[str, str, str]:
-    return plain_form(token), token.pos_ or "_", token.tag_ or "_"
-
-
 def _blank(doc: Doc) -> tuple[NDArray[np.int64], list[str]]:
     """Heads and relations that attach white space to the word before it; the caller overwrites those of words."""
     heads, relations = np.arange(len(doc)), ["dep"] * len(doc)
@@ -177,16 +157,6 @@ def _put(doc: Doc, heads: NDArray[np.int64], relations: list[str]) -> None:
     doc.from_array([HEAD, DEP], np.stack([offsets, np.array(codes, dtype=np.uint64)], axis=1))
 
 
-def _trees(doc: Doc) -> Iterator[list[tuple[str, str, str, int, str]]]:
-    """Sentences as `wald.structured.Treebank.from_words` takes them: those whose tree is whole, without white space."""
-    for sentence in doc.sents if doc.has_annotation("DEP") else ():
-        words = words_of(sentence)
-        numbers = {token.i: number for number, token in enumerate(words, 1)}
-        heads = [_head(token, numbers) for token in words]
-        if words and None not in heads and all(token.has_dep() for token in words):
-            yield [(*_fields(token), head or 0, token.dep_) for token, head in zip(words, heads, strict=True)]
-
-
 def _head(token: Token, numbers: dict[int, int]) -> int | None:
     """Number of a word's head, found past white space; 0 for a root, None if there is none."""
     if token.head == token:
@@ -202,14 +172,7 @@ def make_parser(nlp: Language, name: str, **settings: Any) -> WaldParser:
     return WaldParser(nlp.vocab, DependencyParser(**settings), name)
 
 
-def _signature_with_settings() -> inspect.Signature:
-    """The signature by which spaCy checks a config: nlp, name, and the parser's parameters with their types."""
-    known = inspect.signature(DependencyParser, eval_str=True).parameters
-    own = list(inspect.signature(make_parser).parameters.values())[:2]
-    return inspect.Signature([*own, *(known[setting] for setting in SETTINGS)])
-
-
-make_parser.__signature__ = _signature_with_settings()  # type: ignore[attr-defined]  # functions may have one
+make_parser.__signature__ = config_signature(make_parser, SETTINGS)  # type: ignore[attr-defined]  # functions may have one
 Language.factory(
     "wald_parser",
     requires=["token.tag", "token.pos", "doc.sents"],

@@ -1,19 +1,18 @@
 """The tagger as a component of spaCy: ``nlp.add_pipe("wald_tagger")``."""
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from spacy.language import Language
 from spacy.pipeline.tagger import tagger_score
 from spacy.scorer import Scorer
-from spacy.tokens import Doc, Span, Token
-from spacy.training import Example, validate_get_examples
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..structured.conll import Treebank
 from ..structured.word_tagger import WordTagger
-from .component import Component, plain_form, words_of
+from .component import Component, config_signature, fields_of, plain_form, words_of
 
 #: The tagger's parameters except for groups of features, which are functions.
 SETTINGS = {k: v for k, v in WordTagger(random_state=0).get_params(deep=False).items() if k != "feature_groups"}
@@ -58,6 +57,7 @@ class WaldTagger(Component):
     """
 
     model_type, attribute, file = WordTagger, "tagger", "tagger.wald"
+    learns_from = "tags"
 
     def __init__(self, vocab: Vocab, tagger: WordTagger, name: str = "wald_tagger") -> None:
         self.vocab, self.tagger, self.name = vocab, tagger, name
@@ -90,30 +90,12 @@ class WaldTagger(Component):
                 if token.is_space:
                     token.tag_, token.pos_ = "_SP", "SPACE"
 
-    def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:
-        """Train the tagger on the tags of the examples' references; sentences with an untagged word are left out.
-
-        Parameters
-        ----------
-        get_examples : callable
-            Gives the examples. If none has tags, a tagger that is fitted stays as it is.
-        nlp : spacy.language.Language, default=None
-            Not needed.
-
-        Raises
-        ------
-        ValueError
-            If there are no tags to learn from, and the tagger is not fitted.
-        """
-        validate_get_examples(get_examples, "WaldTagger.initialize")
-        tagged = [sentence for example in get_examples() for sentence in _tagged(example.reference)]
-        if tagged:
-            self.tagger.fit(Treebank.from_words(tagged))
-        elif not self.is_fitted:
-            raise ValueError(
-                f"{self.name} learns from examples whose references have tags. Got none. A tagger that was trained "
-                f"elsewhere goes into nlp.get_pipe({self.name!r}).tagger."
-            )
+    def _lessons(self, doc: Doc) -> Iterator[list[tuple[Any, ...]]]:
+        """Sentences whose words all have a tag."""
+        for sentence in _sentences(doc):
+            words = words_of(sentence)
+            if words and all(token.tag or token.pos for token in words):
+                yield [fields_of(token) for token in words]
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Score tagged examples as spaCy's own components do.
@@ -139,30 +121,12 @@ def _sentences(doc: Doc) -> Iterator[Span | Doc]:
     yield from doc.sents if doc.has_annotation("SENT_START") else [doc]
 
 
-def _tagged(doc: Doc) -> Iterator[list[tuple[str, str, str]]]:
-    for sentence in _sentences(doc):
-        words = words_of(sentence)
-        if words and all(token.tag or token.pos for token in words):
-            yield [_fields(token) for token in words]
-
-
-def _fields(token: Token) -> tuple[str, str, str]:
-    return plain_form(token), token.pos_ or "_", token.tag_ or "_"
-
-
 def make_tagger(nlp: Language, name: str, **settings: Any) -> WaldTagger:
     """Make the component from a config; the parameters are those of `wald.structured.WordTagger`."""
     return WaldTagger(nlp.vocab, WordTagger(**settings), name)
 
 
-def _signature_with_settings() -> inspect.Signature:
-    """The signature by which spaCy checks a config: nlp, name, and the tagger's parameters with their types."""
-    known = inspect.signature(WordTagger, eval_str=True).parameters
-    own = list(inspect.signature(make_tagger).parameters.values())[:2]
-    return inspect.Signature([*own, *(known[setting] for setting in SETTINGS)])
-
-
-make_tagger.__signature__ = _signature_with_settings()  # type: ignore[attr-defined]  # functions may have one
+make_tagger.__signature__ = config_signature(make_tagger, SETTINGS)  # type: ignore[attr-defined]  # functions may have one
 Language.factory(
     "wald_tagger",
     assigns=["token.tag", "token.pos"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from .sequences import with_empty, without_empty
 from .session import ChainSession
 
 
-class ChainAnswers:
+class ChainAnswers(ABC):
     """What a fitted chain can be asked, all of it at once; a session asks part by part."""
 
     classes_: NDArray[Any]
@@ -30,12 +31,13 @@ class ChainAnswers:
     _as_lists: bool
     _names: dict[bytes, tuple[int, bool]]
 
+    @abstractmethod
     def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
         """Open sequences for work part by part."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _groups(self) -> tuple[FeatureGroup, ...]:
-        raise NotImplementedError
+        """The groups of features."""
 
     def predict(self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> list[Any]:
         """Labels of every sequence, by the best path (Viterbi).

@@ -123,7 +123,7 @@ class Policy(BaseEstimator):
                 check(owner, name, value, *bounds)
 
     def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
-        """Learn from examples that are held out."""
+        """Learn from examples that are held out. A policy with a `fit` of its own has no need of it."""
         raise NotImplementedError
 
     def _objectives(self, folds: list[Fold]) -> list[Objective]:
