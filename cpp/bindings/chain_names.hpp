@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "bindings/arrays.hpp"
+#include "bindings/fetch.hpp"
 #include "chain/name_hasher.hpp"
 
 namespace wald::bindings {
@@ -15,9 +15,9 @@ constexpr std::size_t kParts = 64;  // read together, at least
 // A part with other objects goes to `flatten`, which returns a dict from names to numbers, or raises.
 class NamedFeatures {
 public:
-    // numbers: a tuple of types whose objects count as numbers, in addition to float and int.
-    NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten)
-        : hasher_(n_columns), numbers_(numbers), flatten_(flatten) {}
+    // numbers: a tuple of types whose objects count as numbers, in addition to float and int. table: see NameHasher.
+    NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten, std::span<const std::byte> table = {})
+        : hasher_(n_columns, table), numbers_(numbers), flatten_(flatten) {}
 
     // Calls visit(name, column, sign) for the features of each part.
     template <class Visit>
@@ -27,22 +27,18 @@ public:
             hasher_.each(visit);
         }
     }
-    // Adds a row for each of the parts. Visit is called after each.
-    template <class Visit>
-    void add(const std::vector<nb::object>& parts, chain::NamedRows& to, const Visit& visit) {
+    // Adds a row for each of the parts.
+    void add(const std::vector<nb::object>& parts, chain::NamedRows& to) {
         const std::size_t n = parts.size();
         for (std::size_t i = 0; i < n; ++i) {
-            if (i + kAhead < n) fetch(parts[i + kAhead].ptr());
+            fetch_ahead(i, n, [&](std::size_t k) { return parts[k].ptr(); });
             read(parts[i]);
             hasher_.end_row(to);
-            visit();
         }
     }
 
 private:
     static constexpr int kMaxDepth = 32;  // of nested dicts; `flatten` takes deeper ones, and those within themselves
-
-    static constexpr std::size_t kAhead = 4;  // parts
 
     // Reads a part as the features of the hasher's row.
     void read(nb::handle part) {
@@ -56,19 +52,6 @@ private:
         refuse("a feature that is none");
     }
 
-    // Begins to fetch the entries of a part that will be read soon: they lie anywhere in memory.
-    static void fetch(PyObject* part) {
-#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
-        const char* at = nullptr;
-        if (PyDict_CheckExact(part)) at = reinterpret_cast<const char*>(reinterpret_cast<PyDictObject*>(part)->ma_keys);
-        else if (PyList_CheckExact(part))
-            at = reinterpret_cast<const char*>(reinterpret_cast<PyListObject*>(part)->ob_item);
-        if (at == nullptr) return;
-        for (int line = 0; line < 5; ++line) __builtin_prefetch(at + 64 * line);
-#else
-        (void)part;
-#endif
-    }
     void begin() {
         hasher_.begin_row();
         prefix_.clear();
@@ -148,7 +131,7 @@ private:
     bool read_name(PyObject* name) {
         std::string_view text;
         if (!text_of(name, text)) return false;
-        if (prefix_.empty()) hasher_.add({}, false, {}, text, 1);
+        if (prefix_.empty()) hasher_.add(text, 1);
         else add_joined({}, text, 1);
         return true;
     }
@@ -217,7 +200,8 @@ private:
         return true;
     }
 
-    static constexpr std::size_t kKeys = 64;
+    static constexpr std::size_t kKeys =
+        1024;  // many more than a dict has: keys with one place are read again and again
 
     chain::NameHasher hasher_;
     std::vector<Key> keys_{kKeys};
@@ -245,7 +229,7 @@ inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, n
     require(n_columns >= 1, "n_columns must be at least 1");
     NamedFeatures reader(n_columns, numbers, flatten);
     chain::NamedRows rows;
-    each_parts(sequences, [&](const auto& parts) { reader.add(parts, rows, [] {}); });
+    each_parts(sequences, [&](const auto& parts) { reader.add(parts, rows); });
     const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
     return nb::make_tuple(copy(rows.values()), copy(rows.columns()), copy(rows.indptr()));
 }

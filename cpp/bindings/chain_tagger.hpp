@@ -65,8 +65,8 @@ private:
     // Some sequences: their parts as rows, then their labels.
     struct Work {
         explicit Work(const ChainTagger& by)
-            : tagger(by), block(by.weights_.row(by.weights_.block_row(0, 0))),
-              reader(static_cast<std::int32_t>(by.weights_.shape().sizes[0]), by.numbers_, by.flatten_) {}
+            : tagger(by), reader(static_cast<std::int32_t>(by.weights_.shape().sizes[0]), by.numbers_, by.flatten_,
+                                 weights_of_names(by.weights_)) {}
 
         void clear() {
             parts.clear();
@@ -94,7 +94,7 @@ private:
         // Reads the parts of all sequences. False for parts without names, and for values that are not finite.
         bool read() {
             try {
-                reader.add(parts, rows, [this] { warm(); });
+                reader.add(parts, rows);
             } catch (nb::python_error& error) {
                 if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
                 return false;
@@ -129,7 +129,6 @@ private:
         }
 
         const ChainTagger& tagger;
-        const float* block;
         NamedFeatures reader;
         std::vector<nb::object> parts;
         chain::NamedRows rows;
@@ -141,19 +140,14 @@ private:
         std::vector<float> scores;
 
     private:
+        static std::span<const std::byte> weights_of_names(const chain::Weights& weights) {
+            const float* const first = weights.row(weights.block_row(0, 0));
+            return std::as_bytes(
+                std::span(first, static_cast<std::size_t>(weights.shape().sizes[0] * weights.padded())));
+        }
         chain::Row row(std::int64_t part) const {
             const std::int64_t at = rows.begin(part);
             return {rows.values().data() + at, rows.columns().data() + at, rows.end(part) - at};
-        }
-        // Fetches the weights of the last row.
-        void warm() const {
-            const int padded = tagger.weights_.padded();
-            const chain::Row last = row(rows.size() - 1);
-            for (std::int64_t i = 0; i < last.n; ++i) {
-                const float* const weights = block + std::int64_t{last.indices[i]} * padded;
-                for (int k = 0; k < std::min(padded, 8 * kLanes<float>); k += kLanes<float>)
-                    __builtin_prefetch(weights + k);
-            }
         }
     };
 

@@ -1,6 +1,7 @@
 // Linear models of named values: behind DictVectorizer and FeatureHasher.
 #pragma once
 
+#include "bindings/fetch.hpp"
 #include "bindings/text.hpp"
 #include "core/models/named_model.hpp"
 
@@ -19,6 +20,7 @@ public:
         NamedRow row;
         std::string joined;
         for (std::size_t i = 0; i < n; ++i) {
+            fetch_ahead(i, n, [&](std::size_t k) { return PyTuple_GetItem(all.ptr(), static_cast<Py_ssize_t>(k)); });
             if (read(all[i], row, joined)) {
                 model_->scores(row, found.data() + i * n_outputs, errors.data() + i);
                 continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <string>
@@ -52,9 +53,11 @@ private:
 // last value of a repeated name counts, and the values of different names in one column are added.
 class NameHasher {
 public:
-    explicit NameHasher(std::int32_t n_columns)
+    // table: what the columns are numbers of rows in, or nothing. A row is fetched as soon as its number is known.
+    explicit NameHasher(std::int32_t n_columns, std::span<const std::byte> table = {})
         : n_columns_(static_cast<std::uint32_t>(n_columns)),
-          mask_(std::has_single_bit(n_columns_) ? n_columns_ - 1 : 0), names_(kRoom), found_(kFew) {}
+          mask_(std::has_single_bit(n_columns_) ? n_columns_ - 1 : 0), table_(table.data()),
+          row_bytes_(table.size() / n_columns_), fetched_(std::min(row_bytes_, kMostFetched)), found_(kFew) {}
 
     // Begins a row, and discards the features of an unfinished one.
     void begin_row() {
@@ -63,23 +66,22 @@ public:
     }
     // A name is put together here from texts, and added with its value; or it stays where it is, in one or two pieces.
     void append(const char* text, std::size_t n) {
-        if (end_ + n + kRoom > names_.size()) names_.resize(2 * (end_ + n + kRoom));
+        if (end_ + n > names_.size()) names_.resize(2 * (end_ + n));
         if (n > 0) std::memcpy(names_.data() + end_, text, n);
         end_ += n;
     }
     void add(double value) {
-        Entry& e = add(murmur<true>(names_.data() + begin_, end_ - begin_), value);
+        Entry& e = add(murmur(names_.data() + begin_, end_ - begin_), value);
         e.place = Place::here;
         e.begin = begin_;
         e.size = end_ - begin_;
         begin_ = end_;
     }
-    // `prefix` is that of `head`, or of head and a colon. Both must stay until the row ends, or until `keep_texts`.
+    // The text must stay until the row ends, or until `keep_texts`.
+    void add(std::string_view name, double value) { add(murmur(name.data(), name.size()), value, {}, false, name); }
+    // `prefix` is that of `head`, or of head and a colon. Both must stay as above.
     void add(std::string_view head, bool colon, const MurmurPrefix& prefix, std::string_view tail, double value) {
-        Entry& e = add(prefix.hash(tail.data(), tail.size()), value);
-        e.place = colon ? Place::with_colon : Place::elsewhere;
-        e.head = head;
-        e.tail = tail;
+        add(prefix.hash(tail.data(), tail.size()), value, head, colon, tail);
     }
     // Copies the texts that are elsewhere.
     void keep_texts() {
@@ -118,10 +120,16 @@ private:
         bool counts = false;  // zeros do not
         Place place = Place::here;
     };
-    static constexpr std::size_t kRoom = 64;                // bytes beyond a name that may be read
-    static constexpr std::size_t kFew = 16;                 // features that are sorted by counting
-    static constexpr std::uint32_t kFewColumns = 1u << 26;  // times kFew, below 2^31
+    static constexpr std::size_t kFew = 16;                             // features that are sorted by counting
+    static constexpr std::uint32_t kFewColumns = 1u << 26;              // times kFew, below 2^31
+    static constexpr std::size_t kLine = 64, kMostFetched = 8 * kLine;  // bytes
 
+    void add(std::uint32_t hash, double value, std::string_view head, bool colon, std::string_view tail) {
+        Entry& e = add(hash, value);
+        e.place = colon ? Place::with_colon : Place::elsewhere;
+        e.head = head;
+        e.tail = tail;
+    }
     Entry& add(std::uint32_t hash, double value) {
         if (n_found_ == found_.size()) found_.resize(2 * n_found_);
         Entry& e = found_[n_found_++];
@@ -131,6 +139,8 @@ private:
         e.column = static_cast<std::int32_t>(mask_ != 0 ? magnitude & mask_ : magnitude % n_columns_);
         e.value = static_cast<float>(negative ? -value : value);
         e.counts = value != 0;
+        const std::byte* const row = table_ + static_cast<std::size_t>(e.column) * row_bytes_;
+        for (std::size_t b = 0; b < fetched_; b += kLine) __builtin_prefetch(row + b);
         return e;
     }
 
@@ -194,7 +204,9 @@ private:
     }
 
     std::uint32_t n_columns_, mask_;  // the mask does as the division, where there is one, and takes less time
-    std::vector<char> names_;         // put together here, one after the other
+    const std::byte* table_;
+    std::size_t row_bytes_, fetched_;  // bytes of a row; those that are fetched
+    std::vector<char> names_;          // put together here, one after the other
     std::size_t begin_ = 0, end_ = 0;
     std::vector<std::string> kept_;
     std::vector<Entry> found_;

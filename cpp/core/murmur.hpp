@@ -18,21 +18,22 @@ inline std::uint32_t murmur_finished(std::uint32_t h) {
     return h ^ h >> 16;
 }
 
-// With `padded`, three bytes after the end may be read, which saves branches.
-template <bool padded = false>
+inline std::uint32_t murmur_next(std::uint32_t h, std::uint32_t k) {
+    return std::rotl(h ^ murmur_mixed(k), 13) * 5 + 0xe6546b64u;
+}
+// The last `left` < 4 of n bytes.
+inline std::uint32_t murmur_last(const char* bytes, std::size_t n, std::size_t left) {
+    if (left == 0) return 0;
+    if (n >= 4) return murmur_four(bytes + n - 4) >> 8 * (4 - left);
+    const auto at = [bytes](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(bytes[i])} << 8 * i; };
+    return at(0) | at(n / 2) | at(n - 1);  // without branches on n
+}
+
 inline std::uint32_t murmur(const char* bytes, std::size_t n) {
     std::uint32_t h = 0;
     std::size_t i = 0;
-    for (; i + 4 <= n; i += 4) h = std::rotl(h ^ murmur_mixed(murmur_four(bytes + i)), 13) * 5 + 0xe6546b64u;
-    if constexpr (padded) {
-        h ^= murmur_mixed(murmur_four(bytes + i) & ((1u << 8 * (n - i)) - 1));
-    } else if (i < n) {
-        std::uint32_t k = 0;
-        for (std::size_t j = n; j > i; --j) k = k << 8 | static_cast<unsigned char>(bytes[j - 1]);
-        h ^= murmur_mixed(k);
-    }
-    h ^= static_cast<std::uint32_t>(n);
-    return murmur_finished(h);
+    for (; i + 4 <= n; i += 4) h = murmur_next(h, murmur_four(bytes + i));
+    return murmur_finished(h ^ murmur_mixed(murmur_last(bytes, n, n - i)) ^ static_cast<std::uint32_t>(n));
 }
 
 // The beginning of a text, of which the rest is elsewhere.
@@ -41,7 +42,7 @@ public:
     MurmurPrefix() = default;
     MurmurPrefix(const char* bytes, std::size_t n) : n_(n) {
         std::size_t i = 0;
-        for (; i + 4 <= n; i += 4) hash_ = next(hash_, murmur_four(bytes + i));
+        for (; i + 4 <= n; i += 4) hash_ = murmur_next(hash_, murmur_four(bytes + i));
         for (; i < n; ++i) rest_ |= std::uint32_t{static_cast<unsigned char>(bytes[i])} << 8 * n_rest_++;
     }
 
@@ -52,29 +53,18 @@ public:
         std::size_t i = 0;
         for (; i + 4 <= n; i += 4) {
             read |= std::uint64_t{murmur_four(bytes + i)} << 8 * n_rest_;
-            h = next(h, static_cast<std::uint32_t>(read));
+            h = murmur_next(h, static_cast<std::uint32_t>(read));
             read >>= 32;
         }
-        read |= std::uint64_t{last(bytes, n, n - i)} << 8 * n_rest_;
+        read |= std::uint64_t{murmur_last(bytes, n, n - i)} << 8 * n_rest_;
         if (n_rest_ + n - i >= 4) {
-            h = next(h, static_cast<std::uint32_t>(read));
+            h = murmur_next(h, static_cast<std::uint32_t>(read));
             read >>= 32;
         }
         return murmur_finished(h ^ murmur_mixed(static_cast<std::uint32_t>(read)) ^ static_cast<std::uint32_t>(n_ + n));
     }
 
 private:
-    static std::uint32_t next(std::uint32_t h, std::uint32_t k) {
-        return std::rotl(h ^ murmur_mixed(k), 13) * 5 + 0xe6546b64u;
-    }
-    // The last `left` < 4 of n bytes.
-    static std::uint32_t last(const char* bytes, std::size_t n, std::size_t left) {
-        if (left == 0) return 0;
-        if (n >= 4) return murmur_four(bytes + n - 4) >> 8 * (4 - left);
-        const auto at = [bytes](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(bytes[i])} << 8 * i; };
-        return at(0) | at(n / 2) | at(n - 1);  // without branches on n
-    }
-
     std::uint32_t hash_ = 0, rest_ = 0;  // of whole fours of bytes, and the bytes after them
     std::size_t n_rest_ = 0, n_ = 0;
 };

@@ -316,7 +316,7 @@ private:
         count_found();
     }
     void hash(const std::uint8_t* bytes, std::size_t n, TextScratch& s) const {
-        const std::uint32_t h = murmur<true>(reinterpret_cast<const char*>(bytes), n);
+        const std::uint32_t h = murmur(reinterpret_cast<const char*>(bytes), n);
         const bool negative = h >> 31;
         const auto column =
             static_cast<std::int32_t>((negative ? 0u - h : h) % static_cast<std::uint32_t>(spec_.n_columns));
