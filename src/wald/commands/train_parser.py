@@ -28,11 +28,11 @@ def train_parser(
         int,
         typer.Option(
             min=0,
-            help="Taggers from whose tags the parser learns, each for a piece of TREEBANK that it did not see; 0: the "
-            "parser learns from the tags in TREEBANK.",
+            help="Taggers from whose tags the parser learns, too, each for a piece of TREEBANK that it did not see; 0: "
+            "it learns from the tags in TREEBANK alone.",
         ),
     ] = 10,
-    epochs: Annotated[int, typer.Option(min=1, help="Of the parser.")] = 10,
+    epochs: Annotated[int, typer.Option(min=1, help="Of the parser.")] = 6,
     bits: Annotated[int, typer.Option(min=8, max=28, help=f"The parser has 2^BITS weights. {_DEFAULTS}")] = 24,
     jobs: options.Jobs = 1,
     seed: options.Seed = 0,
@@ -52,7 +52,7 @@ def train_parser(
         options.require_writable(output, force, treebank, test)
         options.require_seed(seed)
         pipeline = TextPipeline(
-            parser=DependencyParser(arc_margin=4.0, table_bits=bits, max_iter=epochs),
+            parser=DependencyParser(arc_margin=6.0, table_bits=bits, max_iter=epochs),
             n_folds=folds,
             n_jobs=options.threads(jobs),
             random_state=seed,
