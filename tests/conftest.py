@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -37,10 +39,20 @@ for ignored in (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "S
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need real data, before ``-m`` selects."""
+    """Mark tests that need real data, and most of many like cases, before ``-m`` selects."""
+    like: dict[str, list[pytest.Item]] = {}
     for item in items:
         if "wald_data" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
+        if item.get_closest_marker("one_in"):
+            like.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in like.values():
+        marker = cases[0].get_closest_marker("one_in")
+        assert marker is not None
+        # Names in the order of their checksums: parameters do not go together with which cases run.
+        cases.sort(key=lambda item: (crc32(item.nodeid.encode()), item.nodeid))
+        for item in cases[math.ceil(len(cases) / marker.args[0]) :]:
+            item.add_marker("long")
 
 
 @pytest.fixture(scope="session")

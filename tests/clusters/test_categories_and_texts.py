@@ -45,6 +45,7 @@ def model_of(seen: str, linear: bool = True) -> tuple[Any, wald.EarlyExitClassif
     return pipeline, wald.EarlyExitClassifier(pipeline, risk=0).fit(SEEN[seen])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("linear", [True, False], ids=["linear", "tree"])
 @pytest.mark.parametrize("seen", SEEN)
 def test_missing_texts_are_those_that_fit_saw(seen: str, linear: bool) -> None:
@@ -67,6 +68,7 @@ def test_missing_texts_are_those_that_fit_saw(seen: str, linear: bool) -> None:
         assert answers["city"].type == column.type
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("converts", [True, False])
 @pytest.mark.parametrize("seen", SEEN)

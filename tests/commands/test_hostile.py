@@ -241,6 +241,7 @@ def fuzz(kind: str, files: Path, folder: Path, times: int, seed: int) -> dict[in
     return codes
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_files(kind: str, files: Path, tmp_path: Path) -> None:

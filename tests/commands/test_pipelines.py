@@ -147,6 +147,7 @@ def as_pandas_reads(frame: Any, path: Path) -> Any:
 NAMES = ["rows.csv", "rows.tsv", "rows.parquet", "dictionary.parquet", "large.parquet"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_labels_of_files_are_those_of_the_frame(
     folder: Path, kind: str, model: Any, frame: Any, tmp_path: Path, name: str

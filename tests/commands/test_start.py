@@ -37,6 +37,7 @@ def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
 # ---- starting ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "words", ["--version", "--help", "predict --help", "fit --help", "bench --help", "inspect --help", "demo --help"]
 )
@@ -108,6 +109,7 @@ def catches(process: int, number: int) -> bool:
     return False
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @posix
 @pytest.mark.parametrize(

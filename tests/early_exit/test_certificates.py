@@ -89,6 +89,7 @@ def noisy(X, seed=0):
     return score + rng.normal(size=len(X)) * score.std() / 2 > 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", DISCRETE)
 @pytest.mark.parametrize("n_train", [300, 1500])
 def test_rows_that_repeat_by_nature_are_no_training_rows(kind, n_train):

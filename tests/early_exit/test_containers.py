@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rbf", "logistic", "logistic multiclass", "scaled logistic"])
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -63,12 +63,14 @@ def contract(estimators):
     return marked
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @contract(PLAIN + BOLDEST[:1])
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @contract(BOLD[:1])
 def test_scikit_learns_contract_where_plans_hang_on_times(estimator, check):

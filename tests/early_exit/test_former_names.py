@@ -54,6 +54,7 @@ SAME = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAME)
 def test_the_plan_is_that_of_the_new_names(name):

@@ -92,6 +92,7 @@ def test_labels_in_a_series_are_taken_by_place():
 # ---- columns by name -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("cost", ["units", pytest.param("time", marks=pytest.mark.long)])
 @pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
@@ -237,6 +238,7 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X .*feature names")
 @pytest.mark.parametrize("kind", CONTAINERS)

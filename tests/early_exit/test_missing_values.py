@@ -69,6 +69,7 @@ def fitted(own, rows):
     return EarlyExitClassifier(FrozenEstimator(own), risk=0).fit(rows)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("column", [*PANDAS, *OTHERS])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings(

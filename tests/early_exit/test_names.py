@@ -130,6 +130,7 @@ def records(fast: EarlyExitClassifier) -> dict[str, Callable[[Any], Any]]:
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize(("library", "kind", "wrapped"), CASES)

@@ -94,6 +94,7 @@ def of_one(pipeline: Any, record: dict[str, Any]) -> Any:
     return pipeline.predict_proba(row)[0]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_dict_has_the_probabilities_of_its_frame(name: str, y: Any) -> None:

@@ -22,6 +22,7 @@ MODEL = HistGradientBoostingRegressor(max_iter=15).fit(X[:500], Y[:500])
 UNITS = Planner(cost="units")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @parametrize_with_checks(
     [

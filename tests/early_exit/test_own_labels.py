@@ -56,6 +56,7 @@ CARDS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("params", [{"risk": 0}, {"risk": 0, "cost": "time"}, {"risk": 0.02}], ids=str)
 @pytest.mark.parametrize("name", ["two classes", "many columns", "three classes"])
 def test_a_tie_has_one_label_whatever_the_call(name, params):
@@ -283,6 +284,7 @@ def test_an_svc_of_dense_rows_answers_sparse_ones_whatever_their_values(params):
 # ---- bits and extremes ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("model", ONE_A_READING, ids=repr)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_last_column_of_stage_scores_depends_on_the_row_alone(model, classes):
@@ -300,6 +302,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @EXACT
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -328,6 +331,7 @@ def test_numbers_near_the_ends_of_their_range_keep_the_models_labels(size, dtype
                 np.testing.assert_array_equal(fast.predict(rows), in_large_calls(model, rows))
 
 
+@pytest.mark.one_in(3)
 @EXACT
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("unit", [1e-150, 1e-30, 1e-3, 1e3, 1e30, 1e140])

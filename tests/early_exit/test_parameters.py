@@ -139,6 +139,7 @@ def test_a_cost_model_can_be_passed_in_and_full_evaluation_wins_where_it_is_chea
     assert (cost == fast.plan_.full_cost).all()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("risk", [0, 0.02])
 @pytest.mark.parametrize("name", ["rbf", "one-vs-one", "logistic"])
 def test_few_rows_and_many_get_the_same_where_everything_is_evaluated(name, risk):

@@ -103,6 +103,7 @@ def test_everything_is_evaluated_and_steps_run_once(kind: str, monkeypatch: pyte
         assert calls == ([] if kind in ("texts", "bins") else [n])  # wald reads texts and cuts numbers itself
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("missing", [None, float("nan")], ids=["None", "NaN"])

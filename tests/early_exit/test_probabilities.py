@@ -60,6 +60,7 @@ def fitted(model: Any, frame: Any, y: np.ndarray) -> EarlyExitClassifier:
     return EarlyExitClassifier(FrozenEstimator(model.fit(frame, y)), risk=0).fit(frame)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", TREES)
 def test_one_row_in_every_form_is_a_row_of_many(name: str, n_classes: int) -> None:

@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 from wald.stopping import Ladder, Lossless
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -24,6 +25,7 @@ def test_risk_is_kept_and_work_is_saved(name, dtype):
     assert cost.mean() < 0.9 * fast.plan_.full_cost
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_risk_0_gives_the_wrapped_models_own_labels(name):
     model, X = MODELS[name]

@@ -71,6 +71,7 @@ def test_what_is_no_list_of_records_is_refused():
         wrap(MODELS["rbf"][0], X2[1000:5000]).predict_records([GOOD])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("error", "ignore:no early exit")
 @pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -161,6 +161,7 @@ MISREAD = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("risk", [0.05, 0])
 @pytest.mark.parametrize("name", MISREAD)
@@ -174,6 +175,7 @@ def test_a_misread_model_is_an_error_that_shows_the_row_and_both_answers(name, r
         wrap(misread(model, tampered), X[800:2400], risk=risk)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [name for name in MISREAD if "tree" in name or "round" in name])
 def test_misread_trees_are_caught_without_rows_too(name):
     kind, tampered, n_classes = MISREAD[name]
@@ -368,6 +370,7 @@ KINDS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_it_takes_a_small_part_of_fit(name):

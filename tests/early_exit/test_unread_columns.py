@@ -285,6 +285,7 @@ def outside(X, low, high, allow_nan):
     return ~(inside | (np.isnan(X) if allow_nan else False)).all(axis=1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n_columns", [1, 3, 16, 37, 200])
 @pytest.mark.parametrize("allow_nan", [False, True])
 def test_the_comparison_of_all_layouts(nameless, n_columns, allow_nan):

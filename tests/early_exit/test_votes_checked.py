@@ -106,6 +106,7 @@ MISREAD = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("risk", [0.05, 0])
 @pytest.mark.parametrize("name", MISREAD)
@@ -148,6 +149,7 @@ VOTES = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VOTES)
 @pytest.mark.parametrize("form", [np.float32, np.float64, "frame"])

@@ -147,6 +147,7 @@ def test_the_engine_in_python_answers_alike(made: Case) -> None:
     np.testing.assert_allclose(compiled.trace(rows, 1).margins, plain.trace(rows, 1).margins, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("four_threads")
 def test_neither_company_nor_layout_nor_threads_matter(made: Case) -> None:
     cascade = made.cascade(made.walked().high())

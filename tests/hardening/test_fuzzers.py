@@ -51,6 +51,7 @@ def test_the_corpus_is_small_and_taken(target: Any) -> None:
         assert check(target, data, traced=True) == "taken", path
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", NAMES, indirect=True)
 def test_mutations_are_refused_or_work(target: Any) -> None:

@@ -47,6 +47,7 @@ def require_own(fast, model, X):
     assert [fast.predict_one(x) for x in X[:9]] == model.predict(X[:9]).tolist()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("method", "n_classes"), [("sigmoid", 2), ("isotonic", 3), ("temperature", 3)])
 @pytest.mark.parametrize("name", INNER)
 def test_folds(name, method, n_classes):

@@ -97,6 +97,7 @@ def check_scores(read, own, X):
         assert (abs(ours - own) <= bound(read, X) + 1e-300).all()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -114,6 +115,7 @@ def test_scores_are_the_models_own_within_the_bound(name, n_classes, dtype, form
     assert read.working_precision(dtype) <= (2.0**-24 if read.folded or read.dtype == np.float32 else 2.0**-53)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "form"),

@@ -55,6 +55,7 @@ STEPS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("last", [LogisticRegression(), HistGradientBoostingClassifier(max_iter=3), SVC()])
 @pytest.mark.parametrize("steps", STEPS)

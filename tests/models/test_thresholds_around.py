@@ -149,6 +149,7 @@ def fixed(model: Any, X: Any, y: Any, **options: Any) -> Any:
     return FixedThresholdClassifier(model, **options).fit(X, y)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_thresholds_on_probabilities(name: str) -> None:
     rng = np.random.default_rng(len(name))
@@ -160,6 +161,7 @@ def test_thresholds_on_probabilities(name: str) -> None:
             assert handed < 0.01 or level not in (0.3, 0.999)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_calibrators(name: str) -> None:

@@ -98,6 +98,7 @@ def own_scores(model: Any, X: np.ndarray) -> np.ndarray | None:
     return model.predict_proba(X) if hasattr(model, "predict_proba") else None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", KINDS)
@@ -158,6 +159,7 @@ def test_the_contract_of_terms(fitted) -> None:
     check_terms(decompose(model).terms, model, X[:80].astype(np.float32))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The certificate's risk:UserWarning")
 @pytest.mark.parametrize("risk", [0, 0.03])
@@ -212,6 +214,7 @@ class Slope(ClassifierMixin, BaseEstimator):
         return self.classes_[(share * len(self.classes_)).astype(int)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_members", [4, 5, 60])
 @pytest.mark.parametrize("n_classes", [2, 3, 6])

@@ -118,6 +118,7 @@ def test_a_skipped_hypothesis_does_not_see_the_row():
             full.partial_fit(container(unknown), y[2000:])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [*ATTENTION, "full"])
 @pytest.mark.parametrize("container", DENSE_AND_CSR)

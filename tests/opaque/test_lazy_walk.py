@@ -49,6 +49,7 @@ def walked(scores, boundary, risk, room=None, logged=0.0, seed=0):
     return certificate, blocks, n_steps
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("risk", [0.004, 0.02, 0.2])
 @pytest.mark.parametrize("logged", [0.0, 0.4])

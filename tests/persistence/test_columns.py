@@ -70,6 +70,7 @@ def made(name: str, trees: bool = False, risk: float = 0.0) -> tuple[Any, Any, A
     return model, fast, X[1000:]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("trees", [False, True])
 @pytest.mark.parametrize("name", ENCODERS)

@@ -376,6 +376,7 @@ ARRAYS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "array", "change", "message"), ARRAYS)
 def test_arrays(name, array, change, message, path):
     fields, arrays = taken_apart(file_of(name, path))

@@ -219,6 +219,7 @@ def peaks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, int,
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @ON_LINUX
 @pytest.mark.parametrize("name", FILES)

@@ -245,6 +245,7 @@ def dumped(value: Any) -> bytes:
     return bytes(dumps(value))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LIES)
 def test_archives_that_lie_are_refused(name: str) -> None:

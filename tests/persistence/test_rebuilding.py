@@ -129,6 +129,7 @@ def same(one: Any, other: Any) -> None:
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("name", CARDS)
@@ -149,6 +150,7 @@ def test_a_rebuilt_estimator_answers_bit_for_bit(name):
     assert to_bytes(from_bytes(raw)) == raw
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("name", CARDS)
@@ -314,6 +316,7 @@ LIES: dict[str, tuple[str, Any, str]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 def test_files_that_lie_about_an_estimator_are_refused(lie):

@@ -33,6 +33,7 @@ def path(tmp_path):
     return tmp_path / "model.wald"
 
 
+@pytest.mark.one_in(3)
 @terms_only
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_loaded_model_gives_the_same_bits(name, path):
@@ -66,6 +67,7 @@ def test_the_cases_are_what_their_names_say():
     assert made("words as objects")[0].classes_.dtype == object
 
 
+@pytest.mark.one_in(3)
 @terms_only
 @pytest.mark.parametrize("name", MAKERS)
 def test_with_its_estimator_it_is_the_one_that_was_saved(name, path):

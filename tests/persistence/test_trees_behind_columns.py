@@ -84,6 +84,7 @@ def without_skops(fast: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return from_bytes(raw)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("name", TREES)
 def test_trees_behind_encoders(name: str, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,6 +164,7 @@ def behind(step: Any, trees: bool) -> tuple[Any, Any, Any]:
     return made.fit(X[:400], y[:400]), X, y
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed", "ignore:.*overflow")
 @pytest.mark.parametrize("trees", [False, True])

@@ -18,6 +18,7 @@ from wald.stopping import Boundary, Ladder, StageScores, q_grid
 from wald.stopping.core.risks import Promised, promised
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("n_certificate", [10_000, 10**7])
 @pytest.mark.parametrize("about", ["positive", "negative", "each", "all"])
@@ -81,6 +82,7 @@ def chosen_cost(plan):
     return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, plan.reached, 1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("stage", [0.05, 0.5, 3.0])

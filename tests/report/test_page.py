@@ -57,6 +57,7 @@ class Outline(HTMLParser):
         return [name for name, _ in self.elements]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_whole_and_needs_nothing_else(cases: dict[str, Case], name: str) -> None:
@@ -85,6 +86,7 @@ def test_a_page_is_whole_and_needs_nothing_else(cases: dict[str, Case], name: st
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(outline.texts))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "lossless"])
 def test_a_page_says_the_certificate(cases: dict[str, Case], name: str) -> None:
     words = " ".join(Outline(wald.report(*cases[name], timed=False)).texts)
@@ -125,6 +127,7 @@ def test_markup_that_was_made_here_is_kept() -> None:
     assert clean(breakable("<SomeName>")) == "&lt;Some<wbr>Name&gt;"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 10])
 @pytest.mark.parametrize("name", NAMES)

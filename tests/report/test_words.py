@@ -99,6 +99,7 @@ def test_other_promises_say_how_to_watch_them(cases: dict[str, Case]) -> None:
     assert "fast.recertify(X_recent)" in words
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(

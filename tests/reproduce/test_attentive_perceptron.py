@@ -221,6 +221,7 @@ def written(dense, csr, tmp_path_factory) -> tuple[Path, str]:
         return run_quick("attentive-perceptron", tmp_path_factory)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_parse(written, name):

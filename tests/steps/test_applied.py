@@ -86,6 +86,7 @@ def models() -> dict[str, Any]:
     return {"linear": LogisticRegression(), "tree": DecisionTreeClassifier(max_depth=5, random_state=0)}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("model", models())
 @pytest.mark.parametrize("name", APPLIED)
@@ -193,6 +194,7 @@ LATER: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("model", models())
 @pytest.mark.parametrize("threshold", [0, 1.0])

@@ -61,6 +61,7 @@ def read_by_record(fast: EarlyExitClassifier, row: dict[str, Any]) -> bool:
     return fast._compiled().label_one(row, False) is not None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("encoder", ENCODERS)

@@ -150,6 +150,7 @@ def containers(F: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CATEGORIES)
 @pytest.mark.parametrize("numbers", NUMBERS)

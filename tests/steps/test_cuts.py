@@ -102,6 +102,7 @@ def flat(transformer: Any) -> list[Any]:
     return [each for _, each in transformer.steps] if hasattr(transformer, "steps") else [transformer]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", CUTTING)

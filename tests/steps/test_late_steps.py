@@ -231,6 +231,7 @@ class OwnOneHot(OneHotEncoder):
 TOGETHER = {"sparse", "a mixture"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(

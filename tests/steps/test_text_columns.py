@@ -123,6 +123,7 @@ def require_same(model: Any, fast: Any, X: Any) -> Any:
     return found.status
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("front", FRONTS)
@@ -188,6 +189,7 @@ def outcome(call: Callable[[Any], Any], X: Any) -> Any:
         return type(error)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("front", ["usual", "hashed", "by number"])
 @pytest.mark.parametrize("container", containers(rows(0)))

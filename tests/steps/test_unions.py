@@ -124,6 +124,7 @@ def require_same(pipeline: Any, fast: Any, X: Any) -> None:
         np.testing.assert_array_equal(fast.predict_proba(X), pipeline.predict_proba(X))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("union", UNIONS)
@@ -140,6 +141,7 @@ def test_on_whole_numbers(union: str, model: str, n_classes: int) -> None:
     assert [fast.predict_one(row) for row in X.head(9).to_dict("records")] == own[:9].tolist()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("threshold", "outer"), [(0.0, 2.0), (1.0, None)])
 @pytest.mark.parametrize("model", MODELS)
@@ -236,6 +238,7 @@ def test_an_edited_weight_is_noticed() -> None:
         fast.predict(F)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("model", ["logistic", "hist", "machine"])
 @pytest.mark.parametrize("union", NESTED)
 def test_unions_in_unions(union: str, model: str) -> None:

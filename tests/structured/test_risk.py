@@ -71,6 +71,7 @@ def lost(model, fast, X, y, loss):
     return example_gaps(loss, model, codes, everything, session.offsets, session.codes(y))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["confidence", "uniform", "iterated"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_served_is_what_was_certified(model, policies, name, loss):

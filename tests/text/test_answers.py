@@ -50,6 +50,7 @@ def check_same(model: Any, rows: Any, given: Any = None) -> EarlyExitClassifier:
     return fast
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize("seed", range(8))
@@ -121,6 +122,7 @@ class Own(TfidfVectorizer):
     """A subclass, which may do anything."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "front",
     [

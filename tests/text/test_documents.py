@@ -63,6 +63,7 @@ VECTORIZERS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["in order", "spread"])
 @pytest.mark.parametrize("n_classes", [2, 3])

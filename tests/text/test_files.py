@@ -61,6 +61,7 @@ def check_comes_back(model: Any, path: Path) -> wald.EarlyExitClassifier:
     return loaded
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
 def test_random_pipelines_come_back(seed: int, comes_back: Any) -> None:

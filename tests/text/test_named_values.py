@@ -73,6 +73,7 @@ def fitted(name, model, n_classes=2):
     return make_pipeline(*steps(), model).fit(train, y), train, rows(400, 2), exact
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("model", [LogisticRegression(C=10, max_iter=2000), RidgeClassifier()])

@@ -54,6 +54,7 @@ UNIONS = {
 EXACT = {"words and characters", "weights"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNIONS)
 @pytest.mark.parametrize("model", [LogisticRegression(C=10, max_iter=2000), LinearSVC(), SGDClassifier(random_state=0)])

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWa
 CLASSES = [2, 3, 5]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("boosting", ["gbdt", "dart", "rf", "goss"])
@@ -52,6 +53,7 @@ def test_lightgbm(seed: int, boosting: str, n_classes: int) -> None:
         check_reader(model, others.astype(np.float32), None)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])

@@ -64,6 +64,7 @@ def own_order(frame: Any) -> Any:
     return with_columns(reordered(frame), city=cities)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @by_library
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -242,6 +243,7 @@ def test_hostile_tables_of_categories(library: str) -> None:
                 loaded.predict(rows)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("library", FITTED)
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ MODELS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint32], ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("library", MODELS)
 def test_labels_of_integers(library: str, dtype: type) -> None:

@@ -67,6 +67,7 @@ def test_risk_0_gives_the_models_own_labels(fitted, dtype) -> None:
     np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_answers_are_the_same_in_every_call(fitted, dtype) -> None:
     model, X = fitted
@@ -100,6 +101,7 @@ def test_a_budget_holds(fitted) -> None:
     assert fast.predict(fitted[1][3000:], budget=budget, return_cost=True)[1].max() <= budget
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore:The file holds the terms")
 @pytest.mark.parametrize("risk", [0, 0.05])
 def test_a_file_gives_the_same_bits(fitted, risk: float, tmp_path: Path) -> None:
@@ -112,6 +114,7 @@ def test_a_file_gives_the_same_bits(fitted, risk: float, tmp_path: Path) -> None
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.one_in(2)
 def test_refused_values_are_named(fitted) -> None:
     model, X = fitted
     takes_nan, takes_infinity = decompose(model).terms.nan, decompose(model).terms.infinity

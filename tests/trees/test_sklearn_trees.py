@@ -69,6 +69,7 @@ def test_boosting(seed: int, n_classes: int) -> None:
         check_reader(model, others, own_scores(model, others))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("seed", range(6))
 def test_histogram_boosting(seed: int, n_classes: int) -> None:

@@ -78,6 +78,7 @@ def paid(model: Any, units_read: np.ndarray, groups: dict[str, list[int]] | None
     return total
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("groups", "prices"),

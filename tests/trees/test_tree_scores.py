@@ -98,6 +98,7 @@ def own_is_called(model: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return called
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_classes"), CASES)
 def test_scores_have_the_bits_of_the_models_own(name: str, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ CLASSIFIERS = {
 FEWER = ("trees", "trees, classes", "forest", "shares")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in FEWER else pytest.mark.slow) for n in CLASSIFIERS])
 def test_probabilities_within_a_tolerance(name):
     model, n_classes = CLASSIFIERS[name]

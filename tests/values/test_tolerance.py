@@ -53,6 +53,7 @@ def off(early, full, tolerance, relative):
 FEWER = ("trees", "gamma, a share", "forest", "logarithms", "linear", "exponential of a sum", "vectors")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in FEWER else pytest.mark.slow) for n in MODELS])
 def test_values_within_a_tolerance(name):
     X, y = rows()
