@@ -83,4 +83,4 @@ def require_probabilities(found: pandas.DataFrame, case: Case) -> None:
     found = found.sort_values("id", ignore_index=True)
     own = case.model.predict_proba(case.rows.drop(columns="id"))
     names = [f"proba_{label}" for label in case.model.classes_]
-    np.testing.assert_allclose(found[names].to_numpy(), own, rtol=1e-14)
+    np.testing.assert_allclose(found[names].to_numpy(np.float64), own, rtol=1e-14)
