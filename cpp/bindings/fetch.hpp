@@ -2,12 +2,15 @@
 // waits for memory most of the time. Nothing runs and no reference is taken; a wrong guess costs time alone.
 #pragma once
 
+#include <algorithm>
+
 #include "bindings/arrays.hpp"
 
 namespace wald::bindings {
 
 // How many items of a list ahead of the one that is read their texts are fetched. What leads to these, at twice that.
 inline constexpr std::size_t kItemsAhead = 4;
+inline constexpr Py_ssize_t kMostTexts = 32;  // of an item: more would drive out what was fetched before
 
 // Fetches where the entries of a dict or list lie, for some 13 of them.
 inline void fetch_entries(PyObject* o) {
@@ -29,14 +32,15 @@ inline void fetch_text(const PyObject* o) {
     __builtin_prefetch(reinterpret_cast<const char*>(o) + kHead);
 }
 
-// Fetches the values of a dict, or the items of a list.
+// Fetches the first values of a dict, or items of a list.
 inline void fetch_values(PyObject* o) {
 #if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
     if (PyDict_CheckExact(o)) {
         PyObject *key = nullptr, *value = nullptr;
-        for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &value);) fetch_text(value);
+        for (Py_ssize_t at = 0, n = 0; n < kMostTexts && PyDict_Next(o, &at, &key, &value); ++n) fetch_text(value);
     } else if (PyList_CheckExact(o)) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) fetch_text(PyList_GET_ITEM(o, i));
+        const Py_ssize_t n = std::min(PyList_GET_SIZE(o), kMostTexts);
+        for (Py_ssize_t i = 0; i < n; ++i) fetch_text(PyList_GET_ITEM(o, i));
     }
 #else
     (void)o;
