@@ -156,7 +156,7 @@ class TextPipeline(BaseEstimator):
         first = self._made(self.parser, DependencyParser(arc_margin=6.0, table_bits=24, max_iter=6))
         seeds = check_random_state(first.random_state).randint(2**31 - 1, size=self.n_runs).tolist()
         runs = [clone(first).set_params(random_state=seed).fit(bank) for seed in seeds]
-        parser = runs[-1]
+        parser: DependencyParser = runs[-1]
         parser._model = mean_model([run._model for run in runs])
         parser.set_params(random_state=first.random_state)
         return parser
