@@ -200,8 +200,7 @@ private:
         return true;
     }
 
-    static constexpr std::size_t kKeys =
-        1024;  // many more than a dict has: keys with one place are read again and again
+    static constexpr std::size_t kKeys = 1024;  // many more than dicts have, so that few keys share a place
 
     chain::NameHasher hasher_;
     std::vector<Key> keys_{kKeys};

@@ -53,7 +53,7 @@ private:
 // last value of a repeated name counts, and the values of different names in one column are added.
 class NameHasher {
 public:
-    // table: what the columns are numbers of rows in, or nothing. A row is fetched as soon as its number is known.
+    // table: a row for every column, or nothing. A name's row is fetched as soon as the name is hashed.
     explicit NameHasher(std::int32_t n_columns, std::span<const std::byte> table = {})
         : n_columns_(static_cast<std::uint32_t>(n_columns)),
           mask_(std::has_single_bit(n_columns_) ? n_columns_ - 1 : 0), table_(table.data()),

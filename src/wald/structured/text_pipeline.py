@@ -291,6 +291,7 @@ class TextPipeline(BaseEstimator):
 
 
 def _both(first: Treebank, second: Treebank) -> Treebank:
+    """The sentences of one treebank, then those of the other. A file need not end in an empty line."""
     return Treebank(b"\n\n".join((first.to_bytes(), second.to_bytes())), name="<treebank>", format=first.format)
 
 
