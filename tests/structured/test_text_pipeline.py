@@ -236,6 +236,18 @@ def test_the_parser_learns_from_tags_of_taggers_that_did_not_see_the_sentence() 
         assert found[held].column("xpos") == tagger.predict(TRAIN[held]).column("xpos")
 
 
+def test_the_parser_learns_from_every_sentence_with_both_kinds_of_tags() -> None:
+    tagger, parser = WordTagger(max_iter=1, n_runs=1), DependencyParser(table_bits=10, max_iter=1, random_state=0)
+    text = TRAIN[:30].to_bytes().rstrip(b"\n")  # a file need not end in a line of its own
+    pipeline = TextPipeline(tagger, parser, n_folds=2, n_runs=1, random_state=0).fit(Treebank(text))
+    tagged = pipeline._jackknifed(TRAIN[:30])
+    seed = int(np.random.RandomState(0).randint(2**31 - 1, size=1)[0])
+    both = Treebank(tagged.to_bytes() + TRAIN[:30].to_bytes())
+    expected = clone(parser).set_params(random_state=seed).fit(both)
+    assert len(both) == 60
+    assert np.array_equal(pipeline.parser_.predict(TEST).heads, expected.predict(TEST).heads)
+
+
 def test_a_parser_of_several_runs_scores_arcs_by_their_mean() -> None:
     runs = [DependencyParser(table_bits=10, max_iter=1, random_state=seed).fit(TRAIN[:30]) for seed in (0, 1, 2)]
     mean = clone(runs[0])
