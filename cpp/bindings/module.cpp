@@ -16,7 +16,7 @@
 #include "bindings/late_rows.hpp"
 #include "bindings/lookup.hpp"
 #include "bindings/named_values.hpp"
-#include "bindings/one_row.hpp"
+#include "bindings/fixed_calls.hpp"
 #include "bindings/online.hpp"
 #include "bindings/parser.hpp"
 #include "bindings/parser_session.hpp"
@@ -89,7 +89,7 @@ NB_MODULE(_core, m) {
     bind_trees(model);
     bind_column_model(model);
     bind_engine(m);
-    bind_one_row(m);
+    bind_fixed_calls(m);
     bind_record(m);
     bind_chain(m);
     bind_chain_learners(m);

@@ -6,7 +6,7 @@
 
 #include "bindings/fields.hpp"
 #include "bindings/keys.hpp"
-#include "bindings/one_row.hpp"
+#include "bindings/fixed_calls.hpp"
 
 namespace wald::bindings {
 
@@ -198,7 +198,7 @@ private:
 // Labels of dicts.
 class Record {
 public:
-    Record(const nb::list& names, const nb::list& described, std::size_t width, OneRow answers)
+    Record(const nb::list& names, const nb::list& described, std::size_t width, FixedCalls answers)
         : reader_(names, described, width), answers_(std::move(answers)) {
         require(answers_.n_features() == static_cast<std::int64_t>(width), "the model must read as many columns");
     }
@@ -219,7 +219,7 @@ public:
 
 private:
     RecordReader reader_;
-    OneRow answers_;
+    FixedCalls answers_;
 };
 
 // Columns and full scores of dicts.
@@ -326,11 +326,11 @@ described : list of dict
         What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
 width : int
     Number of columns of the model.
-answers : OneRow)doc")
-        .def(nb::init<const nb::list&, const nb::list&, std::size_t, OneRow>(), "names"_a, "described"_a, "width"_a,
+answers : FixedCalls)doc")
+        .def(nb::init<const nb::list&, const nb::list&, std::size_t, FixedCalls>(), "names"_a, "described"_a, "width"_a,
              "answers"_a,
              nb::sig("def __init__(self, names: list[str], described: list[dict[str, typing.Any]], width: int, "
-                     "answers: OneRow) -> None"))
+                     "answers: FixedCalls) -> None"))
         .def("label", &Record::label, "x"_a.none(), "with_cost"_a,
              nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
              "Return the label of a row, or a tuple of label and cost; None for what others must read.")

@@ -537,7 +537,7 @@ class Engine:
     def single(self) -> bool:
         """Whether early stages compute in float32."""
 
-class OneRow:
+class FixedCalls:
     """
     Single rows, answered by an engine whose calls are always the same. Threads may share it.
 
@@ -602,10 +602,10 @@ class Record:
             What happens to a number: "fill" replaces NaN; "subtract", "divide", "multiply" and "add".
     width : int
         Number of columns of the model.
-    answers : OneRow
+    answers : FixedCalls
     """
 
-    def __init__(self, names: list[str], described: list[dict[str, Any]], width: int, answers: OneRow) -> None: ...
+    def __init__(self, names: list[str], described: list[dict[str, Any]], width: int, answers: FixedCalls) -> None: ...
     def label(self, x: Any, with_cost: bool) -> Any:
         """
         Return the label of a row, or a tuple of label and cost; None for what others must read.

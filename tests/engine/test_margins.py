@@ -286,7 +286,7 @@ def test_single_rows_answer_with_labels_or_scores(kind: str) -> None:
     labels = tuple("abcde")
     for made in (bands, values):
         cascade = made.cascade(made.walked().high())
-        one = cascade.one_row(4, "full", [U] * 3, labels if made is bands else ())
+        one = cascade.fixed_calls(4, "full", [U] * 3, labels if made is bands else ())
         for x in X[:40]:
             answer, stage, paid, status = cascade.predict_one(x, 4, "full", U)
             expected = labels[answer] if made is bands else answer

@@ -31,7 +31,7 @@ def test_answers_are_those_of_the_engine(seed, kernel, decision, at_end, dtype, 
     model = make(rng, d=9, outputs=decision.n_outputs)
     engine = cases.plan(rng, model, decision, 3).engine(model.pack(), costs=np.cumsum(rng.random(4)))
     labels = tuple(f"label {code}" for code in range(max(2, decision.n_classes)))
-    one = _core.OneRow(engine, 3, at_end, UNITS, labels)
+    one = _core.FixedCalls(engine, 3, at_end, UNITS, labels)
     values = cases.rows(rng, 20, 9, nan=nan)
     if dtype == "u1":
         values = np.nan_to_num(np.abs(values) * 50)
@@ -66,19 +66,19 @@ class Halved(np.ndarray):
 )
 def test_what_the_engine_does_not_read_in_place_is_left(x):
     for packed in (MACHINE.pack(), LINEAR.pack()):
-        one = _core.OneRow(PLAN.engine(packed), 2, "answer", UNITS, ("no", "yes"))
+        one = _core.FixedCalls(PLAN.engine(packed), 2, "answer", UNITS, ("no", "yes"))
         assert one.label(X[0], False) in ("no", "yes")
         assert one.label(x, False) is one.label(x, True) is one.decided(x) is None
 
 
 def test_a_table_is_no_row_and_a_row_no_table():
-    one = _core.OneRow(PLAN.engine(LINEAR.pack()), 2, "answer", UNITS, ("no", "yes"))
+    one = _core.FixedCalls(PLAN.engine(LINEAR.pack()), 2, "answer", UNITS, ("no", "yes"))
     assert one.label(X[:1], False) is None
     assert one.decided(X[0]) is None
 
 
 def test_codes_without_a_label_are_left():
-    one = _core.OneRow(PLAN.engine(LINEAR.pack()), 2, "answer", UNITS, ())
+    one = _core.FixedCalls(PLAN.engine(LINEAR.pack()), 2, "answer", UNITS, ())
     assert all(one.label(x, False) is None for x in X)
 
 
@@ -98,4 +98,4 @@ def test_codes_without_a_label_are_left():
 )
 def test_wrong_arguments_are_refused(given):
     with pytest.raises(BAD):
-        _core.OneRow(PLAN.engine(LINEAR.pack()), *given)
+        _core.FixedCalls(PLAN.engine(LINEAR.pack()), *given)

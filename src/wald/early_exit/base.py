@@ -24,7 +24,6 @@ from .answers import Answers
 from .compiled_plan import CompiledPlan
 from .explaining import Explanation
 from .parameters import Parameters, with_input_tags
-from .passing_on import passed_on
 from .predictor import Trace
 
 
@@ -94,11 +93,12 @@ class EarlyExitEstimator(Parameters, MetaEstimatorMixin, BaseEstimator):
             the deadline passes before anything is known of some rows.
         """
         compiled = self._compiled()
-        if not any(given is not None for given in (budget, deadline, groups, resume)) and not (return_cost or details):
-            labels = passed_on(compiled, X)
+        n_threads = effective_threads(self.n_jobs, X)
+        limited = budget is not None or deadline is not None or groups is not None or resume is not None
+        if not (limited or return_cost or details):
+            labels = compiled.labels_of(X, n_threads)
             if labels is not None:
                 return labels
-        n_threads = effective_threads(self.n_jobs, X)
         try:
             answers = compiled.predict(
                 X,

@@ -34,6 +34,7 @@ from .in_front import in_front_of, measured
 from .locating import located
 from .lossless import FeatureRanges
 from .one_probability import proba_of_one, value_of_one
+from .passing_on import passed_on
 from .predictor import Predictor, Trace
 from .rare_classes import rare_classes
 from .reader import RowReader
@@ -242,6 +243,19 @@ class CompiledPlan:
         with located(source, self.model):
             decided = audited(self._predictor, self.monitor, source, n_threads, budget, groups, resume, deadline)
             return Answers(self._predictor, decided)
+
+    def labels_of(self, X: Any, n_threads: int = 1) -> NDArray[Any] | None:
+        """Labels of the rows of an array, and nothing else of them.
+
+        None where more is to be done than to call the engine, or the model: `predict` does it, or says what is wrong.
+        """
+        if self.monitor is not None or self.reader.seen is not None:
+            return None
+        if self.has_surrogates:
+            return passed_on(self, X)
+        self.require_unchanged()
+        codes = self._predictor.codes_of(X, n_threads)
+        return None if codes is None else self._predictor.labels(codes)
 
     def predict_one(
         self, x: Any, *, budget: float | None = None, deadline: float | None = None, group: Any = None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models.opaque import Looks
 from ..sources.values import NATIVE
 
 if TYPE_CHECKING:
@@ -25,10 +24,11 @@ def passed_on(compiled: CompiledPlan, X: Any) -> NDArray[Any] | None:
     Parameters
     ----------
     compiled : CompiledPlan
+        With surrogates, and not watched.
     X : rows in any form
     """
     model = compiled.model
-    if not compiled.plan.evaluate_all or compiled.monitor is not None or not isinstance(model.preprocessing, Looks):
+    if not compiled.plan.evaluate_all:
         return None
     if type(X) is not np.ndarray or X.ndim != 2 or len(X) == 0 or X.dtype not in NATIVE or X.dtype.byteorder != "=":
         return None

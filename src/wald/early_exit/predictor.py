@@ -122,12 +122,16 @@ class Predictor:
         self._scores_of_one: Callable[[Any], Any] = _nothing
         if model.preprocessing is None and core is not None and links.predict is not None:
             self._scores_of_one = core.scores_of_one
+        #: Codes of the rows of an array, with a number of threads; None for rows that need more than the engine.
+        self.codes_of: Callable[[Any, int], NDArray[np.int32] | None] = _nothing
         self._number = None if links.value_link is None else links.value_link.number
-        one = self._one_row() if model.preprocessing is None else None
+        one = self._fixed_calls() if model.preprocessing is None else None
         if one is not None and model.decision.valued:
             self.label_one = partial(_value_of_one, one.label, model.links.predict)
         elif one is not None:
             self.label_one, self._decided_row = one.label, one.decided
+            if self._at_end == "full" and (self._rest is Rest.OWN_ENGINE or not plan.evaluate_all):
+                self.codes_of = one.codes
 
     def _late_steps(self) -> LateSteps | LateModel | None:
         """What runs steps of the preprocessing late; None if all rows need all of them."""
@@ -147,7 +151,7 @@ class Predictor:
         """Whether some transformers run only for rows that early stages leave undecided."""
         return self._late is not None
 
-    def _one_row(self) -> _core.OneRow | None:
+    def _fixed_calls(self) -> _core.FixedCalls | None:
         """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
         decision = self.model.decision
         if self._ranges is not None or (decision.valued and (not decision.early_values or decision.n_outputs > 1)):
@@ -155,7 +159,7 @@ class Predictor:
         working = list(self._precision.values())
         if isinstance(self.model.preprocessing, RawColumns) and self.model.preprocessing.is_single:
             working = [max(working)] * len(working)
-        return self._cascade.one_row(
+        return self._cascade.fixed_calls(
             *self._reach(None), working, (0,) if decision.valued else tuple(self.model.classes)
         )
 
@@ -170,7 +174,7 @@ class Predictor:
         if self.model.decision.valued:
             return None
         described = step.of_records(library) if isinstance(step, ByColumn) else None
-        one = None if described is None or schema.names is None else self._one_row()
+        one = None if described is None or schema.names is None else self._fixed_calls()
         if one is None:
             return None
         assert isinstance(step, ByColumn)

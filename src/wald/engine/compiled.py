@@ -114,9 +114,11 @@ class CompiledCascade:
         """
         return self._decided(rows, dtype, n_stages, at_end, n_threads)
 
-    def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> _core.OneRow:
-        """The same call for single rows, which gives their labels."""
-        return _core.OneRow(self._engine, n_stages, at_end, working, labels)
+    def fixed_calls(
+        self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]
+    ) -> _core.FixedCalls:
+        """The same call for rows in arrays, which gives their labels."""
+        return _core.FixedCalls(self._engine, n_stages, at_end, working, labels)
 
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Estimates of every stage for all rows, without exits."""

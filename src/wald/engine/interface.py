@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import OneRow
+from .._core import FixedCalls
 from ..outputs import Output
 from ..utils.stage_table import StageTable
 from .ledger import Codes, Decisions, Statuses
@@ -50,8 +50,10 @@ class Cascade(Protocol):
     def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[Any, int, float, int]:
         """Code or score, stage, cost and status of one row, a float32, float64 or uint8 array."""
 
-    def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> OneRow | None:
-        """The same call for single rows, which gives their labels; None for engines that have none.
+    def fixed_calls(
+        self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]
+    ) -> FixedCalls | None:
+        """The same call for rows in arrays, which gives their labels; None for engines that have none.
 
         ``working`` is for float32, float64 and uint8.
         """

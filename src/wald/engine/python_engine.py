@@ -155,7 +155,7 @@ class PythonCascade:
             raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
         return self.predict(x[None], n_stages, at_end, 1).first
 
-    def one_row(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> None:
+    def fixed_calls(self, n_stages: int, at_end: AtEnd, working: Sequence[float], labels: tuple[Any, ...]) -> None:
         """None: arrays of NumPy gain nothing from it."""
         return
 

@@ -1,4 +1,5 @@
-// Answers single rows with arguments that are fixed once: a call takes the row alone and returns the label itself.
+// An engine whose calls have all arguments but the rows fixed once. A call looks at one NumPy array, and at nothing
+// else.
 #pragma once
 
 #include <array>
@@ -7,14 +8,14 @@
 
 namespace wald::bindings {
 
-// Immutable, so threads may share it. It returns None for a row that it does not answer: `BoundEngine` then answers the
-// row, or raises if the row is wrong.
-class OneRow {
+// Immutable, so threads may share it. It returns None for rows that it does not answer: `BoundEngine` then answers
+// them, or raises if they are wrong.
+class FixedCalls {
 public:
     using Labels = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
 
-    OneRow(const BoundEngine& engine, int n_stages, const std::string& at_end, const std::array<double, 3>& working,
-           Labels labels)
+    FixedCalls(const BoundEngine& engine, int n_stages, const std::string& at_end, const std::array<double, 3>& working,
+               Labels labels)
         : engine_(engine), n_stages_(n_stages), end_(BoundEngine::end_of(at_end)), working_(working),
           labels_(std::move(labels)), array_type_(nb::module_::import_("numpy").attr("ndarray")) {
         engine.check_stages(n_stages, end_);
@@ -31,6 +32,22 @@ public:
     nb::object decided(nb::handle X) const { return settled(decide(X, 2)); }
     // The same for a row of as many numbers as the model has columns.
     nb::object decided_row(const double* row) const { return settled(decide(row)); }
+    // The codes of all rows of a 2-D array, without a ledger; None if one of them is left without a label.
+    nb::object codes(nb::handle X, int n_threads) const {
+        if (!X.type().is(array_type_)) return nb::none();
+        const Buffer array(X);
+        const std::optional<Dtype> dtype = array.native_dtype();
+        if (!dtype || array.ndim() != 2 || array.shape(0) == 0 || array.shape(1) != engine_.n_features())
+            return nb::none();
+        Rows rows;
+        rows.dtype = *dtype;
+        rows.n_rows = array.shape(0);
+        rows.n_columns = array.shape(1);
+        rows.data = array.data();
+        rows.row_stride = array.stride(0);
+        rows.column_stride = array.stride(1);
+        return engine_.codes(rows, n_threads, n_stages_, end_, working_[static_cast<std::size_t>(*dtype)]);
+    }
 
 private:
     static nb::object settled(const BoundEngine::Found& found) {
@@ -69,10 +86,10 @@ private:
     nb::object array_type_;
 };
 
-inline void bind_one_row(nb::module_& m) {
+inline void bind_fixed_calls(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<OneRow>(m, "OneRow",
-                       R"doc(Single rows, answered by an engine whose calls are always the same. Threads may share it.
+    nb::class_<FixedCalls>(m, "FixedCalls",
+                           R"doc(An engine whose calls are always the same, for rows in arrays. Threads may share it.
 
 Parameters
 ----------
@@ -83,18 +100,21 @@ working : sequence of three floats
     As for `Engine.predict`, for rows of float32, float64 and uint8.
 labels : tuple
     The label of each code.)doc")
-        .def(nb::init<const BoundEngine&, int, const std::string&, const std::array<double, 3>&, OneRow::Labels>(),
+        .def(nb::init<const BoundEngine&, int, const std::string&, const std::array<double, 3>&, FixedCalls::Labels>(),
              "engine"_a, "n_stages"_a, "at_end"_a, "working"_a, "labels"_a)
         .def(
-            "label", &OneRow::label, "x"_a.none(), "with_cost"_a,
+            "label", &FixedCalls::label, "x"_a.none(), "with_cost"_a,
             nb::sig("def label(self, x: typing.Any, with_cost: bool) -> typing.Any"),
             R"doc(Return the label of a row, or its score where values have a tolerance; or a tuple of this and its cost.
 
 None stands for everything but a 1-D array of the model's columns that the engine reads in place, and for a row
 that is left without a label.)doc")
-        .def("decided", &OneRow::decided, "X"_a.none(),
+        .def("decided", &FixedCalls::decided, "X"_a.none(),
              nb::sig("def decided(self, X: typing.Any) -> tuple[int, int, float, int] | None"),
-             "Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.");
+             "Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.")
+        .def("codes", &FixedCalls::codes, "X"_a.none(), "n_threads"_a,
+             nb::sig("def codes(self, X: typing.Any, n_threads: int) -> NDArray[numpy.int32] | None"),
+             "Codes of all rows of a 2-D array; None in the same cases, for one of its rows.");
 }
 
 }  // namespace wald::bindings
