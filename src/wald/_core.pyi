@@ -539,7 +539,7 @@ class Engine:
 
 class FixedCalls:
     """
-    Single rows, answered by an engine whose calls are always the same. Threads may share it.
+    An engine whose calls are always the same, for rows in arrays. Threads may share it.
 
     Parameters
     ----------
@@ -566,6 +566,11 @@ class FixedCalls:
     def decided(self, X: Any) -> tuple[int, int, float, int] | None:
         """
         Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.
+        """
+
+    def codes(self, X: Any, n_threads: int) -> NDArray[numpy.int32] | None:
+        """
+        Codes of all rows of a 2-D array; None in the same cases, for one of its rows.
         """
 
 class Record:

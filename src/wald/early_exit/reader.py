@@ -83,8 +83,9 @@ class RowReader:
                 if source.n_rows > 0 and not self._has_all_needed(source):
                     self.model.estimator.predict(source.take(slice(1)).rows)  # raises its own error for wrong columns
                 return source
-            texts = any(isinstance(name, str) for name in source.names or ())
-            if schema.names is not None and (schema.library != "scikit-learn" or texts):
+            if schema.names is not None and (
+                schema.library != "scikit-learn" or any(isinstance(name, str) for name in source.names or ())
+            ):
                 return source
         table = source.header if source.is_named else source
         validate_data(self._as_fitted(), table, reset=False, skip_check_array=True)
