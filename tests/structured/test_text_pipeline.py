@@ -20,6 +20,7 @@ from wald.structured import (
     Treebank,
     WordTagger,
 )
+from wald.structured.attachment import same as same_words
 from wald.structured.parser_averaging import mean_model
 from wald.structured.policies import AnytimePolicy, IteratedPolicy, OneShotPolicy, UniformPolicy
 from wald.structured.tokens import treebank_of_tokens
@@ -405,3 +406,79 @@ def test_a_tagger_whose_chain_has_other_features_is_refused() -> None:
     tagger.chain_ = ChainClassifier(max_iter=1, random_state=0).fit([np.ones((2, 3))], [["A\tB", "C\tD"]])
     with pytest.raises(ValueError, match="another number of features"):
         persistence.to_bytes(tagger)
+
+
+# ---- a risk ----------------------------------------------------------------------------------------------------------
+
+
+def differing(a: Treebank, b: Treebank) -> float:
+    return float(np.mean((a.heads != b.heads) | ~np.all([same_words(a, b, name) for name in COLUMNS], axis=0)))
+
+
+COLUMNS = ("upos", "xpos", "deprel")
+
+
+def test_a_risk_finds_the_budget_and_promises_what_it_loses(plain: TextPipeline) -> None:
+    everything = plain.predict(TEST)
+    full = plain.tagger_.group_costs_.sum() + plain.parser_.group_costs_.sum()
+    try:
+        plain.fit_budget(make_trees(900, random_state=1), risk=0.1, policies=(None, UniformPolicy()))
+        certificate = plain.certificate_
+        assert certificate.status == "certified"
+        assert certificate.verify()
+        assert certificate.mean < 0.1
+        assert plain.mean_cost_ <= certificate.threshold <= full * (1 + 1e-9)
+        assert plain.stages_[1] is not None
+        sparing = plain.predict(TEST)
+        assert differing(everything, sparing) < 0.15
+        loaded = persistence.from_bytes(raw := persistence.to_bytes(plain))
+        assert same(loaded.predict(TEST), sparing)
+        assert str(loaded.certificate_) == str(certificate)
+        assert persistence.to_bytes(loaded) == raw
+    finally:
+        plain.fit_budget(HELD)
+    assert not hasattr(plain, "certificate_")
+    assert same(plain.predict(TEST), everything)
+
+
+def test_sentences_longer_than_the_promise_get_everything(plain: TextPipeline) -> None:
+    everything, lengths = plain.predict(TEST), np.diff(TEST.offsets)
+    short = int(np.median(lengths))
+    try:
+        plain.fit_budget(make_trees(900, random_state=1), risk=0.3, max_parts=short, policies=(None, UniformPolicy()))
+        assert plain.certificate_.max_parts == short
+        sparing = plain.predict(TEST)
+        assert [sparing[i] for i in np.flatnonzero(lengths > short)] == [
+            everything[i] for i in np.flatnonzero(lengths > short)
+        ]
+        assert not same(sparing, everything)
+    finally:
+        plain.fit_budget(HELD)
+
+
+def test_too_few_sentences_buy_everything(plain: TextPipeline) -> None:
+    everything = plain.predict(TEST)
+    try:
+        plain.fit_budget(HELD, risk=0.01, policies=(None, UniformPolicy()))
+        assert plain.certificate_.status == "too few examples"
+        assert plain.stages_ == (None, None)
+        assert plain.mean_cost_ == pytest.approx(plain.tagger_.group_costs_.sum() + plain.parser_.group_costs_.sum())
+        assert same(plain.predict(TEST), everything)
+    finally:
+        plain.fit_budget(HELD)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"budget": 1.0, "risk": 0.1}, "either a budget or a risk"),
+        ({"risk": 0.0}, "'risk'"),
+        ({"risk": 0.1, "confidence": 1.0}, "'confidence'"),
+        ({"risk": 0.1, "max_parts": 0}, "'max_parts'"),
+        ({"risk": 0.1, "max_parts": 2.5}, "'max_parts'"),
+    ],
+)
+def test_promises_that_cannot_be(plain: TextPipeline, how: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        plain.fit_budget(HELD, **how)  # type: ignore[arg-type]
+    assert not hasattr(plain, "certificate_")
