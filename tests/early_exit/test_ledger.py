@@ -158,7 +158,8 @@ def test_an_estimate_that_overflows_pays_for_everything(kind):
 
 def test_what_is_evaluated_in_full_costs_the_model_s_units():
     """A forest's tree is one unit, however many classes its leaves have; and costs of features are those given."""
-    classes = np.digitize(X[:, 0] + X[:, 1], [-1.5, 0, 1.5])
+    scores = X @ np.linspace(-1, 1, 20)
+    classes = np.digitize(scores, np.quantile(scores, [0.3, 0.7]))
     forest = RandomForestClassifier(12, max_depth=4, random_state=0).fit(X[:1000], classes[:1000])
     for fast in (
         EarlyExitClassifier(forest, risk=0, random_state=0).fit(X[1000:]),
