@@ -49,4 +49,5 @@ def mean_parser(parser: DependencyParser, bank: Treebank, n_runs: int) -> Depend
     runs = [clone(parser).set_params(random_state=seed).fit(bank) for seed in seeds]
     found: DependencyParser = runs[-1]
     found._model = mean_model([run._model for run in runs])
-    return found.set_params(random_state=parser.random_state)
+    found.set_params(random_state=parser.random_state)
+    return found

@@ -256,7 +256,8 @@ class TextPipeline(BaseEstimator):
             costs. Without budget and risk, everything is bought again.
         risk : float or None, default=None
             Largest share of the words that have another tag, head or relation than with everything bought; strictly
-            between 0 and 1. Budgets are tested from the largest one down, and the last that keeps the risk is taken.
+            between 0 and 1. Budgets are tested from the largest one down, by `certify_answers`; the last that keeps the risk is
+            taken.
         confidence : float, default=0.95
             Probability, over the draw of the certificate's sentences, with which the risk is kept.
         max_parts : int or None, default=None
@@ -275,26 +276,20 @@ class TextPipeline(BaseEstimator):
         ValueError, TypeError
             If no stage has a costly group, a policy is given for a stage without one, the budget is below the cost of
             the cheap groups, or both a budget and a risk are given.
-
-        See Also
-        --------
-        wald.structured.certified_answers.certify_answers : The tests.
         """
         check_is_fitted(self, "parser_")
         if budget is not None and risk is not None:
             raise ValueError(f"fit_budget takes either a budget or a risk. Got {budget!r} and {risk!r}.")
-        if budget is None and risk is None:
-            self._buy_everything()
-            return self
-        bank = annotated(X)
         with all_or_nothing(self):
-            if risk is None:
-                shared = SharedBudget.learn(self, bank, policies, float(budget))
+            self._buy_everything()
+            if budget is not None:
+                shared = SharedBudget.learn(self, annotated(X), policies, float(budget))
                 self.mean_cost_ = shared.best(float(budget))
                 self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
-            else:
+            elif risk is not None:
                 require_fraction("fit_budget", "risk", risk)
                 require_fraction("fit_budget", "confidence", confidence)
+                bank = annotated(X)
                 half = len(bank) // 2
                 shared = SharedBudget.learn(self, bank[:half], policies, None)
                 self.certificate_, self.mean_cost_ = shared.certify(
