@@ -35,7 +35,7 @@ def both_tags(tagger: WordTagger, bank: Treebank, n_folds: int) -> Treebank:
     cuts = np.linspace(0, len(bank), n_folds + 1).astype(np.int64)
     for first, last in pairwise(cuts.tolist()):
         others = np.r_[0:first, last : len(bank)]
-        each = clone(tagger).set_params(n_runs=1).fit(bank[others], classes=tagger.classes_)
+        each = clone(tagger).fit(bank[others], classes=tagger.classes_)
         session = each.open(bank[first:last])
         codes[bank.offsets[first] : bank.offsets[last]] = session.decode(session.state())
     tagged = tagger.tagged(bank, codes)

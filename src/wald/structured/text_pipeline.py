@@ -256,8 +256,8 @@ class TextPipeline(BaseEstimator):
             costs. Without budget and risk, everything is bought again.
         risk : float or None, default=None
             Largest share of the words that have another tag, head or relation than with everything bought; strictly
-            between 0 and 1. Budgets are tested from the largest one down, by `certify_answers`; the last that keeps the risk is
-            taken.
+            between 0 and 1. Budgets are tested from the largest one down, by
+            `certify_answers`; the last that keeps the risk is taken.
         confidence : float, default=0.95
             Probability, over the draw of the certificate's sentences, with which the risk is kept.
         max_parts : int or None, default=None
