@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from kinds.parameters import nested
 from outputs.bands import BandRegression
+from scipy import sparse
 from sklearn.datasets import make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier, VotingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -153,3 +154,27 @@ def test_an_estimate_that_overflows_pays_for_everything(kind):
         assert (status == Status.HANDED_OVER).all()
     assert watched.monitor_.stage_counts.tolist() == [0] * fast.plan_.n_stages + [41]
     assert watched.monitor_.mean_cost[1] == fast.plan_.full_cost
+
+
+def test_what_is_evaluated_in_full_costs_the_model_s_units():
+    """A forest's tree is one unit, however many classes its leaves have; and costs of features are those given."""
+    scores = X @ np.linspace(-1, 1, 20)
+    classes = np.digitize(scores, np.quantile(scores, [0.3, 0.7]))
+    forest = RandomForestClassifier(12, max_depth=4, random_state=0).fit(X[:1000], classes[:1000])
+    for fast in (
+        EarlyExitClassifier(forest, risk=0, random_state=0).fit(X[1000:]),
+        EarlyExitClassifier(forest, risk=0).fit(),
+        fitted(forest),
+    ):
+        assert fast.plan_.full_cost == 12
+        assert fast.plan_.stages[-1] == 12
+        assert fast.predict(X[:50], details=True).costs.max() <= 12
+    prices = np.linspace(1, 20, 20)
+    priced = EarlyExitClassifier(forest, risk=0, random_state=0, feature_costs=prices).fit(X[1000:])
+    used = np.unique(np.concatenate([t.tree_.feature[t.tree_.feature >= 0] for t in forest.estimators_]))
+    assert priced.plan_.full_cost == prices[used].sum()
+    linear = LogisticRegression().fit(X[:1000], classes[:1000])
+    for rows in (X[1000:], sparse.csr_matrix(X[1000:])):
+        for risk in (0, 0.05):
+            fast = EarlyExitClassifier(linear, risk=risk, random_state=0, feature_costs=prices).fit(rows)
+            assert fast.plan_.full_cost == pytest.approx(prices.sum())

@@ -20,7 +20,9 @@ from wald.structured import (
     Treebank,
     WordTagger,
 )
+from wald.structured.attachment import same as same_words
 from wald.structured.parser_averaging import mean_model
+from wald.structured.pipeline_learning import both_tags
 from wald.structured.policies import AnytimePolicy, IteratedPolicy, OneShotPolicy, UniformPolicy
 from wald.structured.tokens import treebank_of_tokens
 from wald.structured.word_features import WordVocabulary
@@ -227,22 +229,22 @@ def test_the_parser_gets_the_taggers_tags(plain: TextPipeline) -> None:
 
 
 def test_the_parser_learns_from_tags_of_taggers_that_did_not_see_the_sentence() -> None:
-    pipeline = TextPipeline(WordTagger(max_iter=1, n_runs=2, random_state=0), n_folds=2)
-    pipeline.tagger_ = clone(pipeline.tagger).fit(TRAIN)
+    whole = WordTagger(max_iter=1, n_runs=2, random_state=0).fit(TRAIN)
     half = len(TRAIN) // 2
-    found = pipeline._jackknifed(TRAIN)
+    found = both_tags(whole, TRAIN, 2)
+    tagged = found[: len(TRAIN)]
+    assert list(found[len(TRAIN) :]) == list(TRAIN)
     for held, others in ((slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))):
-        tagger = clone(pipeline.tagger).set_params(n_runs=1).fit(TRAIN[others])
-        assert found[held].column("xpos") == tagger.predict(TRAIN[held]).column("xpos")
+        tagger = clone(whole).fit(TRAIN[others])
+        assert tagged[held].column("xpos") == tagger.predict(TRAIN[held]).column("xpos")
 
 
 def test_the_parser_learns_from_every_sentence_with_both_kinds_of_tags() -> None:
     tagger, parser = WordTagger(max_iter=1, n_runs=1), DependencyParser(table_bits=10, max_iter=1, random_state=0)
     text = TRAIN[:30].to_bytes().rstrip(b"\n")  # a file need not end in a line of its own
     pipeline = TextPipeline(tagger, parser, n_folds=2, n_runs=1, random_state=0).fit(Treebank(text))
-    tagged = pipeline._jackknifed(TRAIN[:30])
+    both = both_tags(pipeline.tagger_, TRAIN[:30], 2)
     seed = int(np.random.RandomState(0).randint(2**31 - 1, size=1)[0])
-    both = Treebank(tagged.to_bytes() + TRAIN[:30].to_bytes())
     expected = clone(parser).set_params(random_state=seed).fit(both)
     assert len(both) == 60
     assert np.array_equal(pipeline.parser_.predict(TEST).heads, expected.predict(TEST).heads)
@@ -405,3 +407,80 @@ def test_a_tagger_whose_chain_has_other_features_is_refused() -> None:
     tagger.chain_ = ChainClassifier(max_iter=1, random_state=0).fit([np.ones((2, 3))], [["A\tB", "C\tD"]])
     with pytest.raises(ValueError, match="another number of features"):
         persistence.to_bytes(tagger)
+
+
+# ---- a risk ----------------------------------------------------------------------------------------------------------
+
+
+def differing(a: Treebank, b: Treebank) -> float:
+    return float(np.mean((a.heads != b.heads) | ~np.all([same_words(a, b, name) for name in COLUMNS], axis=0)))
+
+
+COLUMNS = ("upos", "xpos", "deprel")
+
+
+def test_a_risk_finds_the_budget_and_promises_what_it_loses(plain: TextPipeline) -> None:
+    everything = plain.predict(TEST)
+    full = plain.tagger_.group_costs_.sum() + plain.parser_.group_costs_.sum()
+    try:
+        plain.fit_budget(make_trees(900, random_state=1), risk=0.1, policies=(None, UniformPolicy()))
+        certificate = plain.certificate_
+        assert certificate.status == "certified"
+        assert certificate.verify()
+        assert certificate.mean < 0.1
+        assert plain.mean_cost_ == pytest.approx(certificate.threshold, rel=0.1)
+        assert certificate.threshold < full
+        assert plain.stages_[1] is not None
+        sparing = plain.predict(TEST)
+        assert differing(everything, sparing) < 0.15
+        loaded = persistence.from_bytes(raw := persistence.to_bytes(plain))
+        assert same(loaded.predict(TEST), sparing)
+        assert str(loaded.certificate_) == str(certificate)
+        assert persistence.to_bytes(loaded) == raw
+    finally:
+        plain.fit_budget(HELD)
+    assert not hasattr(plain, "certificate_")
+    assert same(plain.predict(TEST), everything)
+
+
+def test_sentences_longer_than_the_promise_get_everything(plain: TextPipeline) -> None:
+    everything, lengths = plain.predict(TEST), np.diff(TEST.offsets)
+    short = int(np.median(lengths))
+    try:
+        plain.fit_budget(make_trees(900, random_state=1), risk=0.3, max_parts=short, policies=(None, UniformPolicy()))
+        assert plain.certificate_.max_parts == short
+        sparing = plain.predict(TEST)
+        assert [sparing[i] for i in np.flatnonzero(lengths > short)] == [
+            everything[i] for i in np.flatnonzero(lengths > short)
+        ]
+        assert not same(sparing, everything)
+    finally:
+        plain.fit_budget(HELD)
+
+
+def test_too_few_sentences_buy_everything(plain: TextPipeline) -> None:
+    everything = plain.predict(TEST)
+    try:
+        plain.fit_budget(HELD, risk=0.01, policies=(None, UniformPolicy()))
+        assert plain.certificate_.status == "too few examples"
+        assert plain.stages_ == (None, None)
+        assert plain.mean_cost_ == pytest.approx(plain.tagger_.group_costs_.sum() + plain.parser_.group_costs_.sum())
+        assert same(plain.predict(TEST), everything)
+    finally:
+        plain.fit_budget(HELD)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"budget": 1.0, "risk": 0.1}, "either a budget or a risk"),
+        ({"risk": 0.0}, "'risk'"),
+        ({"risk": 0.1, "confidence": 1.0}, "'confidence'"),
+        ({"risk": 0.1, "max_parts": 0}, "'max_parts'"),
+        ({"risk": 0.1, "max_parts": 2.5}, "'max_parts'"),
+    ],
+)
+def test_promises_that_cannot_be(plain: TextPipeline, how: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        plain.fit_budget(HELD, **how)  # type: ignore[arg-type]
+    assert not hasattr(plain, "certificate_")

@@ -81,7 +81,7 @@ def make_plan(
         )
     validation_scores, _ = whole.scores(validation.preprocessed, working, n_threads)
     full = full_answers(model, whole, validation, n_threads)
-    units = _units(model, validation, request)
+    units = priced_units(model, validation, request)
     precision = _precision(model, validation, request)
     costs = Costs(model, validation, units, precision, request)
 
@@ -172,16 +172,15 @@ def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool
     return request.cost in ("time", "units") and model.terms.n_outputs <= FEW_OUTPUTS
 
 
-def plan_without_stages(model: AdditiveModel, precision: Precision | None = None) -> Plan:
-    """Build the plan that evaluates every term of every row, by default in the model's own precision."""
+def plan_without_stages(model: AdditiveModel, units: Units | None = None, precision: Precision | None = None) -> Plan:
+    """Build the plan that evaluates every term of every row, by default in the model's own units and precision."""
     none, empty = np.empty(0, dtype=np.int64), np.empty(0)
-    n = model.terms.n_terms
-    total = float(n)
+    priced = units_of(model.terms) if units is None else units
     return Plan(
         order=none,
         terms=none,
-        stages=np.array([n], dtype=np.int64),
-        stage_costs=np.array([total]),
+        stages=np.array([len(priced.members)], dtype=np.int64),
+        stage_costs=np.array([priced.total]),
         early=NO_STAGES,
         boundary=Boundary(empty, empty, empty, empty),
         q=math.inf,
@@ -189,7 +188,7 @@ def plan_without_stages(model: AdditiveModel, precision: Precision | None = None
         surrogates=NO_SURROGATES,
         precision=precision or model.terms.planning.precisions[-1],
         evaluate_all=True,
-        cost_model=CostModel.of_units(total),
+        cost_model=CostModel.of_units(priced.total),
     )
 
 
@@ -220,7 +219,7 @@ def full_precision(model: AdditiveModel, rows: Rows, n_threads: int) -> Precisio
     return "float32" if np.count_nonzero(unsure) <= MOST_REDONE * len(unsure) else "float64"
 
 
-def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
+def priced_units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
     """Units from the user's groups and costs, or else from cache lines."""
     terms, given = model.terms, request.feature_costs is not None or request.feature_groups is not None
     by_column, shared = Columnwise.of(terms) is not None, Sharing.of(terms) is not None

@@ -25,7 +25,7 @@ from .certification import (
 from .costs import n_timed
 from .data_split import Split
 from .late_certificate import LateCertificate
-from .planning import cannot_save_time, full_precision, make_plan, plan_without_stages
+from .planning import cannot_save_time, full_precision, make_plan, plan_without_stages, priced_units
 from .racing import kept_if_faster
 from .rare_classes import rare_classes
 from .request import Request
@@ -121,8 +121,9 @@ def _part_of(report: Callable[[str, float], None], k: int, n_splits: int) -> Cal
 def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request, promise: Promise) -> Outcome:
     """Return the outcome of evaluating everything, without planning."""
     _require_rows(split, rows)
-    plan = plan_without_stages(model)
-    validation = scores_at_stages(model, plan, rows.take(split.validation), request.n_threads)
+    some = rows.take(split.validation)
+    plan = plan_without_stages(model, priced_units(model, some, request))
+    validation = scores_at_stages(model, plan, some, request.n_threads)
     certificate, plan = evaluating_everything(model, plan, validation, promise, NOT_SLOWER)
     return Outcome(plan, plan, validation, certificate, 0.0, split, [], None)
 
@@ -156,7 +157,7 @@ def _outcome(
     trial = tried(model, plan, validation, size, promise)
     certificate, plan = certified(model, trial, validation, scores, certificate_rows.groups, promise)
     if _rather_in_single(model, plan, validation_rows, request, promise):
-        trial = plan_without_stages(model, "float32")
+        trial = plan_without_stages(model, priced_units(model, validation_rows, request), "float32")
         validation = scores_at_stages(model, trial, validation_rows, request.n_threads)
         certificate, plan = evaluating_everything(model, trial, validation, promise, NOT_SLOWER)
     cost = 0.0 if promise.n_splits == 1 else _cost(plan, scores, request, model.terms.n_outputs)

@@ -13,6 +13,7 @@ from .. import _core
 from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode_fields
 from ..structured import BudgetedPredictor, DependencyParser, TextPipeline, WordTagger
+from ..structured.certificate import StructureCertificate
 from ..structured.word_features import WordVocabulary
 from .budgets import decode_spending, encode_spending
 from .chains import decode_chain, encode_chain
@@ -97,8 +98,8 @@ def longest_search(hashes: NDArray[np.uint64]) -> int:
 def encode_pipeline(pipeline: TextPipeline, arrays: Arrays) -> dict[str, Any]:
     """Describe a fitted pipeline: its two models, and the policies of its budget."""
     check_is_fitted(pipeline, "parser_")
-    mean = getattr(pipeline, "mean_cost_", None)
-    return {
+    mean, certificate = getattr(pipeline, "mean_cost_", None), getattr(pipeline, "certificate_", None)
+    return encode_fields({"certificate": certificate}, arrays, "") | {
         "parameters": encode_plain(pipeline, arrays, STAGES),
         "tagger": inside(encode_tagger, pipeline.tagger_, arrays, "tagger"),
         "parser": inside(encode_parser, pipeline.parser_, arrays, "parser"),
@@ -132,4 +133,6 @@ def decode_pipeline(header: Section) -> TextPipeline:
     pipeline.stages_ = (stages[0], stages[1])
     if not header.lacks("mean_cost"):
         pipeline.mean_cost_ = header.number("mean_cost", low=0.0)
+    if "certificate" in header and not header.lacks("certificate"):  # files from before lack it
+        pipeline.certificate_ = header.get("certificate", StructureCertificate)
     return pipeline

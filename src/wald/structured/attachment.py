@@ -70,6 +70,11 @@ def attachment_scores(gold: Treebank, predicted: Treebank) -> AttachmentScores:
     )
 
 
+def same(one: Treebank, two: Treebank, column: str) -> NDArray[np.bool_]:
+    """Whether each word has the same entry of a column in two treebanks of the same words."""
+    return np.asarray(np.array(one.column(column)) == np.array(two.column(column)))
+
+
 def _punctuation(bank: Treebank) -> NDArray[np.bool_]:
     marks = (
         all(unicodedata.category(c).startswith("P") for c in form) if tag == "_" else tag == "PUNCT"

@@ -2,98 +2,218 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
+from .attachment import same
 from .budget import BudgetedPredictor
+from .certificate import StructureCertificate
+from .certified_answers import certify_answers
 from .conll import Treebank
+from .per_part import checked_longest
 from .policies.base import Policy
 from .policies.iterated import IteratedPolicy
 
 #: Shares of what is left beyond the cheap groups that the tagger may spend.
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+#: Budgets that a certificate tests, from that of everything to the one that loses `_BEYOND` times the risk on the
+#: sentences that place them, which `_HALVINGS` halvings find.
+_TESTED, _BEYOND, _HALVINGS = 13, 2.0, 6
+#: What a pipeline says of a word, besides its head.
+_COLUMNS = ("upos", "xpos", "deprel")
 
 Stages = tuple[BudgetedPredictor | None, BudgetedPredictor | None]
 
 
-def shared_budget(
-    pipeline: Any, bank: Treebank, budget: float, policies: tuple[Policy | None, Policy | None], random_state: Any
-) -> tuple[Stages, float]:
-    """Fit policies on one half of some sentences, and share the budget by what is right on the other half.
+@dataclass(frozen=True, eq=False)
+class SharedBudget:
+    """Policies of a pipeline's stages, and sentences that place thresholds and choose the shares.
 
-    Parameters
+    Attributes
     ----------
     pipeline : TextPipeline
-        Fitted.
-    bank : Treebank
-        Annotated sentences.
-    budget : float
-        Mean cost of a word in all.
+        Fitted. Its stages are changed.
     policies : tuple of two Policy or None
-        Not fitted.
-    random_state : int or None
-        Seed of policies that are None.
-
-    Returns
-    -------
-    stages : tuple of two BudgetedPredictor or None
-    mean_cost : float
-        On the second half.
+        Fitted; None for a stage without a costly group.
+    cheap, costly : tuple of two float
+        Cost of a word for tagger and parser: of the cheap group, and of all others.
+    bank, reference : Treebank
+        Sentences, and the same ones with the answers to come close to.
     """
-    tagger, parser = pipeline.tagger_, pipeline.parser_
-    costs = [np.asarray(model.group_costs_, dtype=np.float64) for model in (tagger, parser)]
-    cheap, full = [float(c[0]) for c in costs], [float(c.sum()) for c in costs]
-    if len(costs[0]) == len(costs[1]) == 1:
-        raise ValueError("A budget needs a stage with a costly group, and neither tagger nor parser has one.")
-    _check(policies, pipeline)
-    if not budget >= sum(cheap):  # also refuses NaN
-        raise ValueError(
-            f"budget must be at least {sum(cheap):.6g} a word, the cost of the cheap groups of tagger and parser. Got "
-            f"{budget!r}."
-        )
-    if len(bank) < 4:
-        raise ValueError(f"A budget needs at least 4 sentences to learn from. Got {len(bank)}.")
-    half = len(bank) // 2
-    first, second = bank[:half], bank[half:]
-    fitted = [
-        _policy(policies[0], tagger, first, random_state),
-        _policy(policies[1], parser, tagger.predict(first), random_state),
-    ]
-    most = [f - c for f, c in zip(full, cheap, strict=True)]
-    spare = min(budget - sum(cheap), sum(most))
-    tried: set[float] = set()
-    best: tuple[float, Stages, float] | None = None
-    for share in SHARES:
-        mine = min(max(share * spare, spare - most[1]), most[0])  # what one cannot spend, the other may
-        if mine in tried:
-            continue
-        tried.add(mine)
-        tagging, tagged = _under(tagger, fitted[0], cheap[0] + mine, second)
-        pipeline.stages_ = (tagging, None)
-        retagged = pipeline._tagged(second)
-        parsing, parsed = _under(parser, fitted[1], cheap[1] + min(spare - mine, most[1]), retagged)
-        pipeline.stages_ = (tagging, parsing)
-        right = _right(second, retagged) + float(np.mean(pipeline._parsed(retagged).heads == second.heads))
-        if best is None or right > best[0]:
-            best = right, (tagging, parsing), tagged + parsed
-    assert best is not None  # there are shares
-    return best[1], best[2]
+
+    pipeline: Any
+    policies: tuple[Policy | None, Policy | None]
+    cheap: tuple[float, float]
+    costly: tuple[float, float]
+    bank: Treebank
+    reference: Treebank
+
+    @classmethod
+    def learn(cls, pipeline: Any, bank: Treebank, policies: Any, budget: float | None) -> Self:
+        """Fit policies on the first half of some sentences; the second half is to place thresholds.
+
+        Parameters
+        ----------
+        pipeline : TextPipeline
+        bank : Treebank
+            Annotated.
+        policies : tuple of two Policy or None
+            Not fitted.
+        budget : float or None
+            Shares will be chosen by what is right or, without a budget, by what everything bought would answer.
+        """
+        models = pipeline.tagger_, pipeline.parser_
+        costs = [np.asarray(model.group_costs_, dtype=np.float64) for model in models]
+        if all(len(each) == 1 for each in costs):
+            raise ValueError("A budget needs a stage with a costly group, and neither tagger nor parser has one.")
+        _check(policies, models)
+        cheap, costly = zip(*((float(each[0]), float(each[1:].sum())) for each in costs), strict=True)
+        if budget is not None and not budget >= sum(cheap):  # also refuses NaN
+            raise ValueError(
+                f"budget must be at least {sum(cheap):.6g} a word, the cost of the cheap groups of tagger and parser. "
+                f"Got {budget!r}."
+            )
+        if len(bank) < 4:
+            raise ValueError(f"A budget needs at least 4 sentences to learn from. Got {len(bank)}.")
+        first, second = bank[: len(bank) // 2], bank[len(bank) // 2 :]
+        seen = (first, models[0].predict(first))
+        fitted = [_policy(*each, pipeline.random_state) for each in zip(policies, models, seen, strict=True)]
+        pipeline.stages_ = (None, None)
+        reference = second if budget is not None else pipeline.predict(second)
+        return cls(pipeline, (fitted[0], fitted[1]), cheap, costly, second, reference)
+
+    def best(self, budget: float, longest: int | None = None) -> float:
+        """Give the pipeline the stages that come closest to the reference within a budget.
+
+        Parameters
+        ----------
+        budget : float
+            Mean cost of a word in all.
+        longest : int or None
+            Everything is bought for sentences of more words.
+
+        Returns
+        -------
+        float
+            Mean cost of a word, on the sentences that place the thresholds.
+        """
+        spare = min(budget - sum(self.cheap), sum(self.costly))
+        found: tuple[float, Stages, float] | None = None
+        for mine in self._shares(spare):
+            tagging, tagged = self._under(0, mine, self.bank)
+            self.pipeline.stages_ = (tagging, None)
+            retagged = self.pipeline._tagged(self.bank)
+            parsing, parsed = self._under(1, min(spare - mine, self.costly[1]), retagged)
+            self.pipeline.stages_ = (tagging, parsing)
+            close = self._closeness(self.pipeline._parsed(retagged))
+            if found is None or close > found[0]:
+                found = close, (tagging, parsing), tagged + parsed
+        assert found is not None  # there are shares
+        for stage in found[1]:
+            if stage is not None:
+                stage.max_parts_ = longest
+        self.pipeline.stages_ = found[1]
+        return found[2]
+
+    def certify(
+        self, bank: Treebank, *, risk: float, confidence: float, max_parts: int | None
+    ) -> tuple[StructureCertificate, float]:
+        """Give the pipeline the smallest budget that provably keeps a risk.
+
+        Parameters
+        ----------
+        bank : Treebank
+            Sentences that were used for nothing else.
+        risk, confidence : float
+        max_parts : int or None
+            None: the words of the longest sentence that places the thresholds.
+
+        Returns
+        -------
+        certificate : StructureCertificate
+            Its threshold is the budget.
+        mean_cost : float
+            On these sentences.
+        """
+        longest = checked_longest("fit_budget", np.diff(self.bank.offsets), max_parts)
+        self.pipeline.stages_ = (None, None)
+        full = _answers(self.pipeline.predict(bank))
+        served: dict[float, Stages] = {}
+
+        def answers(budget: float) -> list[Any]:
+            self.best(budget, longest)
+            served[budget] = self.pipeline.stages_
+            return _answers(self.pipeline.predict(bank))
+
+        budgets = self._budgets(risk, longest)
+        found = certify_answers(answers, budgets, full, risk=risk, confidence=confidence, max_parts=longest)
+        self.pipeline.stages_ = served.get(found.threshold, (None, None))
+        return found, self._spent(bank)
+
+    def _budgets(self, risk: float, longest: int) -> list[float]:
+        """Budgets to test, the largest first, chosen on other sentences than those that test them."""
+        full, low = sum(self.cheap + self.costly), sum(self.cheap)
+        high, end = full, low
+        if self._lost(low, longest) > _BEYOND * risk:
+            for _ in range(_HALVINGS):
+                middle = (low + high) / 2
+                low, high = (middle, high) if self._lost(middle, longest) > _BEYOND * risk else (low, middle)
+            end = low
+        return [full, *np.linspace(full, end, _TESTED).tolist()[1:]]
+
+    def _lost(self, budget: float, longest: int) -> float:
+        """Share of the words that are answered otherwise than in the reference."""
+        self.best(budget, longest)
+        found = self.pipeline.predict(self.bank)
+        differ = np.asarray(found.heads != self.reference.heads)
+        for name in _COLUMNS:
+            differ |= ~same(self.reference, found, name)
+        return float(differ.mean())
+
+    def _shares(self, spare: float) -> list[float]:
+        """What the tagger may spend beyond its cheap group; what one stage cannot spend, the other may."""
+        return sorted({min(max(share * spare, spare - self.costly[1]), self.costly[0]) for share in SHARES})
+
+    def _under(self, i: int, spare: float, bank: Treebank) -> tuple[BudgetedPredictor | None, float]:
+        """A stage that may spend so much beyond its cheap group, and what it spends a word."""
+        model, policy = (self.pipeline.tagger_, self.pipeline.parser_)[i], self.policies[i]
+        full = float(np.sum(model.group_costs_))
+        if policy is None:
+            return None, full
+        stage = BudgetedPredictor(model, policy, budget=min(self.cheap[i] + spare, full)).fit(bank)
+        return stage, stage.mean_cost_
+
+    def _spent(self, bank: Treebank) -> float:
+        """Mean cost of a word."""
+        spent = 0.0
+        for i, (stage, seen) in enumerate(zip(self.pipeline.stages_, (bank, self.pipeline._tagged(bank)), strict=True)):
+            if stage is None:
+                spent += self.cheap[i] + self.costly[i]
+            else:
+                spent += stage._mean_cost(stage.model.open(seen), stage.threshold_)
+        return spent
+
+    def _closeness(self, found: Treebank) -> float:
+        """Mean share of equal tags of the two kinds, and of equal heads."""
+        tags = [float(same(self.reference, found, name).mean()) for name in ("upos", "xpos")]
+        return float(np.mean(tags)) + float(np.mean(found.heads == self.reference.heads))
 
 
-def _check(policies: Any, pipeline: Any) -> None:
+def _check(policies: Any, models: tuple[Any, Any]) -> None:
     """Raise unless there are two policies or None, for stages with a costly group."""
     if not isinstance(policies, tuple | list) or len(policies) != 2:
         raise TypeError(f"policies must be two, for tagger and parser, each a policy or None. Got {policies!r:.80}.")
-    for name, policy in zip(("tagger", "parser"), policies, strict=True):
+    for name, policy, model in zip(("tagger", "parser"), policies, models, strict=True):
         if policy is None:
             continue
         if not isinstance(policy, Policy):
             raise TypeError(
                 f"The {name}'s policy must be one of wald.structured.policies, or None. Got {policy!r:.60}."
             )
-        if len(getattr(pipeline, f"{name}_").group_names_) == 1:
+        if len(model.group_names_) == 1:
             raise ValueError(f"The {name} has no costly group, and so cannot have a policy. Got {policy!r:.60}.")
 
 
@@ -107,15 +227,8 @@ def _policy(policy: Policy | None, model: Any, bank: Treebank, random_state: Any
     return mine.fit(model, bank, bank)
 
 
-def _under(model: Any, policy: Policy | None, budget: float, bank: Treebank) -> tuple[BudgetedPredictor | None, float]:
-    """A stage under its part of the budget, and what it spends a word."""
-    full = float(np.sum(model.group_costs_))
-    if policy is None:
-        return None, full
-    stage = BudgetedPredictor(model, policy, budget=min(budget, full)).fit(bank)
-    return stage, stage.mean_cost_
-
-
-def _right(truth: Treebank, found: Treebank) -> float:
-    """Mean share of right tags of the two kinds."""
-    return float(np.mean([np.array(truth.column(name)) == np.array(found.column(name)) for name in ("upos", "xpos")]))
+def _answers(bank: Treebank) -> list[Any]:
+    """What a pipeline says of each sentence: its words' tags, heads and relations."""
+    columns = [np.array(bank.column(name), dtype=object) for name in _COLUMNS]
+    columns.append(bank.heads.astype(object))
+    return list(zip(*(np.split(column, bank.offsets[1:-1]) for column in columns), strict=True))

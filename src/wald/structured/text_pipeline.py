@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from ..stopping.core.validation import require_integer
+from ..stopping.core.validation import require_fraction, require_integer
 from ..utils.undo import all_or_nothing
-from .attachment import attachment_scores
-from .budget import BudgetedPredictor
+from .attachment import attachment_scores, same
+from .certificate import StructureCertificate
 from .conll import Treebank
 from .parser import DependencyParser
-from .parser_averaging import mean_model
 from .parser_learning import annotated
+from .pipeline_learning import both_tags, mean_parser
 from .policies.base import Policy
-from .shared_budget import shared_budget
+from .shared_budget import SharedBudget, Stages
 from .tokens import treebank_of_tokens
 from .word_tagger import WordTagger
 
@@ -82,6 +79,9 @@ class TextPipeline(BaseEstimator):
         After `fit_budget`, what buys costly features for the tagger and for the parser; None: all of them are bought.
     mean_cost_ : float
         After `fit_budget`, mean cost of a word.
+    certificate_ : StructureCertificate
+        After `fit_budget`, the promise that goes with a risk; its threshold is the budget. With a budget, nothing is
+        promised.
 
     See Also
     --------
@@ -137,10 +137,15 @@ class TextPipeline(BaseEstimator):
             )
         with all_or_nothing(self):
             self.tagger_ = self._made(self.tagger, WordTagger()).fit(bank)
-            self.parser_ = self._parser(_both(self._jackknifed(bank), bank) if self.n_folds else bank)
-            self.stages_: tuple[BudgetedPredictor | None, BudgetedPredictor | None] = (None, None)
-            self.__dict__.pop("mean_cost_", None)
+            parser = self._made(self.parser, DependencyParser(arc_margin=6.0, table_bits=24, max_iter=6))
+            self.parser_ = mean_parser(parser, both_tags(self.tagger_, bank, self.n_folds), self.n_runs)
+            self._buy_everything()
         return self
+
+    def _buy_everything(self) -> None:
+        self.stages_: Stages = (None, None)
+        for name in ("mean_cost_", "certificate_"):
+            self.__dict__.pop(name, None)
 
     def _made(self, given: Stage | None, usual: Stage) -> Stage:
         """A copy of a stage, with the pipeline's seed where it has none."""
@@ -150,28 +155,6 @@ class TextPipeline(BaseEstimator):
         if stage.random_state is None:
             stage.set_params(random_state=self.random_state)
         return stage
-
-    def _parser(self, bank: Treebank) -> DependencyParser:
-        """A parser with the mean of the weights of several runs."""
-        first = self._made(self.parser, DependencyParser(arc_margin=6.0, table_bits=24, max_iter=6))
-        seeds = check_random_state(first.random_state).randint(2**31 - 1, size=self.n_runs).tolist()
-        runs = [clone(first).set_params(random_state=seed).fit(bank) for seed in seeds]
-        parser: DependencyParser = runs[-1]
-        parser._model = mean_model([run._model for run in runs])
-        parser.set_params(random_state=first.random_state)
-        return parser
-
-    def _jackknifed(self, bank: Treebank) -> Treebank:
-        """The sentences with the tags of taggers that did not learn from them."""
-        codes = np.empty(bank.n_words, dtype=np.int32)
-        cuts = np.linspace(0, len(bank), self.n_folds + 1).astype(np.int64)
-        for first, last in pairwise(cuts.tolist()):
-            others = np.r_[0:first, last : len(bank)]
-            tagger = clone(self.tagger_).set_params(n_runs=1).fit(bank[others], classes=self.tagger_.classes_)
-            session = tagger.open(bank[first:last])
-            codes[bank.offsets[first] : bank.offsets[last]] = session.decode(session.state())
-        tagged: Treebank = self.tagger_.tagged(bank, codes)
-        return tagged
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
         """Tag and parse sentences.
@@ -227,7 +210,8 @@ class TextPipeline(BaseEstimator):
         bank = annotated(X, "compare with")
         found = self.predict(bank)
         trees = attachment_scores(bank, found)
-        return TextScores(_same(bank, found, "upos"), _same(bank, found, "xpos"), trees.uas, trees.las, bank.n_words)
+        upos, xpos = (float(same(bank, found, name).mean()) for name in ("upos", "xpos"))
+        return TextScores(upos, xpos, trees.uas, trees.las, bank.n_words)
 
     def score(self, X: Treebank | Sequence[Any], y: Any = None) -> float:
         """Return the share of words with the right head, from predicted tags (UAS).
@@ -248,23 +232,37 @@ class TextPipeline(BaseEstimator):
     def fit_budget(
         self,
         X: Treebank | Sequence[Any],
-        budget: float | None,
+        budget: float | None = None,
         *,
+        risk: float | None = None,
+        confidence: float = 0.95,
+        max_parts: int | None = None,
         policies: tuple[Policy | None, Policy | None] = (None, None),
     ) -> Self:
-        """Put both stages under one budget.
+        """Put both stages under one budget, given or found by a risk.
 
-        Each stage with a costly group gets a policy. How the budget is shared out among the two is chosen by what is
-        right: several shares are tried, and the one with the most right tags and heads is kept.
+        Each stage with a costly group gets a policy. How the budget is shared out among the two is chosen by trying
+        several shares: the one with the most right tags and heads is kept or, with a risk, the one with the most that
+        are those of everything bought.
 
         Parameters
         ----------
         X : Treebank or sequence
-            Annotated sentences that `fit` did not see. Policies learn from the first half, and the second half places
-            thresholds and chooses the shares.
-        budget : float or None
+            Annotated sentences that `fit` did not see. Policies learn from one half, and the other half places
+            thresholds and chooses the shares. With a risk, these are the halves of the first half, and the second half
+            is the certificate's: its sentences must be independent draws from those to come.
+        budget : float or None, default=None
             Mean cost of a word in all, in the units of the stages' ``group_costs_``: seconds, unless groups have other
-            costs. None: everything is bought again.
+            costs. Without budget and risk, everything is bought again.
+        risk : float or None, default=None
+            Largest share of the words that have another tag, head or relation than with everything bought; strictly
+            between 0 and 1. Budgets are tested from the largest one down, by
+            `certify_answers`; the last that keeps the risk is taken.
+        confidence : float, default=0.95
+            Probability, over the draw of the certificate's sentences, with which the risk is kept.
+        max_parts : int or None, default=None
+            With a risk, everything is bought for sentences of more words. None: the words of the longest sentence that
+            places the thresholds.
         policies : tuple of two policies, default=(None, None)
             For the tagger and for the parser, not fitted; None: an `IteratedPolicy`. Only a stage with a costly group
             may have one.
@@ -276,25 +274,25 @@ class TextPipeline(BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If no stage has a costly group, a policy is given for a stage without one, or the budget is below the cost
-            of the cheap groups.
+            If no stage has a costly group, a policy is given for a stage without one, the budget is below the cost of
+            the cheap groups, or both a budget and a risk are given.
         """
         check_is_fitted(self, "parser_")
-        if budget is None:
-            self.stages_ = (None, None)
-            self.__dict__.pop("mean_cost_", None)
-            return self
-        bank = annotated(X)
+        if budget is not None and risk is not None:
+            raise ValueError(f"fit_budget takes either a budget or a risk. Got {budget!r} and {risk!r}.")
         with all_or_nothing(self):
-            self.stages_, self.mean_cost_ = shared_budget(self, bank, float(budget), policies, self.random_state)
+            self._buy_everything()
+            if budget is not None:
+                shared = SharedBudget.learn(self, annotated(X), policies, float(budget))
+                self.mean_cost_ = shared.best(float(budget))
+                self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
+            elif risk is not None:
+                require_fraction("fit_budget", "risk", risk)
+                require_fraction("fit_budget", "confidence", confidence)
+                bank = annotated(X)
+                half = len(bank) // 2
+                shared = SharedBudget.learn(self, bank[:half], policies, None)
+                self.certificate_, self.mean_cost_ = shared.certify(
+                    bank[half:], risk=risk, confidence=confidence, max_parts=max_parts
+                )
         return self
-
-
-def _both(first: Treebank, second: Treebank) -> Treebank:
-    """The sentences of one treebank, then those of the other. A file need not end in an empty line."""
-    return Treebank(b"\n\n".join((first.to_bytes(), second.to_bytes())), name="<treebank>", format=first.format)
-
-
-def _same(truth: Treebank, found: Treebank, column: str) -> float:
-    same: NDArray[np.bool_] = np.array(truth.column(column)) == np.array(found.column(column))
-    return float(np.mean(same))
