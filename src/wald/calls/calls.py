@@ -6,7 +6,7 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable, Hashable, Iterator, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, MutableMapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counts import Counts
-from .running import Here, InLoop, Loop, Place, is_async
+from .running import Here, InLoop, Loop, Place, awaited, is_async
 
 Rows = NDArray[np.intp]
 
@@ -132,6 +132,10 @@ class Calls:
         same = copy(self)
         same.function, same.key, same._loop = function, key, self._loop
         return same
+
+    def awaited(self, answer: Awaitable[Any]) -> Any:
+        """What an awaitable gives, in the event loop of these calls."""
+        return self._loop.run(awaited(answer, None))
 
     def cancel(self) -> None:
         """End the calls of another thread, but for plain functions, which nobody waits for then."""

@@ -120,7 +120,7 @@ class Here:
     async def call(self, function: Callable[[Any], Any], rows: Any, seconds: float | None) -> Any:
         """See `Place`; a plain function is waited for as long as it takes."""
         answer = function(rows)
-        return self._loop.run(_awaited(answer, seconds)) if inspect.isawaitable(answer) else answer
+        return self._loop.run(awaited(answer, seconds)) if inspect.isawaitable(answer) else answer
 
     async def sleep(self, seconds: float) -> None:
         """See `Place`."""
@@ -160,7 +160,8 @@ class InLoop:
         await asyncio.sleep(seconds)
 
 
-async def _awaited(answer: Any, seconds: float | None) -> Any:
+async def awaited(answer: Any, seconds: float | None) -> Any:
+    """What an awaitable gives; raises TimeoutError if it takes longer."""
     async with asyncio.timeout(seconds):
         return await answer
 

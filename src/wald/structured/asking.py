@@ -57,6 +57,11 @@ class Extractor:
         """What the function gets for parts: these, and where they stand if it asks for that."""
         return (self.parts(parts), *([context_of(self.sequences, parts)] if self.has_context else []))
 
+    def called(self, *given: Any) -> Any:
+        """What the function answers; what it returns to be awaited, as partials of coroutines do, is awaited."""
+        answer = self.function(*given)
+        return self.group.calls.awaited(answer) if isawaitable(answer) else answer
+
     def keys(self, parts: NDArray[np.int64]) -> list[Hashable]:
         """Keys of parts; NoKeyError has the number of the part that has none."""
         if self._keys is None and (self.has_context or len(parts) == self.sequences.n_parts):

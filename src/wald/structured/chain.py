@@ -24,7 +24,7 @@ from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .given import sequences_for
 from .groups import FeatureGroup, checked_groups
-from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike
+from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike, settled_labels
 from .names import name_columns
 from .sequences import Sequences, without_empty
 from .session import ChainSession
@@ -157,7 +157,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
             If an extractor fails; the message names group and part.
         """
         self._check()
-        sequences = sequences_for(self._groups(), X, lengths)
+        sequences, y = sequences_for(self._groups(), X, lengths), settled_labels(y)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         with all_or_nothing(self):
             self.__dict__.pop("_learner", None)
@@ -209,7 +209,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
             raise ValueError(
                 "partial_fit needs learner='perceptron': the structural SVM must see all sequences at once."
             )
-        sequences = sequences_for(self._groups(), X, lengths)
+        sequences, y = sequences_for(self._groups(), X, lengths), settled_labels(y)
         labels = labels_of(y, sequences)
         started = hasattr(self, "_chain")
         if not started and classes is None:
@@ -301,6 +301,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label; with ``constraints="bio"``, the F1 of spans: see `span_f1`."""
         X, lengths, present = without_empty(X, lengths)
+        y = settled_labels(y)
         if not present.all() and len(y) == len(present) and not is_flat(y):
             y = [labels for labels, there in zip(y, present, strict=True) if there]
         session = self.open(X, lengths=lengths)

@@ -206,7 +206,7 @@ class LazyFeatures:
         """What a plain function gives for rows of an array."""
         given, start = extractor.given(parts), time.perf_counter()
         try:
-            values = self._call(extractor.function, given)
+            values = self._call(extractor, given)
         except ExtractionTimeoutError as error:
             self.seconds[g] += time.perf_counter() - start
             raise self._late(g, str(error), parts) from None
@@ -228,9 +228,9 @@ class LazyFeatures:
         fits = given is not None and given.names == tuple(group.name for group in self.groups)
         return given if fits else None
 
-    def _call(self, extract: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    def _call(self, extractor: Extractor, given: tuple[Any, ...]) -> Any:
         """Call an extractor, and wait for it as long as `patience` allows."""
-        seconds = self._seconds_left()
+        seconds, extract = self._seconds_left(), extractor.called
         if seconds is None:
             return extract(*given)
         answer: list[tuple[Any, BaseException | None]] = []

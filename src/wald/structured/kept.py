@@ -129,10 +129,30 @@ def keys_of_rows(rows: sparse.csr_matrix) -> list[Hashable]:
 
 def keys_of_places(keys: Sequence[Hashable]) -> list[Hashable]:
     """Keys of the parts of one sequence, by the whole sequence and the place."""
-    whole: Any = tuple(keys)
-    if _is_plain(whole):
-        whole = hashlib.blake2b(marshal.dumps(whole, 2), digest_size=16).digest()
+    together: Any = tuple(keys)
+    plain = _is_plain(together)
+    whole = hashlib.blake2b(marshal.dumps(together, 2), digest_size=16).digest() if plain else _Whole(together)
     return [(whole, place) for place in range(len(keys))]
+
+
+class _Whole:
+    """Keys of all parts of a sequence, which are hashed once, and compared once with those of an equal sequence."""
+
+    __slots__ = ("_hash", "_keys")
+
+    def __init__(self, keys: tuple[Hashable, ...]) -> None:
+        self._keys, self._hash = keys, hash(keys)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Whole) or self._hash != other._hash:
+            return False
+        alike = self._keys is other._keys or self._keys == other._keys
+        if alike:
+            self._keys = other._keys  # so that the next place of the sequence need not compare them again
+        return alike
 
 
 class NoKeyError(TypeError):

@@ -135,6 +135,12 @@ def settled(X: Any) -> list[Any]:
     return [list(item) if isinstance(item, Iterator) else item for item in X]
 
 
+def lasting(X: Any) -> Any:
+    """The same sequences, those that can be read only once as lists."""
+    once = isinstance(X, Iterator) or (isinstance(X, list | tuple) and any(isinstance(item, Iterator) for item in X))
+    return settled(X) if once else X
+
+
 def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
     """Leave out examples without a part.
 
