@@ -55,7 +55,9 @@ class Loop:
             if self._runner is None:
                 self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
                 weakref.finalize(self, _close, self._runner.get_loop())
-            return _beside(self._runner, work) if beside else self._runner.run(work)
+            if beside:
+                return _beside(self._runner, work)
+            return self._runner.run(work, context=contextvars.copy_context())  # its own is that of the first call
 
     def cancel(self) -> None:
         """End what another thread runs."""

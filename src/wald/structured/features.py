@@ -176,8 +176,8 @@ class LazyFeatures:
         self, g: int, extractor: Extractor, parts: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], Any, ExtractionTimeoutError | None]:
         """Those of the parts whose features are there in time, these features, and an error if some are not."""
-        counts, start = extractor.group.counts, time.perf_counter()
-        before, seconds, late = counts.rows, self._seconds_left(), None
+        before, waited, start = extractor.asked, extractor.waited, time.perf_counter()
+        seconds, late = self._seconds_left(), None
         try:
             rows, places = extractor.rows(parts, seconds)
         except TooLateError as error:
@@ -187,9 +187,9 @@ class LazyFeatures:
         except NoKeyError as error:
             raise self._error(g, no_key(self.groups[g], error), np.array([error.place])) from error
         finally:
-            if counts.rows > before:
-                self.seconds[g] += time.perf_counter() - start
-                self.asked[g] += counts.rows - before
+            if extractor.asked > before:
+                self.seconds[g] += time.perf_counter() - start - (extractor.waited - waited)
+                self.asked[g] += extractor.asked - before
         known = np.array([row is not None for row in rows])
         there, values = known[places], None
         if not there.all():

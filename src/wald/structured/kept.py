@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ..calls import Counts
 from ..calls.keys import key_of
+from .claims import Claims
 from .extracted import MOST_KEPT
 
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
@@ -39,10 +40,13 @@ class Kept:
         What the extractor has taken so far.
     seconds : float
         Wall clock of this.
+    claims : Claims
+        What threads ask about now.
     """
 
     def __init__(self) -> None:
         self.counts, self.seconds = Counts(), 0.0
+        self.claims = Claims()
         self._lock = threading.Lock()
         self._rows: dict[Hashable, Row] = {}
         self._bytes = 0
