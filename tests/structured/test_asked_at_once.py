@@ -179,3 +179,41 @@ def test_coroutines_see_the_context_of_their_own_call() -> None:
         request.set(number)
         model.predict([[word]])
     assert seen[-2:] == [7, 8]
+
+
+@pytest.mark.parametrize("way", ["coroutine function", "calls at once", "calls in threads"])
+def test_another_part_is_not_waited_for_beyond_a_timeout_either(way: str) -> None:
+    """Calls of one extractor share an event loop, which one thread has at a time."""
+    slow = Slow()
+    model = fitted(slow, WAYS[way](slow))
+    fast = BudgetedPredictor(model, UniformPolicy().fit(model), budget=10.0).fit(X)
+    slow.seconds = 1.0
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(model.predict, [["red"]])
+        assert slow.begun.wait(10)
+        start = time.perf_counter()
+        _, state = fast.predict([["blue"]], timeout=0.1, return_state=True)
+        assert time.perf_counter() - start < 0.7
+        assert not state.any()
+        first.result(20)
+    assert slow.asked == Counter(["red"])
+
+
+@pytest.mark.parametrize("sets", [{}, {"max_concurrency": 2}])
+@pytest.mark.parametrize("is_async", [True, False])
+def test_calls_that_ask_the_same_calls_do_not_wait_for_themselves(is_async: bool, sets: dict[str, Any]) -> None:
+    models: list[ChainClassifier] = []
+
+    def ask(words: list[str]) -> Any:
+        if "red" in words and models:
+            models.pop().predict([["red", "blue"]])
+        return [word[-1] for word in words]
+
+    async def later(words: list[str]) -> Any:
+        return ask(words)
+
+    model = fitted(Slow(), Calls(later if is_async else ask, **sets))
+    models.append(model)
+    with ThreadPoolExecutor(1) as pool:
+        assert len(pool.submit(model.predict, NEW).result(20)) == 2
+    assert not models

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counts import Counts
-from .running import Here, InLoop, Loop, Place, awaited, is_async
+from .running import BusyError, Here, InLoop, Loop, Place, awaited, is_async
 
 Rows = NDArray[np.intp]
 
@@ -170,7 +170,12 @@ class Calls:
         if self.in_place:
             return Here.run(Attempts(self, work, Here(self._loop)).all(batches, 1))
         n_workers = min(self.max_concurrency, len(batches))
-        return self._loop.run(Attempts(self, work, InLoop(plain)).all(batches, n_workers)) if batches else None
+        if not batches:
+            return None
+        try:
+            return self._loop.run(Attempts(self, work, InLoop(plain)).all(batches, n_workers), work.left)
+        except BusyError:  # until the deadline
+            return None
 
 
 @dataclass(frozen=True, eq=False)
