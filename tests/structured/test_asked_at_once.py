@@ -17,6 +17,7 @@ from wald import Calls
 from wald.calls.ending import ending
 from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup
 from wald.structured.claims import Claims
+from wald.structured.keeping import LIMITS
 from wald.structured.policies import UniformPolicy
 
 X = [["an", "old"], ["fast", "car"], ["old"], ["an", "car", "an"]] * 5
@@ -111,7 +112,8 @@ def test_answers_that_are_not_kept_are_handed_over(monkeypatch: pytest.MonkeyPat
     slow = Slow()
     model = fitted(slow, slow)
     slow.seconds = 0.1
-    monkeypatch.setattr("wald.structured.kept.MOST_KEPT", 0)
+    monkeypatch.setattr(LIMITS, "memory", 0)
+    monkeypatch.setattr(LIMITS, "disk", 0)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(model.predict, NEW)
         assert slow.begun.wait(10)

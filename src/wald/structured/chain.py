@@ -20,7 +20,7 @@ from ..utils.undo import all_or_nothing
 from ..utils.warn import warn_caller
 from .chain_answers import ChainAnswers
 from .chain_learning import codes_of, learn_svm, order_of
-from .extracted import MOST_KEPT, fingerprint
+from .extracted import fingerprint
 from .features import LazyFeatures
 from .given import sequences_for
 from .groups import FeatureGroup, checked_groups
@@ -96,8 +96,8 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
 
     A policy's `fit` needs the features of the sequences that the model learned from. What extractors gave is kept for
-    it, up to 256 MB: by `FeatureGroup`, part by part, or by `fit`, where plain functions of arrays gave it. Files and
-    pickles have none.
+    it: by `FeatureGroup`, part by part, or by `fit`, where plain functions of arrays gave it. `keep_features` says how
+    much; what is too large for memory goes to a temporary file. Files of models and pickles have none.
 
     Features should be of the order of 1: learners do not scale them, and the margin is measured in them.
 
@@ -345,8 +345,8 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     def _keep_features(self, features: LazyFeatures) -> None:
         given = features.sequences
         if given.extracted is None and given.named is None and any(g.extract is not None for g in features.groups):
-            found = features.everything()
-            if found.n_bytes <= MOST_KEPT:
+            found = features.everything().kept(float(features.seconds.sum()))
+            if found is not None:
                 self._kept = fingerprint(features.sequences), features.groups, found
 
     def _extracted(self, X: Any) -> Any:

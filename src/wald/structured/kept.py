@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import marshal
+import os
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
@@ -16,7 +17,7 @@ from scipy import sparse
 from ..calls import Counts
 from ..calls.keys import key_of
 from .claims import Claims
-from .extracted import MOST_KEPT
+from .keeping import LIMITS, Place, RowFile
 
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
 #: Hashes that do not know all that an object of a derived type holds: its place in memory alone, or its text. Tensors
@@ -32,7 +33,10 @@ Row = NDArray[np.float32] | bytes
 
 
 class Kept:
-    """Features by the keys of parts; if they take more than 256 MB, the oldest are forgotten.
+    """Features by the keys of parts.
+
+    If they take more memory than `keep_features` allows, the oldest go to a temporary file, and what is too much for
+    that is forgotten.
 
     Attributes
     ----------
@@ -49,6 +53,8 @@ class Kept:
         self.claims = Claims()
         self._lock = threading.Lock()
         self._rows: dict[Hashable, Row] = {}
+        self._places: dict[Hashable, Place] = {}
+        self._file: RowFile | None = None
         self._bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -58,7 +64,7 @@ class Kept:
         self.__init__()  # type: ignore[misc]  # pickles and copies keep nothing
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) + len(self._places)
 
     @property
     def seconds_each(self) -> float:
@@ -67,17 +73,40 @@ class Kept:
 
     def get(self, key: Hashable) -> Row | None:
         """The features of a part."""
-        return self._rows.get(key)
+        row = self._rows.get(key)
+        place = self._places.get(key) if row is None else None  # after the rows: one that moves is in both for a while
+        if place is None:
+            return row
+        try:
+            return place.file.read(place)
+        except OSError:  # then the part is asked about again
+            self._places.pop(key, None)
+            return None
 
     def put(self, keys: Iterable[Hashable], rows: Iterable[Row]) -> None:
         """Keep the features of parts."""
         with self._lock:
             for key, row in zip(keys, rows, strict=True):
-                if key not in self._rows:
+                if key not in self._rows and key not in self._places:
                     self._rows[key] = row
                     self._bytes += _size(row)
-            while self._bytes > MOST_KEPT:
-                self._bytes -= _size(self._rows.pop(next(iter(self._rows))))
+            while self._bytes > LIMITS.memory:
+                oldest = next(iter(self._rows))
+                self._move(oldest, self._rows[oldest])
+                self._bytes -= _size(self._rows.pop(oldest))
+
+    def _move(self, key: Hashable, row: Row) -> None:
+        """Write a row to the file, if there is room."""
+        size = len(row) if isinstance(row, bytes) else row.nbytes
+        written = 0 if self._file is None else self._file.size
+        if written + size > LIMITS.disk:
+            return
+        try:
+            if self._file is None or self._file.process != os.getpid():
+                self._file = RowFile()
+            self._places[key] = self._file.add(row)
+        except OSError:  # the disk is full
+            return
 
     def spend(self, spent: Counts, seconds: float) -> None:
         """Add what calls have taken."""
@@ -89,7 +118,7 @@ class Kept:
     def forget(self) -> None:
         """Free the features."""
         with self._lock:
-            self._rows, self._bytes = {}, 0
+            self._rows, self._places, self._file, self._bytes = {}, {}, None, 0
 
 
 def _size(row: Row) -> int:
