@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections import UserList, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup
+from wald.structured import (
+    BudgetedPredictor,
+    ChainClassifier,
+    DependencyParser,
+    ExtractionError,
+    FeatureGroup,
+    TextPipeline,
+    WordTagger,
+)
 from wald.structured.extractors import Context
 from wald.structured.kept import keys_of_places
 from wald.structured.policies import IteratedPolicy, OneShotPolicy
@@ -43,6 +53,20 @@ def test_labels_of_generators_are_those_of_lists() -> None:
     other = ChainClassifier(random_state=0).partial_fit(once(NAMED), once(Y), sorted(set("".join(WORDS))))
     assert other.predict(NAMED) == part.predict(NAMED)
     assert model.score(once(NAMED), once(Y)) == model.score(NAMED, Y)
+
+
+def test_lists_of_other_types_are_lists() -> None:
+    model = ChainClassifier(max_iter=3, random_state=0).fit(NAMED, Y)
+    for kind in (deque, pd.Series, UserList):
+        assert model.predict([kind(sentence) for sentence in NAMED]) == model.predict(NAMED)
+        assert model.predict_one(kind(NAMED[3])) == model.predict_one(NAMED[3])
+
+
+@pytest.mark.parametrize("nothing", [None, 3])
+def test_sentences_that_are_none(nothing: Any) -> None:
+    for estimator in (DependencyParser(), TextPipeline(), WordTagger()):
+        with pytest.raises(TypeError, match=f"entences must be .*lists of words.* Got {nothing}"):
+            estimator.fit(nothing)
 
 
 def test_policies_and_predictors_read_generators_once() -> None:
