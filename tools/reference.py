@@ -48,7 +48,8 @@ SECTIONS = (
     (
         "Structured models and budgets",
         "wald.structured",
-        "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup TextPipeline Treebank WordTagger",
+        "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup TextPipeline Treebank WordTagger "
+        "keep_features",
     ),
     ("Spans", "wald.structured.spans", "Span span_f1 spans_of"),
     ("Promises about any structures", "wald.structured.certified_answers", "certify_answers"),

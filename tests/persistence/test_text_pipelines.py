@@ -47,6 +47,34 @@ def test_mutated_files_are_refused_or_answer(raw: bytes) -> None:
     assert min(outcomes.values()) > 5, outcomes
 
 
+def test_a_tagger_takes_little_room_in_a_file() -> None:
+    """Most features of a vocabulary have weights, but only for few labels."""
+    rng = np.random.default_rng(0)
+    texts = [[(f"w{i:03}", "X", f"T{i % 60}") for i in range(k, k + 5)] for k in rng.permutation(400).tolist()]
+    tagger = WordTagger(max_iter=1, margin=1.0, n_runs=1, min_count=1, random_state=0).fit(texts)
+    _, _, _, table = tagger.chain_._chain.__getstate__()
+    raw = to_bytes(tagger)
+    fields, arrays = taken_apart(raw)
+    with_weights = int(table.any(axis=1).sum())
+    assert 2 * with_weights > len(table)
+    assert 2 * sum(arrays[f"chain.{name}"].nbytes for name in ("rows", "per_row", "cells", "weights")) < table.nbytes
+    loaded = from_bytes(raw)
+    assert loaded.chain_._chain.__getstate__()[3].tobytes() == table.tobytes()
+    assert to_bytes(loaded) == raw
+    # files of earlier versions hold all weights, or all of some rows
+    for rows in (None, arrays["chain.rows"]):
+        for name in ("rows", "per_row", "cells", "weights"):
+            arrays.pop(f"chain.{name}", None)
+        if rows is None:
+            fields["chain"]["rows"] = None
+        else:
+            fields["chain"].pop("rows")
+            arrays["chain.rows"] = rows
+        arrays["chain.table"] = table if rows is None else table[rows]
+        older = from_bytes(put_together(fields, arrays))
+        assert older.chain_._chain.__getstate__()[3].tobytes() == table.tobytes()
+
+
 def test_numbers_that_are_no_hashes_are_refused(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """They would all be looked for in one place."""
     rng = np.random.default_rng(0)

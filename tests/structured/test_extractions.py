@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from kinds.containers import DENSE_AND_CSR
+from scipy import sparse
 from sklearn.base import clone
 
 from wald.datasets import make_chains
-from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup, extracted
+from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup, keep_features
 from wald.structured.extractors import Context
 from wald.structured.policies import (
     AnytimePolicy,
@@ -92,15 +93,32 @@ def restored(model: ChainClassifier) -> ChainClassifier:
     return loaded
 
 
-def test_policies_learn_the_same_whether_features_were_kept_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    policies = []
-    for most_kept in (2**28, 0):
-        monkeypatch.setattr("wald.structured.chain.MOST_KEPT", most_kept)
-        model = fitted()
-        assert hasattr(model, "_kept") == (most_kept > 0)
-        policies.append(OneShotPolicy(tradeoff=0.1, random_state=0).fit(model, X, Y))
-    for one, other in zip(policies[0].scores_, policies[1].scores_, strict=True):
-        np.testing.assert_array_equal(one.weights, other.weights)
+@pytest.mark.parametrize("form", DENSE_AND_CSR, ids=["dense", "sparse"])
+def test_policies_learn_the_same_wherever_features_were_kept(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    policies, before = [], keep_features()
+    try:
+        for memory, disk, seconds in ((2**28, 0, 1.0), (0, 0, 0.0), (0, 2**28, 1e6), (0, 2**28, 0.0)):
+            keep_features(memory=memory, disk=disk)
+            monkeypatch.setattr("wald.structured.extracted.SECONDS_A_BYTE", seconds)
+            model = fitted(form)
+            kept = memory > 0 or (disk > 0 and seconds < 1)  # what takes less time than a file is extracted again
+            assert hasattr(model, "_kept") == kept
+            policies.append(OneShotPolicy(tradeoff=0.1, random_state=0).fit(model, X, Y))
+            assert most() == (1 if kept else 2)
+            if kept:
+                values = model._kept[2].values[1]
+                assert on_a_disk(values.data if sparse.issparse(values) else values) == (memory == 0)
+    finally:
+        keep_features(memory=before.memory, disk=before.disk)
+    for policy in policies[1:]:
+        for one, other in zip(policies[0].scores_, policy.scores_, strict=True):
+            np.testing.assert_array_equal(one.weights, other.weights)
+
+
+def on_a_disk(array: Any) -> bool:
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
 
 
 def test_other_examples_are_extracted_for_themselves() -> None:
@@ -166,4 +184,4 @@ def test_little_is_kept() -> None:
     assert not hasattr(clone(model), "_kept")
     assert all(not hasattr(fold.model, "_kept") for fold in crossfit(model, X, Y, random_state=0))
     assert not hasattr(ChainClassifier(max_iter=1).fit(X, Y), "_kept")  # no extractor, nothing to keep
-    assert extracted.MOST_KEPT == 2**28
+    assert keep_features().memory == 2**28

@@ -89,7 +89,7 @@ def test_labels_of_one_type_come_back(a: Any, b: Any, tmp_path: Any) -> None:
 def test_truth_of_another_type_than_the_classes_is_refused() -> None:
     model = fitted("0", "1")
     for call in (model.score, lambda rows, y: model.open(rows).codes(y), model.partial_fit):
-        with pytest.raises(ValueError, match=r"labels of the type of the classes, such as '0'. Got 0, a int"):
+        with pytest.raises(ValueError, match=r"labels of the type of the classes, such as '0'. Got 0, an int"):
             call(X[:1], [[0, 1]])
 
 

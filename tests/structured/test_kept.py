@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 import shelve
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -27,8 +28,7 @@ from wald.structured import (
     FeatureGroup,
     asking,
     budget,
-    extracted,
-    kept,
+    keep_features,
 )
 from wald.structured.extractors import Context
 from wald.structured.kept import Kept, key_of_part
@@ -399,8 +399,16 @@ def test_what_comes_too_late_is_kept_for_the_next_time(sets: dict[str, Any]) -> 
     assert group.counts.rows == len(service.asked)
 
 
-def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST_KEPT", 10_000)
+@pytest.fixture
+def limits() -> Iterator[None]:
+    before = keep_features()
+    yield
+    keep_features(memory=before.memory, disk=before.disk)
+
+
+@pytest.mark.usefixtures("limits")
+def test_the_oldest_are_forgotten() -> None:
+    keep_features(memory=10_000, disk=0)
     rows = Kept()
     for i in range(100):
         rows.put([i], [np.zeros(10, dtype=np.float32)])
@@ -411,11 +419,83 @@ def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows.get(1) == b"a row"
     rows.forget()
     assert len(rows) == 0
-    assert extracted.MOST_KEPT == 2**28
-    service = Service()
-    monkeypatch.setattr(kept, "MOST_KEPT", 1000)
-    model = model_of(service).fit(X, Y)
+    keep_features(memory=1000)
+    model = model_of(Service()).fit(X, Y)
     assert model.predict(X) == model_of(Service()).fit(X, Y).predict(X)
+
+
+@pytest.mark.usefixtures("limits")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("container", [list, np.array, sparse.csr_matrix])
+def test_what_is_too_much_for_memory_goes_to_a_file(way: str, container: Any) -> None:
+    service = Service()
+
+    def ask(words: list[str]) -> Any:
+        return container(service(words))
+
+    async def later(words: list[str]) -> Any:
+        return ask(words)
+
+    extract = {"function": ask, "coroutine function": later}.get(way, Calls(ask, batch_size=5))
+    keep_features(memory=0)
+    model = model_of(extract).fit(X, Y)
+    assert not model.feature_groups[1].kept._rows
+    policy = OneShotPolicy(target="wrong", cv=2, random_state=0).fit(model, X, Y)
+    fast = BudgetedPredictor(model, policy, budget=5.0).fit(OTHERS)
+    answers = fast.predict(X + OTHERS)
+    assert service.most == 1
+    keep_features(memory=2**28)
+    other = model_of(Service()).fit(X, Y)
+    policy = OneShotPolicy(target="wrong", cv=2, random_state=0).fit(other, X, Y)
+    assert BudgetedPredictor(other, policy, budget=5.0).fit(OTHERS).predict(X + OTHERS) == answers
+    model.forget_features()
+    assert len(model.feature_groups[1].kept) == 0
+    model.predict(X)
+    assert service.most == 2
+
+
+@pytest.mark.usefixtures("limits")
+def test_a_disk_without_room_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_features(memory=0, disk=100)
+    rows = Kept()
+    rows.put(range(3), [np.full(10, i, dtype=np.float32) for i in range(3)])
+    assert [rows.get(i) is not None for i in range(3)] == [True, True, False]
+    np.testing.assert_array_equal(rows.get(1), np.full(10, 1, dtype=np.float32))
+    keep_features(disk=2**30)
+
+    def full(*given: Any) -> Any:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("wald.structured.keeping.RowFile.add", full)
+    rows.put([7], [b"a row"])
+    assert rows.get(7) is None
+    monkeypatch.setattr("wald.structured.keeping.RowFile.read", full)
+    assert rows.get(1) is None
+    rows.put([1], [b"again"])  # where the file cannot be read, the part can be kept anew
+    assert len(rows) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@pytest.mark.usefixtures("limits")
+def test_forks_read_the_file_and_write_their_own() -> None:
+    keep_features(memory=0)
+    rows = Kept()
+    rows.put(["before"], [b"before"])
+    child = os.fork()
+    if child == 0:  # the test's process must not end here in another way
+        rows.put(["child"], [b"child"])
+        os._exit(0 if (rows.get("before"), rows.get("child")) == (b"before", b"child") else 1)
+    rows.put(["parent"], [b"parent"])
+    assert os.waitpid(child, 0)[1] == 0
+    assert [rows.get(key) for key in ("before", "parent", "child")] == [b"before", b"parent", None]
+
+
+@pytest.mark.parametrize("limit", [{"memory": -1}, {"disk": 0.5}, {"disk": "1 GB"}])
+def test_limits_are_whole_numbers(limit: dict[str, Any]) -> None:
+    before = keep_features()
+    with pytest.raises(ValueError, match=rf"'{next(iter(limit))}' parameter of keep_features must be an integer"):
+        keep_features(**limit)
+    assert keep_features() == before
 
 
 def test_rows_are_put_together_as_they_were() -> None:

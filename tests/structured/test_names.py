@@ -128,7 +128,7 @@ def test_odd_values_are_refused(part: Any, error: type[Exception], message: str)
 def test_a_dict_within_itself_is_refused() -> None:
     part: dict[str, Any] = {"a": 1.0}
     part["self"] = part
-    with pytest.raises(RecursionError):
+    with pytest.raises(ValueError, match="Part 0 of sequence 0: Features must not be nested so deeply"):
         Sequences.of([[part]])
 
 

@@ -6,7 +6,7 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable, Hashable, Iterator, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, MutableMapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counts import Counts
-from .running import Here, InLoop, Loop, Place, is_async
+from .running import BusyError, Here, InLoop, Loop, Place, awaited, is_async
 
 Rows = NDArray[np.intp]
 
@@ -133,6 +133,10 @@ class Calls:
         same.function, same.key, same._loop = function, key, self._loop
         return same
 
+    def awaited(self, answer: Awaitable[Any]) -> Any:
+        """What an awaitable gives, in the event loop of these calls."""
+        return self._loop.run(awaited(answer, None))
+
     def cancel(self) -> None:
         """End the calls of another thread, but for plain functions, which nobody waits for then."""
         self._loop.cancel()
@@ -166,7 +170,12 @@ class Calls:
         if self.in_place:
             return Here.run(Attempts(self, work, Here(self._loop)).all(batches, 1))
         n_workers = min(self.max_concurrency, len(batches))
-        return self._loop.run(Attempts(self, work, InLoop(plain)).all(batches, n_workers)) if batches else None
+        if not batches:
+            return None
+        try:
+            return self._loop.run(Attempts(self, work, InLoop(plain)).all(batches, n_workers), work.left)
+        except BusyError:  # until the deadline
+            return None
 
 
 @dataclass(frozen=True, eq=False)

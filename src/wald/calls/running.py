@@ -11,6 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -27,6 +28,14 @@ class Place(Protocol):
         """Wait."""
 
 
+class BusyError(TimeoutError):
+    """Another thread has an event loop for longer than one may wait."""
+
+
+#: The loops, by their place in memory, that run this code, in whichever thread.
+_RUNNING: ContextVar[frozenset[int]] = ContextVar("running", default=frozenset())
+
+
 class Loop:
     """An event loop that stays the same, since clients which hold connections belong to one loop.
 
@@ -41,21 +50,36 @@ class Loop:
         self._runner: asyncio.Runner | None = None
         self._process = os.getpid()
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end; in a thread beside this one, if this one is inside of a running loop."""
+    def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+        """Run a coroutine to its end; in a thread beside this one, if this one is inside of a running loop.
+
+        Raises
+        ------
+        BusyError
+            If another thread has the loop for so many seconds.
+        """
         if self._process != os.getpid():  # a fork has neither the lock's owner nor the loop
             self._begin()
+        if id(self) in _RUNNING.get():  # what runs in this loop would wait for itself
+            return Loop().run(work)
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             beside = False
         else:
             beside = True
-        with self._lock:
+        if not self._lock.acquire(timeout=-1.0 if seconds is None else min(max(seconds, 0.0), threading.TIMEOUT_MAX)):
+            work.close()
+            raise BusyError("another thread has the event loop")
+        try:
             if self._runner is None:
                 self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
                 weakref.finalize(self, _close, self._runner.get_loop())
-            return _beside(self._runner, work) if beside else self._runner.run(work)
+            context = contextvars.copy_context()  # a runner's own is that of its first call
+            context.run(_RUNNING.set, _RUNNING.get() | {id(self)})
+            return (_beside if beside else asyncio.Runner.run)(self._runner, work, context=context)
+        finally:
+            self._lock.release()
 
     def cancel(self) -> None:
         """End what another thread runs."""
@@ -70,9 +94,9 @@ def _close(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-def _beside(runner: asyncio.Runner, work: Coroutine[Any, Any, T]) -> T:
+def _beside(runner: asyncio.Runner, work: Coroutine[Any, Any, T], *, context: contextvars.Context) -> T:
     """Run a coroutine in a thread, and wait for it."""
-    loop, found, context = runner.get_loop(), list[tuple[Any, BaseException | None]](), contextvars.copy_context()
+    loop, found = runner.get_loop(), list[tuple[Any, BaseException | None]]()
 
     def run() -> None:
         try:
@@ -120,7 +144,7 @@ class Here:
     async def call(self, function: Callable[[Any], Any], rows: Any, seconds: float | None) -> Any:
         """See `Place`; a plain function is waited for as long as it takes."""
         answer = function(rows)
-        return self._loop.run(_awaited(answer, seconds)) if inspect.isawaitable(answer) else answer
+        return self._loop.run(awaited(answer, seconds), seconds) if inspect.isawaitable(answer) else answer
 
     async def sleep(self, seconds: float) -> None:
         """See `Place`."""
@@ -160,7 +184,8 @@ class InLoop:
         await asyncio.sleep(seconds)
 
 
-async def _awaited(answer: Any, seconds: float | None) -> Any:
+async def awaited(answer: Any, seconds: float | None) -> Any:
+    """What an awaitable gives; raises TimeoutError if it takes longer."""
     async with asyncio.timeout(seconds):
         return await answer
 

@@ -31,7 +31,6 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
     check_is_fitted(chain, "_chain")
     state: Any = chain._chain.__getstate__()
     n_labels, sizes, own, table = state
-    rows = _rows_with_weights(table)
     groups = None if chain.feature_groups is None else chain._groups()
     for group in groups or ():
         if group.extract is not None and type(group.extract) is not HOG:
@@ -46,8 +45,7 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "n_labels": int(n_labels),
         "sizes": list(sizes),
         "own": bool(own),
-        "rows": rows,
-        **({"table": table} if rows is None else _cells_of(table[rows], len(table))),
+        **_encode_table(table),
         "group_costs": np.asarray(chain.group_costs_, dtype=np.float64),
         "as_lists": bool(chain._as_lists),
         "scale": float(chain._scale),
@@ -102,38 +100,38 @@ def _n_features(hog: HOG) -> int:
     return down * across * hog.block**2 * hog.orientations
 
 
-def _rows_with_weights(table: NDArray[np.float32]) -> NDArray[np.int32] | None:
-    """Rows of features that some training example had; None if it is better to keep all rows."""
-    if _n_weights(*table.shape) > MOST_LEFT_OUT:
-        return None
-    rows = np.flatnonzero(table.view(np.uint32).any(axis=1))  # bits: minus zero counts, so that the table comes back
-    return rows.astype(np.int32) if 2 * len(rows) < len(table) else None
+def _encode_table(table: NDArray[np.float32]) -> dict[str, Any]:
+    """All weights; or the rows that have some; or the weights that are not zero, row by row with their labels.
 
-
-def _cells_of(table: NDArray[np.float32], n_rows: int) -> dict[str, NDArray[Any]]:
-    """Some of ``n_rows`` rows of weights; or those weights that are not zero, row by row with their labels.
-
-    The latter if they take less room, and not so little that the reader of the file refuses the memory of all rows.
+    One of the latter if it takes less than half of the room; and the last one not where it takes so little that the
+    reader of the file refuses the memory of all rows.
     """
-    cells = table.view(np.uint32) != 0
+    n_weights = _n_weights(*table.shape)
+    if n_weights > MOST_LEFT_OUT:
+        return {"rows": None, "table": table}
+    cells = table.view(np.uint32) != 0  # bits: minus zero counts, so that the table comes back
     per_row = np.count_nonzero(cells, axis=1).astype(np.int32)
-    size = 6 * int(per_row.sum()) + 4 * len(table)
-    if size >= table.nbytes or TIMES_SPARSE * size < 10 * _n_weights(n_rows, table.shape[1]):
-        return {"table": table}
-    return {"per_row": per_row, "cells": np.nonzero(cells)[1].astype(np.uint16), "weights": table[cells]}
+    rows = np.flatnonzero(per_row).astype(np.int32)
+    few, size = 2 * len(rows) < len(table), 6 * int(per_row.sum(dtype=np.int64)) + 8 * len(rows)
+    least = min(table.nbytes // 2, 4 * len(rows) * table.shape[1] if few else table.nbytes)
+    if size < least and TIMES_SPARSE * size >= 10 * n_weights:
+        labels = np.nonzero(cells)[1].astype(np.uint16)
+        return {"rows": rows, "per_row": per_row[rows], "cells": labels, "weights": table[cells]}
+    return {"rows": rows, "table": table[rows]} if few else {"rows": None, "table": table}
 
 
-def _decode_table(header: Section, n_rows: int, n_labels: int) -> NDArray[np.float32]:
+def _fill(table: NDArray[np.float32], rows: NDArray[np.int32], header: Section) -> None:
+    """Put the weights of a file into some rows of an empty table."""
+    n_labels = table.shape[1]
     if not header.holds("per_row"):
-        return header.array("table", ("float32",), n_rows, n_labels)
-    per_row = header.integers("per_row", ("int32",), n_rows, low=0, high=n_labels + 1)
+        table[rows] = header.array("table", ("float32",), len(rows), n_labels)
+        return
+    per_row = header.integers("per_row", ("int32",), len(rows), low=0, high=n_labels + 1)
     labels = header.integers("cells", ("uint16",), None, low=0, high=n_labels)
     require(int(per_row.sum(dtype=np.int64)) == len(labels), "the arrays 'per_row' and 'cells' do not fit together")
-    cells = np.repeat(np.arange(n_rows, dtype=np.int64) * n_labels, per_row) + labels
+    cells = np.repeat(rows.astype(np.int64) * n_labels, per_row) + labels
     require((np.diff(cells) > 0).all(), "the array 'cells' should ascend in each row")
-    table = np.zeros(n_rows * n_labels, dtype=np.float32)
-    table[cells] = header.array("weights", ("float32",), len(labels))
-    return table.reshape(n_rows, n_labels)
+    table.reshape(-1)[cells] = header.array("weights", ("float32",), len(labels))
 
 
 def _decode_names(header: Section) -> dict[bytes, tuple[int, bool]]:
@@ -171,7 +169,7 @@ def _decode_weights(header: Section, n_labels: int, sizes: list[int], own: bool)
         rows = header.integers("rows", ("int32",), None, low=0, high=n_rows)
         require((np.diff(rows) > 0).all(), "the array 'rows' should ascend")
         table = np.zeros((n_rows, n_labels), dtype=np.float32)
-        table[rows] = _decode_table(header, len(rows), n_labels)
+        _fill(table, rows, header)
     chain = _core.Chain(n_labels, sizes, own)
     chain.fill(table)
     return chain

@@ -11,6 +11,7 @@ from .conll import Treebank
 from .features import ExtractionError
 from .groups import FeatureGroup
 from .images import HOG
+from .keeping import keep_features
 from .parser import DependencyParser
 from .per_part import examples_needed
 from .text_pipeline import TextPipeline
@@ -27,6 +28,7 @@ __all__ = [
     "Treebank",
     "WordTagger",
     "examples_needed",
+    "keep_features",
 ]
 
 read_conll, write_conll, from_words = Treebank.read, Treebank.write, Treebank.from_words

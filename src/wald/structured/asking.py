@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from inspect import isawaitable
 from typing import Any
@@ -14,15 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..calls import Asked, CallError, Calls, Counts
+from ..calls.ending import latest
 from ..calls.keys import key_of
 from ..calls.running import is_async
 from ..utils.figures import thousands
 from ..utils.progress import LateBar
+from .claims import Claim
 from .context import context_of, wants_context
 from .groups import FeatureGroup, function_of
 from .kept import NoKeyError, Row, keyed, keys_of_places
 from .rows import as_answers, kept_rows
 from .sequences import Sequences
+
+#: Whether this is code that an extractor runs, in whichever thread.
+_INSIDE: ContextVar[bool] = ContextVar("inside an extractor", default=False)
 
 
 class Extractor:
@@ -43,6 +49,8 @@ class Extractor:
         self.has_context = wants_context(self.function)
         #: Whether what it gives is kept by parts; plain functions of arrays take less time than keys.
         self.keeps = sequences.named is not None or isinstance(group.extract, Calls) or not group.calls.in_place
+        #: Parts that the extractor was asked about here, and seconds in which another thread was waited for.
+        self.asked, self.waited = 0, 0.0
         self._keys: list[Hashable] | None = None
 
     def parts(self, parts: NDArray[np.int64]) -> Any:
@@ -56,6 +64,11 @@ class Extractor:
     def given(self, parts: NDArray[np.int64]) -> tuple[Any, ...]:
         """What the function gets for parts: these, and where they stand if it asks for that."""
         return (self.parts(parts), *([context_of(self.sequences, parts)] if self.has_context else []))
+
+    def called(self, *given: Any) -> Any:
+        """What the function answers; what it returns to be awaited, as partials of coroutines do, is awaited."""
+        answer = self.function(*given)
+        return self.group.calls.awaited(answer) if isawaitable(answer) else answer
 
     def keys(self, parts: NDArray[np.int64]) -> list[Hashable]:
         """Keys of parts; NoKeyError has the number of the part that has none."""
@@ -111,14 +124,67 @@ class Extractor:
         rows = [self.group.kept.get(key) for key in first]
         lacking = [place for place, row in enumerate(rows) if row is None]
         if lacking:
-            starts = np.unique(places, return_index=True)[1]
-            different = list(first)
-            answers = self._ask([different[place] for place in lacking], parts[starts[lacking]], seconds)
-            for place, row in zip(lacking, answers, strict=True):
-                rows[place] = row
+            starts, different = np.unique(places, return_index=True)[1], list(first)
+            found = self._found({different[place]: int(parts[starts[place]]) for place in lacking}, seconds)
+            for place in lacking:
+                rows[place] = found.get(different[place])
         return rows, places
 
-    def _ask(self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None) -> list[Row | None]:
+    def _found(self, parts: dict[Hashable, int], seconds: float | None) -> dict[Hashable, Row]:
+        """Features of parts that were not kept, by their keys, as far as they are there in time.
+
+        What another thread asks about already is waited for, and asked for here only if that thread does not get it.
+        """
+        if _INSIDE.get():  # an extractor that asks again must not wait for itself, nor for who waits for it
+            return self._ask(parts, seconds)
+        until = None if seconds is None else time.monotonic() + seconds
+        found, theirs = self._claimed(parts, seconds)
+        if not theirs:
+            return found
+        start = time.perf_counter()
+        for claim in dict.fromkeys(theirs.values()):
+            claim.wait(latest() if until is None else until)
+        self.waited += time.perf_counter() - start
+        found |= {key: claim.answers[key] for key, claim in theirs.items() if key in claim.answers}
+        left = {key: part for key, part in parts.items() if key in theirs and key not in found}
+        remaining = None if until is None else until - time.monotonic()
+        if left and (remaining is None or remaining > 0):
+            again, others = self._claimed(left, remaining)
+            found |= again
+            if others:  # these were waited for once, and that is enough
+                found |= self._ask({key: left[key] for key in others}, remaining)
+        return found
+
+    def _claimed(
+        self, parts: dict[Hashable, int], seconds: float | None
+    ) -> tuple[dict[Hashable, Row], dict[Hashable, Claim]]:
+        """Features of those parts that no other thread asks about, and the claims of other threads."""
+        kept = self.group.kept
+        claim, mine, theirs = kept.claims.take(parts)
+        try:
+            claim.answers |= {key: row for key in mine if (row := kept.get(key)) is not None}
+            if lacking := {key: parts[key] for key in mine if key not in claim.answers}:
+                self._ask(lacking, seconds, claim.answers)
+        finally:
+            kept.claims.end(claim, mine)
+        return dict(claim.answers), theirs
+
+    def _ask(
+        self, numbers: dict[Hashable, int], seconds: float | None, found: dict[Hashable, Row] | None = None
+    ) -> dict[Hashable, Row]:
+        """Ask about parts, and put what is answered into ``found``, even if a later call fails."""
+        found = {} if found is None else found
+        keys, parts = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
+        inside = _INSIDE.set(True)
+        try:
+            self._call(keys, parts, seconds, found)
+        finally:
+            _INSIDE.reset(inside)
+        return found
+
+    def _call(
+        self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None, found: dict[Hashable, Row]
+    ) -> None:
         read = partial(as_answers, for_a_cache=self.group.calls.cache is not None)
         calls = self._calls(keys, parts, seconds)
         asked = Asked(calls, len(parts), name=self.group.name, read=read, check=kept_rows)
@@ -138,9 +204,10 @@ class Extractor:
             raise
         finally:
             done = np.flatnonzero(asked.answered)
-            self.group.kept.put([keys[i] for i in done.tolist()], asked.values[done])
+            found |= zip([keys[i] for i in done.tolist()], asked.values[done], strict=True)
+            self.group.kept.put(found, found.values())
             self.group.kept.spend(asked.counts, time.perf_counter() - start)
-        return [row if done else None for row, done in zip(asked.values, asked.answered, strict=True)]
+            self.asked += asked.counts.rows
 
     def _calls(self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None) -> Calls:
         """How to call the function: with the context, where it asks for this, and apart, where one waits no longer."""

@@ -19,12 +19,13 @@ from .chain import ChainClassifier
 from .costs import checked_budget, given_costs, largest_spend, measured_costs
 from .features import ExtractionError
 from .gaps import LOSSES, Loss
+from .labels import settled_labels
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
 from .policies.crossfit import extracted_once, taken
 from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of, limit_extractors
 from .protocol import Session, StructuredModel
-from .sequences import with_empty, without_empty
+from .sequences import lasting, with_empty, without_empty
 from .spent import counted
 
 
@@ -136,6 +137,7 @@ class BudgetedPredictor(BaseEstimator):
         self
         """
         check_policy(self.policy, self.model)
+        X, y = lasting(X), settled_labels(y)
         require_option(type(self).__name__, "spend", self.spend, ("mean", "each"))
         if self.risk is not None:
             return self._certify(X, y, self.risk)

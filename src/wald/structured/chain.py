@@ -20,11 +20,11 @@ from ..utils.undo import all_or_nothing
 from ..utils.warn import warn_caller
 from .chain_answers import ChainAnswers
 from .chain_learning import codes_of, learn_svm, order_of
-from .extracted import MOST_KEPT, fingerprint
+from .extracted import fingerprint
 from .features import LazyFeatures
 from .given import sequences_for
 from .groups import FeatureGroup, checked_groups
-from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike
+from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike, settled_labels
 from .names import name_columns
 from .sequences import Sequences, without_empty
 from .session import ChainSession
@@ -96,8 +96,8 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
 
     A policy's `fit` needs the features of the sequences that the model learned from. What extractors gave is kept for
-    it, up to 256 MB: by `FeatureGroup`, part by part, or by `fit`, where plain functions of arrays gave it. Files and
-    pickles have none.
+    it: by `FeatureGroup`, part by part, or by `fit`, where plain functions of arrays gave it. `keep_features` says how
+    much; what is too large for memory goes to a temporary file. Files of models and pickles have none.
 
     Features should be of the order of 1: learners do not scale them, and the margin is measured in them.
 
@@ -157,7 +157,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
             If an extractor fails; the message names group and part.
         """
         self._check()
-        sequences = sequences_for(self._groups(), X, lengths)
+        sequences, y = sequences_for(self._groups(), X, lengths), settled_labels(y)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         with all_or_nothing(self):
             self.__dict__.pop("_learner", None)
@@ -209,7 +209,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
             raise ValueError(
                 "partial_fit needs learner='perceptron': the structural SVM must see all sequences at once."
             )
-        sequences = sequences_for(self._groups(), X, lengths)
+        sequences, y = sequences_for(self._groups(), X, lengths), settled_labels(y)
         labels = labels_of(y, sequences)
         started = hasattr(self, "_chain")
         if not started and classes is None:
@@ -301,6 +301,7 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label; with ``constraints="bio"``, the F1 of spans: see `span_f1`."""
         X, lengths, present = without_empty(X, lengths)
+        y = settled_labels(y)
         if not present.all() and len(y) == len(present) and not is_flat(y):
             y = [labels for labels, there in zip(y, present, strict=True) if there]
         session = self.open(X, lengths=lengths)
@@ -344,8 +345,8 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     def _keep_features(self, features: LazyFeatures) -> None:
         given = features.sequences
         if given.extracted is None and given.named is None and any(g.extract is not None for g in features.groups):
-            found = features.everything()
-            if found.n_bytes <= MOST_KEPT:
+            found = features.everything().kept(float(features.seconds.sum()))
+            if found is not None:
                 self._kept = fingerprint(features.sequences), features.groups, found
 
     def _extracted(self, X: Any) -> Any:

@@ -38,6 +38,8 @@ class Sentence:
 
 def text_of_words(sentences: Iterable[Any]) -> str:
     """Write sentences of words, as `Treebank.from_words` takes them, or refuse them."""
+    if not hasattr(sentences, "__iter__"):
+        raise TypeError(f"sentences must be a list of lists of words. Got {sentences!r:.60}.")
     lines: list[str] = []
     for number, sentence in enumerate(sentences):
         n = 0

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-#: A chain's `fit` keeps features of at most this many bytes for a policy's `fit`, which otherwise extracts them again.
-MOST_KEPT = 2**28
+from .keeping import LIMITS, SECONDS_A_BYTE, on_disk
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +35,23 @@ class Extracted:
         """Return the features of these parts."""
         return replace(self, values=tuple(None if rows is None else rows[parts] for rows in self.values))
 
+    def kept(self, seconds: float) -> Self | None:
+        """The same features, in temporary files if they are too large for memory; None if that does not pay.
+
+        Parameters
+        ----------
+        seconds : float
+            What their extraction took.
+        """
+        if self.n_bytes <= LIMITS.memory:
+            return self
+        if self.n_bytes > LIMITS.disk or seconds < SECONDS_A_BYTE * self.n_bytes:
+            return None
+        try:
+            return replace(self, values=tuple(None if rows is None else _moved(rows) for rows in self.values))
+        except OSError:  # the disk is full
+            return None
+
     @property
     def n_bytes(self) -> int:
         """Memory that the features take."""
@@ -50,6 +66,14 @@ def fingerprint(sequences: Any) -> bytes:
         digest.update(array.dtype.str.encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
+
+
+def _moved(rows: Any) -> Any:
+    if not sparse.issparse(rows):
+        return on_disk(rows)
+    moved = sparse.csr_matrix(tuple(map(on_disk, _arrays(rows))), shape=rows.shape)
+    moved.has_canonical_format = rows.has_canonical_format
+    return moved
 
 
 def _arrays(rows: Any) -> list[NDArray[Any]]:

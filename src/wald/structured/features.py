@@ -176,8 +176,8 @@ class LazyFeatures:
         self, g: int, extractor: Extractor, parts: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], Any, ExtractionTimeoutError | None]:
         """Those of the parts whose features are there in time, these features, and an error if some are not."""
-        counts, start = extractor.group.counts, time.perf_counter()
-        before, seconds, late = counts.rows, self._seconds_left(), None
+        before, waited, start = extractor.asked, extractor.waited, time.perf_counter()
+        seconds, late = self._seconds_left(), None
         try:
             rows, places = extractor.rows(parts, seconds)
         except TooLateError as error:
@@ -187,9 +187,9 @@ class LazyFeatures:
         except NoKeyError as error:
             raise self._error(g, no_key(self.groups[g], error), np.array([error.place])) from error
         finally:
-            if counts.rows > before:
-                self.seconds[g] += time.perf_counter() - start
-                self.asked[g] += counts.rows - before
+            if extractor.asked > before:
+                self.seconds[g] += time.perf_counter() - start - (extractor.waited - waited)
+                self.asked[g] += extractor.asked - before
         known = np.array([row is not None for row in rows])
         there, values = known[places], None
         if not there.all():
@@ -206,7 +206,7 @@ class LazyFeatures:
         """What a plain function gives for rows of an array."""
         given, start = extractor.given(parts), time.perf_counter()
         try:
-            values = self._call(extractor.function, given)
+            values = self._call(extractor, given)
         except ExtractionTimeoutError as error:
             self.seconds[g] += time.perf_counter() - start
             raise self._late(g, str(error), parts) from None
@@ -228,9 +228,9 @@ class LazyFeatures:
         fits = given is not None and given.names == tuple(group.name for group in self.groups)
         return given if fits else None
 
-    def _call(self, extract: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    def _call(self, extractor: Extractor, given: tuple[Any, ...]) -> Any:
         """Call an extractor, and wait for it as long as `patience` allows."""
-        seconds = self._seconds_left()
+        seconds, extract = self._seconds_left(), extractor.called
         if seconds is None:
             return extract(*given)
         answer: list[tuple[Any, BaseException | None]] = []

@@ -56,11 +56,11 @@ class FeatureGroup:
     Notes
     -----
     No part is asked about twice: what was extracted is kept, by what the part is (and its sequence, with a context), as
-    long as the group lives, up to 256 MB, and the oldest is forgotten first. Models, their clones, policies and
-    predictors with this group share it, and it stays when a later call fails. `forget` frees it, which is needed if the
-    extractor has changed. Only a plain function of arrays is called anew in every session. Parts that have no content
-    to be known by, such as objects of a class without ``__hash__``, need a key: ``Calls(function, key=...)``. Pickles
-    and files keep nothing; `wald.Calls` has a ``cache`` for that.
+    long as the group lives: 256 MB in memory, and more in a temporary file, see `keep_features`. Models, their clones,
+    policies and predictors with this group share it, and it stays when a later call fails. `forget` frees it, which is
+    needed if the extractor has changed. Only a plain function of arrays is called anew in every session. Parts that
+    have no content to be known by, such as objects of a class without ``__hash__``, need a key, as in
+    ``Calls(function, key=...)``. Pickles and files keep nothing; `wald.Calls` has a ``cache`` for that.
 
     Examples
     --------

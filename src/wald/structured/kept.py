@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import marshal
+import os
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
@@ -15,7 +16,8 @@ from scipy import sparse
 
 from ..calls import Counts
 from ..calls.keys import key_of
-from .extracted import MOST_KEPT
+from .claims import Claims
+from .keeping import LIMITS, Place, RowFile
 
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
 #: Hashes that do not know all that an object of a derived type holds: its place in memory alone, or its text. Tensors
@@ -31,7 +33,10 @@ Row = NDArray[np.float32] | bytes
 
 
 class Kept:
-    """Features by the keys of parts; if they take more than 256 MB, the oldest are forgotten.
+    """Features by the keys of parts.
+
+    If they take more memory than `keep_features` allows, the oldest go to a temporary file, and what is too much for
+    that is forgotten.
 
     Attributes
     ----------
@@ -39,12 +44,17 @@ class Kept:
         What the extractor has taken so far.
     seconds : float
         Wall clock of this.
+    claims : Claims
+        What threads ask about now.
     """
 
     def __init__(self) -> None:
         self.counts, self.seconds = Counts(), 0.0
+        self.claims = Claims()
         self._lock = threading.Lock()
         self._rows: dict[Hashable, Row] = {}
+        self._places: dict[Hashable, Place] = {}
+        self._file: RowFile | None = None
         self._bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -54,7 +64,7 @@ class Kept:
         self.__init__()  # type: ignore[misc]  # pickles and copies keep nothing
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) + len(self._places)
 
     @property
     def seconds_each(self) -> float:
@@ -63,17 +73,40 @@ class Kept:
 
     def get(self, key: Hashable) -> Row | None:
         """The features of a part."""
-        return self._rows.get(key)
+        row = self._rows.get(key)
+        place = self._places.get(key) if row is None else None  # after the rows: one that moves is in both for a while
+        if place is None:
+            return row
+        try:
+            return place.file.read(place)
+        except OSError:  # then the part is asked about again
+            self._places.pop(key, None)
+            return None
 
     def put(self, keys: Iterable[Hashable], rows: Iterable[Row]) -> None:
         """Keep the features of parts."""
         with self._lock:
             for key, row in zip(keys, rows, strict=True):
-                if key not in self._rows:
+                if key not in self._rows and key not in self._places:
                     self._rows[key] = row
                     self._bytes += _size(row)
-            while self._bytes > MOST_KEPT:
-                self._bytes -= _size(self._rows.pop(next(iter(self._rows))))
+            while self._bytes > LIMITS.memory:
+                oldest = next(iter(self._rows))
+                self._move(oldest, self._rows[oldest])
+                self._bytes -= _size(self._rows.pop(oldest))
+
+    def _move(self, key: Hashable, row: Row) -> None:
+        """Write a row to the file, if there is room."""
+        size = len(row) if isinstance(row, bytes) else row.nbytes
+        written = 0 if self._file is None else self._file.size
+        if written + size > LIMITS.disk:
+            return
+        try:
+            if self._file is None or self._file.process != os.getpid():
+                self._file = RowFile()
+            self._places[key] = self._file.add(row)
+        except OSError:  # the disk is full
+            return
 
     def spend(self, spent: Counts, seconds: float) -> None:
         """Add what calls have taken."""
@@ -85,7 +118,7 @@ class Kept:
     def forget(self) -> None:
         """Free the features."""
         with self._lock:
-            self._rows, self._bytes = {}, 0
+            self._rows, self._places, self._file, self._bytes = {}, {}, None, 0
 
 
 def _size(row: Row) -> int:
@@ -129,10 +162,30 @@ def keys_of_rows(rows: sparse.csr_matrix) -> list[Hashable]:
 
 def keys_of_places(keys: Sequence[Hashable]) -> list[Hashable]:
     """Keys of the parts of one sequence, by the whole sequence and the place."""
-    whole: Any = tuple(keys)
-    if _is_plain(whole):
-        whole = hashlib.blake2b(marshal.dumps(whole, 2), digest_size=16).digest()
+    together: Any = tuple(keys)
+    plain = _is_plain(together)
+    whole = hashlib.blake2b(marshal.dumps(together, 2), digest_size=16).digest() if plain else _Whole(together)
     return [(whole, place) for place in range(len(keys))]
+
+
+class _Whole:
+    """Keys of all parts of a sequence, which are hashed once, and compared once with those of an equal sequence."""
+
+    __slots__ = ("_hash", "_keys")
+
+    def __init__(self, keys: tuple[Hashable, ...]) -> None:
+        self._keys, self._hash = keys, hash(keys)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Whole) or self._hash != other._hash:
+            return False
+        alike = self._keys is other._keys or self._keys == other._keys
+        if alike:
+            self._keys = other._keys  # so that the next place of the sequence need not compare them again
+        return alike
 
 
 class NoKeyError(TypeError):

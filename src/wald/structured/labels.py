@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .names import a
 from .sequences import Sequences
 
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "S": "bytes"}
@@ -31,9 +32,12 @@ def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
     ValueError
         If numbers differ, labels are of several types, or a label is None, a container, NaN or infinite.
     """
+    y = settled_labels(y)
     if is_flat(y):
         flat: NDArray[Any] = y
     else:
+        if isinstance(y, str | bytes | Mapping) or not hasattr(y, "__iter__"):
+            raise ValueError(f"y must hold the labels of each sequence. Got {y!r:.60}, {a(y)}.")
         given = list(y)
         if len(given) != sequences.n_sequences:
             raise ValueError(f"y must hold the labels of {sequences.n_sequences} sequences. Got {len(given)}.")
@@ -52,8 +56,10 @@ def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
             raise ValueError("y must hold integers that fit into one type, int64 or uint64.")
     if len(flat) != sequences.n_parts:
         raise ValueError(f"y must hold {sequences.n_parts} labels. Got {len(flat)}.")
-    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+    if flat.dtype.kind in "fc" and not np.isfinite(flat).all():
         raise ValueError("y must not hold NaN or infinity.")
+    if flat.dtype.kind in "mM" and np.isnat(flat).any():
+        raise ValueError("y must not hold NaT.")
     return np.asarray(flat)
 
 
@@ -72,7 +78,7 @@ def require_alike(labels: NDArray[Any], classes: NDArray[Any]) -> None:
     if kinds[0] != kinds[1] and len(labels) and len(classes):
         raise ValueError(
             f"y must hold labels of the type of the classes, such as {classes[:1].tolist()[0]!r}. "
-            f"Got {labels[:1].tolist()[0]!r}, a {type(labels[:1].tolist()[0]).__name__}."
+            f"Got {labels[:1].tolist()[0]!r}, {a(labels[:1].tolist()[0])}."
         )
 
 
@@ -86,6 +92,15 @@ def given_as_lists(y: Any) -> bool:
     if isinstance(y, np.ndarray) and y.dtype != object:
         return False
     return isinstance(next(iter(y), None), list | tuple)
+
+
+def settled_labels(y: Any) -> Any:
+    """Labels that can be read only once, such as those of a generator, as lists."""
+    if isinstance(y, Iterator):
+        y = list(y)
+    if isinstance(y, list | tuple) and any(isinstance(labels, Iterator) for labels in y):
+        return [list(labels) if isinstance(labels, Iterator) else labels for labels in y]
+    return y
 
 
 def _values(labels: Any, where: str) -> Any:

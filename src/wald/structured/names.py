@@ -90,6 +90,13 @@ def flattened(part: Any, prefix: bytes = b"") -> dict[bytes, float]:
 
     The engine does this by itself for plain dicts, lists and numbers, and calls this for everything else.
     """
+    try:
+        return _flattened(part, prefix)
+    except RecursionError:
+        raise ValueError("Features must not be nested so deeply, nor hold themselves.") from None
+
+
+def _flattened(part: Any, prefix: bytes) -> dict[bytes, float]:
     if isinstance(part, _LISTS):
         if not all(isinstance(name, str | bytes) for name in part):
             raise TypeError(f"Lists of features must hold strings. Got {part!r}.")
@@ -100,10 +107,10 @@ def flattened(part: Any, prefix: bytes = b"") -> dict[bytes, float]:
     out: dict[bytes, float] = {}
     for name, value in part.items():
         if not isinstance(name, str | bytes):
-            raise TypeError(f"Names of features must be strings. Got {name!r}, {_a(name)}.")
+            raise TypeError(f"Names of features must be strings. Got {name!r}, {a(name)}.")
         key = _bytes(name, prefix)
         if isinstance(value, Mapping | list | tuple | set | frozenset):
-            out |= flattened(value, key + b":")
+            out |= _flattened(value, key + b":")
         elif isinstance(value, str | bytes):
             out[_bytes(value, key + b":")] = 1.0
         elif isinstance(value, (int, float, *NUMBERS)):
@@ -135,7 +142,8 @@ def _shown(name: bytes) -> str:
     return repr(name.decode(errors="backslashreplace"))
 
 
-def _a(value: Any) -> str:
+def a(value: Any) -> str:
+    """The type of a value, with its article."""
     kind = type(value).__name__
     return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 

@@ -153,9 +153,12 @@ class SparseRow:
 
 def _array(values: Any) -> NDArray[Any]:
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError as error:
         raise UnusableError(f"must be numbers, as many for each part: {error}") from error
+    if isinstance(values, list | tuple) and array.dtype.kind == "U":  # NumPy makes texts of numbers beside texts
+        raise _no_numbers(np.fromiter(values, dtype=object, count=len(values)))
+    return array
 
 
 def _no_numbers(values: Any) -> UnusableError:
@@ -164,8 +167,9 @@ def _no_numbers(values: Any) -> UnusableError:
     if not isinstance(values, np.ndarray) or values.dtype != object or not values.ndim:
         return UnusableError(f"{must}. Got {values.dtype}")
     for place, row in enumerate(values):
-        for value in np.ravel(row).tolist() if isinstance(row, np.ndarray) else [row]:
-            if not isinstance(value, int | float):
+        inner = np.ravel(row).tolist() if isinstance(row, np.ndarray) else row
+        for value in inner if isinstance(inner, list | tuple) else [inner]:
+            if not isinstance(value, int | float | np.number | np.bool_):
                 return UnusableError(f"{must}. Got {value!r:.60} for {{part}}", [place])
     return UnusableError(f"{must}. Got whole numbers beyond 64 bits")
 

@@ -131,8 +131,22 @@ class Sequences:
 
 
 def settled(X: Any) -> list[Any]:
-    """A list of sequences, with those that can be read only once, such as generators, read."""
-    return [list(item) if isinstance(item, Iterator) else item for item in X]
+    """A list of sequences, with those that can be read only once, such as generators, and other lists as lists."""
+    return [list(item) if isinstance(item, Iterator) or _is_other_list(item) else item for item in X]
+
+
+def _is_other_list(item: Any) -> bool:
+    """Whether a sequence is a list of another type: a deque, or a series of pandas that holds objects."""
+    if isinstance(item, list | tuple | np.ndarray | str | bytes):
+        return False
+    holds_objects = getattr(getattr(item, "dtype", None), "kind", "") == "O" and getattr(item, "ndim", 0) == 1
+    return isinstance(item, Sequence) or holds_objects
+
+
+def lasting(X: Any) -> Any:
+    """The same sequences, those that can be read only once as lists."""
+    once = isinstance(X, Iterator) or (isinstance(X, list | tuple) and any(isinstance(item, Iterator) for item in X))
+    return settled(X) if once else X
 
 
 def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ...stopping.core.validation import require_between, require_integer, require_option, require_positive
+from ...utils.undo import all_or_nothing
 from ..protocol import Session, State, StructuredModel
 from .crossfit import Fold, crossfit
 from .evidence import rows_of, scores_by_group
@@ -82,13 +83,14 @@ class Policy(BaseEstimator):
         self
         """
         self._check(model, y)
-        self._remember(model)
-        if hasattr(self, "cv"):
-            if X is None:
-                raise TypeError(f"{type(self).__name__}.fit needs X, examples to learn from. Got None.")
-            seeds = check_random_state(self.random_state).randint(2**31 - 1, size=3).tolist()
-            seed = seeds[self.fold_seed]
-            self._learn(crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed), seeds)
+        with all_or_nothing(self):
+            self._remember(model)
+            if hasattr(self, "cv"):
+                if X is None:
+                    raise TypeError(f"{type(self).__name__}.fit needs X, examples to learn from. Got None.")
+                seeds = check_random_state(self.random_state).randint(2**31 - 1, size=3).tolist()
+                seed = seeds[self.fold_seed]
+                self._learn(crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed), seeds)
         return self
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 from ..chain import ChainClassifier
+from ..labels import settled_labels
 from ..protocol import Session, StructuredModel
-from ..sequences import Sequences
+from ..sequences import Sequences, lasting
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,7 @@ def crossfit(
         if not cv or not all(isinstance(fold, Fold) for fold in cv):
             raise TypeError("A sequence given as cv must hold Folds, as crossfit returns them, at least one.")
         return list(cv)
+    X, y = lasting(X), settled_labels(y)
     if cv == "prefit" or y is None:
         return [Fold.open(model, extracted_once(model, X), y)]
     if not (isinstance(cv, int | np.integer) and cv >= 2):
@@ -95,6 +97,8 @@ def crossfit(
     n = X.n_sequences if isinstance(X, Sequences) else len(X)
     if n < cv:
         raise ValueError(f"{cv} folds need as many examples. Got {n}.")
+    if hasattr(y, "__len__") and len(y) != n:
+        raise ValueError(f"y must hold the answers of {n} examples. Got {len(y)}.")
     X = extracted_once(model, X)
     if groups is None:
         split = KFold(int(cv), shuffle=True, random_state=random_state).split(np.arange(n))
