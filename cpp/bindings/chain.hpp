@@ -130,14 +130,14 @@ public:
         for (std::size_t k = 0; k < K; ++k) some |= first.data()[k] == 0 && steps.data()[k * K + k] == 0;
         require(some, "some label must be able to begin a sequence and to follow itself");
         const auto write = [&](std::int64_t row, const std::uint8_t* out) {
-            float* const weights = w_.table().data() + row * w_.padded();
+            float* const weights = w_.values.data() + row * w_.padded();
             for (std::size_t k = 0; k < K; ++k)
                 if (out[k] != 0) weights[k] = -HUGE_VALF;
         };
         write(w_.first_row(), first.data());
         for (std::size_t p = 0; p < K; ++p) write(w_.step_row(static_cast<int>(p)), steps.data() + p * K);
     }
-    bool finite() const { return usable(w_.table().data(), static_cast<std::size_t>(w_.padded())); }
+    bool finite() const { return usable(w_.values.data(), static_cast<std::size_t>(w_.padded())); }
 
 private:
     static chain::Shape checked(chain::Shape shape) {
