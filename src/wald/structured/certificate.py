@@ -245,17 +245,8 @@ def first_that_fails(
 ) -> StructureCertificate:
     """Test thresholds in their order, up to the first that fails, and keep the last that passed.
 
-    Parameters
-    ----------
-    steps : iterable of (threshold, gaps, n_units)
-        Arrays of shape (n_examples,); an example has at most as many units as parts. Read as far as needed.
-    risk, confidence, loss, max_parts
-        As for `certify_structures`; the gaps of longer examples are 0.
-    unit : str, default="part"
-
-    Returns
-    -------
-    StructureCertificate
+    Steps are (threshold, gaps, n_units), with arrays of shape (n_examples,), and read as far as needed; an example has
+    at most as many units as parts. The rest is as for `certify_structures`; the gaps of longer examples are 0.
     """
 
     def holds(step: tuple[float, NDArray[np.float64], NDArray[Any]]) -> bool:

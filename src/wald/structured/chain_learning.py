@@ -31,25 +31,10 @@ def order_of(chain: Any, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 def learn_svm(
     chain: Any, start: _core.Chain, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator
 ) -> tuple[_core.ChainFrankWolfe, int, float]:
-    """Train the structural SVM.
+    """Train the structural SVM with the parameters of a `ChainClassifier`, from its weights at the start on.
 
-    Parameters
-    ----------
-    chain : ChainClassifier
-        Its parameters.
-    start : _core.Chain
-        The weights to start from.
-    lesson : _core.ChainLesson
-    n_sequences : int
-    rng : Generator
-
-    Returns
-    -------
-    learner : _core.ChainFrankWolfe
-    n_epochs : int
-        Epochs run.
-    gap : float
-        Duality gap of the last or, with ``average``, of the averaged weights.
+    Gives the learner, the epochs that it ran, and the duality gap of the last or, with ``average``, of the averaged
+    weights.
     """
     copies = COPIES if chain.states == "random" and len(chain._sizes) > 1 else 1
     average = bool(chain.average)

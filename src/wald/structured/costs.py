@@ -18,22 +18,9 @@ _BISECTIONS = 12
 
 
 def given_costs(model: StructuredModel, costs: ArrayLike | dict[str, float] | None) -> NDArray[np.float64]:
-    """Check the costs of the groups of a model.
+    """Costs of a model's groups (K + 1,): an array, a dict by name, or None for the model's ``group_costs_``.
 
-    Parameters
-    ----------
-    model : StructuredModel
-    costs : array-like of shape (K + 1,), dict from group name to cost, or None
-        None: the model's ``group_costs_``.
-
-    Returns
-    -------
-    float64 ndarray of shape (K + 1,)
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there is not one finite cost for each group, or a cost is not positive.
+    Raises ValueError or TypeError if there is not one finite cost for each group, or a cost is not positive.
     """
     names = list(model.group_names_)
     given: Any = model.group_costs_ if costs is None else costs
@@ -55,14 +42,9 @@ def given_costs(model: StructuredModel, costs: ArrayLike | dict[str, float] | No
 
 
 def measured_costs(model: StructuredModel, policy: Policy, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Measure the microseconds that each group takes for a part.
+    """Measure the microseconds that each group takes for a part (K + 1,), with the policy at work, and without.
 
-    Returns
-    -------
-    with_policy : float64 ndarray of shape (K + 1,)
-        The first entry includes the policy and all of its inferences.
-    alone : float64 ndarray of shape (K + 1,)
-        The first entry includes one inference with everything bought.
+    The first entry includes the policy and all of its inferences; without, one inference with everything bought.
     """
     session = model.open(X)
     everything = session.state()

@@ -16,20 +16,7 @@ from .sequences import Sequences
 
 
 def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | None = None) -> Sequences:
-    """Read sequences for some groups.
-
-    Parameters
-    ----------
-    groups : sequence of FeatureGroup
-    X : sequences, as `Sequences.of` reads them, or lists of anything
-        Parts that are no rows of numbers stay as they are if all groups have extractors.
-    lengths : array-like of int, default=None
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `Sequences.of`.
-    """
+    """Read sequences as `Sequences.of` does; where all groups have extractors, parts may be anything."""
     if isinstance(X, str | bytes) or not (sparse.issparse(X) or isinstance(X, Sequences) or hasattr(X, "__iter__")):
         raise TypeError(f"X must be a list of sequences, each a list of parts. Got {X!r:.60}.")
     without = [group.name for group in groups if group.extract is None]

@@ -136,19 +136,10 @@ def settled(X: Any) -> list[Any]:
 
 
 def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
-    """Leave out examples without a part.
+    """Leave out examples without a part, of sequences as `Sequences.of` reads them, or of a list of other examples.
 
-    Parameters
-    ----------
-    X : sequences, as `Sequences.of` reads them, or a list of other examples
-    lengths : array-like of int, default=None
-
-    Returns
-    -------
-    X, lengths
-        Without the empty examples.
-    present : bool ndarray of shape (n_examples,)
-        True for the examples that are kept; all True where sizes are unknown, as the reader of X reports errors.
+    Returns X and lengths without them, and which examples (n_examples,) are kept: all where sizes are unknown, as the
+    reader of X reports errors.
     """
     if isinstance(X, Sequences):
         sizes = np.diff(X.offsets)

@@ -52,22 +52,10 @@ def acquire(
 ) -> Acquired:
     """Buy the groups to which a policy gives a priority above a threshold, and answer.
 
-    Parameters
-    ----------
-    policy, session
-        A fitted policy, and a session of its model.
-    threshold : float
-    allowance : Allowance, default=None
-        No example spends more than it.
-    max_parts : int, default=None
-        Longer examples get everything.
-    until : float, default=None
-        Time, on the clock of `time.perf_counter`, at which to answer from what was bought so far.
-    decode : bool, default=True
-        Whether to answer in the end; without, ``codes`` is empty.
+    Without `decode`, ``codes`` is empty. No example spends more than an `allowance`; those of more than `max_parts`
+    parts get everything. `until` is a time, on the clock of `time.perf_counter`, at which to answer from what was
+    bought so far.
 
-    Notes
-    -----
     If an extractor of a costly group fails, the ExtractionError has the answers from before. Once one has timed out
     (`LazyFeatures.patience`) nothing more is bought; the answer uses what was bought before.
     """

@@ -12,18 +12,9 @@ from ..protocol import Session, State
 
 
 class MeteredSession:
-    """A session that measures how long the model takes to answer, without extraction.
+    """A session that measures the seconds of ``inference``: how long the model takes to answer, without extraction.
 
     All other attributes are those of the session.
-
-    Parameters
-    ----------
-    session : Session
-
-    Attributes
-    ----------
-    inference : float
-        Seconds.
     """
 
     def __init__(self, session: Session) -> None:
