@@ -16,7 +16,7 @@ from ..stopping.core.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certifying import certify_policy
 from .chain import ChainClassifier
-from .costs import checked_budget, given_costs, largest_spend, measured_costs
+from .costs import checked_budget, counted, given_costs, largest_spend, measured_costs
 from .features import ExtractionError
 from .gaps import LOSSES, Loss
 from .per_part import checked_longest
@@ -25,7 +25,6 @@ from .policies.crossfit import extracted_once, taken
 from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of, limit_extractors
 from .protocol import Session, StructuredModel
 from .sequences import with_empty, without_empty
-from .spent import counted
 
 
 @dataclass(eq=False, repr=False)

@@ -1,17 +1,21 @@
-"""Costs of groups for a predictor under a budget, as given or measured in microseconds, and what a budget buys."""
+"""Costs of groups for a predictor under a budget, given or measured, what a budget buys, and what `fit` spent."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .groups import FeatureGroup
 from .policies.base import Policy
 from .policies.driver import acquire
 from .protocol import StructuredModel
+
+T = TypeVar("T", bound=Callable[..., Any])
 
 #: Bisections of the threshold, once the two neighbouring first priorities around it are known.
 _BISECTIONS = 12
@@ -104,3 +108,28 @@ def largest_spend(
         else:
             below = threshold
     return best
+
+
+def counted(fit: T) -> T:
+    """Give an object whose ``model`` has feature groups ``n_calls_`` and ``seconds_``: what its `fit` took."""
+
+    @wraps(fit)
+    def fit_and_count(self: Any, *given: Any, **named: Any) -> Any:
+        before = _spent(self.model)
+        found = fit(self, *given, **named)
+        took = _spent(self.model) - before
+        self.n_calls_, self.seconds_ = took[0].astype(np.int64), took[1]
+        return found
+
+    return fit_and_count  # type: ignore[return-value]  # a function of the same parameters
+
+
+def _spent(model: Any) -> NDArray[np.float64]:
+    """Parts that each extractor was asked about so far, and the seconds that this took: (2, n_groups).
+
+    A model may have groups of its own besides those that it was given.
+    """
+    given = getattr(model, "feature_groups", None) or ()
+    by_name = {group.name: group.kept for group in given if isinstance(group, FeatureGroup)}
+    spent = [by_name.get(name) for name in model.group_names_]
+    return np.array([[0, 0] if one is None else [one.counts.rows, one.seconds] for one in spent], dtype=np.float64).T

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..protocol import Session, State
 from .base import Policy
-from .segments import owner, parts_of
+from .evidence import owner, parts_of
 
 #: Odd constants of the splitmix64 generator, which mixes bits.
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..protocol import State
 from .crossfit import Fold
-from .segments import counts, owner, parts_of
+from .evidence import counts, owner, parts_of
 
 
 @dataclass(frozen=True, eq=False)
