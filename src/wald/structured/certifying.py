@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .certificate import StructureCertificate, first_that_fails
+from .certificate import Step, StructureCertificate, first_that_fails
 from .gaps import Loss, output_of
+from .per_part import PartTest
 from .policies.base import Policy
 from .policies.crossfit import Fold, taken
 from .policies.driver import Acquired, acquire
@@ -51,7 +52,7 @@ class Family:
         lost = output.lost(self.loss, codes, fold.everything, offsets, fold.truth)
         return lost, output.counted(codes, fold.everything, offsets)
 
-    def step(self, threshold: float) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    def step(self, threshold: float) -> Step:
         """Loss and units of each example at a threshold."""
         return (threshold, *self.lost(self.served(threshold).codes))
 
@@ -127,12 +128,5 @@ def certify_policy(
     members, others = shuffled[:n_kept], family(shuffled[n_kept:], max_parts)
     thresholds = place_thresholds(others, risk)
     tested = family(members, others.max_parts)
-    certificate = first_that_fails(
-        map(tested.step, thresholds.tolist()),
-        risk=risk,
-        confidence=confidence,
-        loss=loss,
-        max_parts=tested.max_parts,
-        unit=output_of(model).unit,
-    )
-    return certificate, members
+    test = PartTest(risk, confidence, tested.max_parts)
+    return first_that_fails(map(tested.step, thresholds.tolist()), test, loss, output_of(model).unit), members
