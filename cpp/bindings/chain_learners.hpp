@@ -64,8 +64,7 @@ inline std::span<const std::int64_t> checked_order(const Longs& ids, std::int64_
 template <class Learner>
 class ChainLearner {
 public:
-    template <class... Given>
-    explicit ChainLearner(Given&&... given) : learner_(std::forward<Given>(given)...) {}
+    explicit ChainLearner(Learner learner) : learner_(std::move(learner)) {}
     Chain current() const { return Chain(learner_.weights()); }
     Chain averaged() const { return Chain(learner_.averaged()); }
 
@@ -75,7 +74,7 @@ protected:
 
 class ChainPerceptron : public ChainLearner<chain::Perceptron> {
 public:
-    explicit ChainPerceptron(const Chain& start) : ChainLearner<chain::Perceptron>(start.weights()) {}
+    explicit ChainPerceptron(const Chain& start) : ChainLearner(chain::Perceptron(start.weights())) {}
     std::int64_t epoch(const ChainLesson& lesson, const Longs& order, std::uint64_t epoch, float margin) {
         require(std::isfinite(margin) && margin >= 0, "margin must be finite and not negative");
         const chain::Examples& examples = lesson.examples(learner_.weights());
@@ -89,8 +88,8 @@ public:
 class ChainFrankWolfe : public ChainLearner<chain::FrankWolfe> {
 public:
     ChainFrankWolfe(const Chain& start, const ChainLesson& lesson, double strength, int copies)
-        : ChainLearner<chain::FrankWolfe>(start.weights(), checked(strength, copies),
-                                          lesson.examples(start.weights()).size(), copies),
+        : ChainLearner(chain::FrankWolfe(start.weights(), checked(strength, copies),
+                                         lesson.examples(start.weights()).size(), copies)),
           examples_(lesson.examples(start.weights())), copies_(copies) {}
     void epoch(const Longs& order) {
         const auto ids = checked_order(order, examples_.size() * copies_);
