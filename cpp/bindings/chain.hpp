@@ -217,16 +217,16 @@ inline void bind_chain(nb::module_& m) {
     using namespace nb::literals;
     using Pickle = std::tuple<int, std::vector<std::int64_t>, bool, FloatMatrix>;
     bind_chain_groups(m);
-    nb::class_<Chain> c(m, "Chain", R"doc(Weights of a linear chain, and inference with them; pickles.
+    nb::class_<Chain> bound(m, "Chain", R"doc(Weights of a linear chain, and inference with them; pickles.
 
 Bit k of ``states`` (parts,) tells whether a part has costly group k. ``chosen`` names the sequences to answer for, in
 order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without costly groups, as from `scores`.)doc");
     const auto def_of_sequences = [&](const char* name, auto answer, auto... rest) {
-        c.def(name, of_sequences(answer), "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
-              "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), rest...);
+        bound.def(name, of_sequences(answer), "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
+                  "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), rest...);
     };
     const auto def_of_nodes = [&](const char* name, auto answer, auto... rest) {
-        c.def(name, of_nodes(answer), "node"_a.noconvert(), "offsets"_a.noconvert(), rest...);
+        bound.def(name, of_nodes(answer), "node"_a.noconvert(), "offsets"_a.noconvert(), rest...);
     };
     def_of_sequences("scores", &Chain::scores, "n_threads"_a, "Node scores (parts, n_labels).");
     def_of_sequences("predict", &Chain::predict<chain::Sequences>, "n_threads"_a,
@@ -241,12 +241,13 @@ order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without
                  "Probabilities (parts, n_labels) under exp(scale * score).");
     def_of_nodes("best_paths", &Chain::best_paths, "k"_a, "n_threads"_a,
                  "Labels (parts * k,), the k paths of a sequence one after the other, and scores (sequences, k).");
-    c.def(
-         "__init__",
-         [](Chain* self, int n_labels, std::vector<std::int64_t> sizes, bool own) {
-             new (self) Chain(chain::Shape{n_labels, std::move(sizes), own});
-         },
-         "n_labels"_a, "sizes"_a, "own"_a)
+    bound
+        .def(
+            "__init__",
+            [](Chain* self, int n_labels, std::vector<std::int64_t> sizes, bool own) {
+                new (self) Chain(chain::Shape{n_labels, std::move(sizes), own});
+            },
+            "n_labels"_a, "sizes"_a, "own"_a)
         .def_static("part_features", &Chain::part_features, "node"_a.noconvert(), "every"_a,
                     "Evidence from node scores (parts, 2 or 2 + n_labels); see `ChainSession.part_features`.")
         .def("finite", &Chain::finite, "Whether no weight is NaN or infinite, but for what is ruled out.")

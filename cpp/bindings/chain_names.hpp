@@ -89,7 +89,10 @@ private:
     bool read(PyObject* o, int depth) {
         if (depth > kMaxDepth) return false;
         if (PyDict_CheckExact(o)) return read_dict(o, depth);
-        if (!is_set(o)) return each_item(o, [&](PyObject* name) { return read_name(name); });
+        if (!is_set(o)) {
+            const nb::ft_object_guard guard{nb::handle(o)};
+            return each_item(o, [&](PyObject* name) { return read_name(name); });
+        }
         hasher_.keep_texts();  // memory is allocated below, which may run code
         const nb::object each = nb::steal(PyObject_GetIter(o));
         if (!each.is_valid()) return false;

@@ -77,6 +77,7 @@ private:
         }
         // Adds a sequence. False for what is no list of parts.
         bool add(const nb::handle& sequence) {
+            const nb::ft_object_guard guard(sequence);
             const auto before = static_cast<std::int64_t>(parts.size());
             if (!each_item(sequence.ptr(), [&](PyObject* part) { return parts.push_back(nb::borrow(part)), true; }))
                 return false;

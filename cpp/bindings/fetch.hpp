@@ -21,11 +21,11 @@ inline const char* utf8_of(PyObject* text, Py_ssize_t& n) {
 }
 
 // Calls visit(item) for the items of a list or tuple, until it returns false. False then, and for what is neither.
+// Free-threaded, the caller guards the list.
 template <class Visit>
 bool each_item(PyObject* o, const Visit& visit) {
     const bool listed = PyList_CheckExact(o);
     if (!listed && !PyTuple_CheckExact(o)) return false;
-    const nb::ft_object_guard guard{nb::handle(o)};
     for (Py_ssize_t i = 0; i < (listed ? PyList_Size(o) : PyTuple_Size(o)); ++i)
 #ifdef Py_LIMITED_API
         if (!visit(listed ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i))) return false;

@@ -99,8 +99,8 @@ private:
 
     // False if something is left to others. No reference is kept: nothing of what is called runs code of the user.
     bool read(nb::handle x, NamedRow& row, std::string& joined) const {
+        const nb::ft_object_guard guard(x);  // free-threaded: what is borrowed below stays there
         if (form_ == Form::mapping) {
-            const nb::ft_object_guard guard(x);  // free-threaded: what is borrowed below stays there
             if (!PyDict_CheckExact(x.ptr())) return false;
             Py_ssize_t place = 0;
             PyObject *name = nullptr, *value = nullptr;

@@ -130,7 +130,7 @@ private:
     void add_block(const Row* rows, std::int64_t length, const Reads& reads, const float* block, float* out) const {
         constexpr int most = 16;
         float* sums[most];
-        const float* values[most];
+        const float* inputs[most];
         int n = 0;
         std::int64_t n_features = 0;  // the same for all dense rows of a group
         for (std::int64_t t = 0; t < length; ++t) {
@@ -143,12 +143,12 @@ private:
             }
             n_features = r.n;
             sums[n] = out + t * padded_;
-            values[n] = r.values;
+            inputs[n] = r.values;
             if (++n < most) continue;
-            chain_kernels().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
+            chain_kernels().accumulate_rows(sums, block, n_panels(), inputs, static_cast<int>(n_features), n);
             n = 0;
         }
-        if (n > 0) chain_kernels().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
+        if (n > 0) chain_kernels().accumulate_rows(sums, block, n_panels(), inputs, static_cast<int>(n_features), n);
     }
     void add(float* out, const float* more) const {
         for (int k = 0; k < padded_; ++k) out[k] += more[k];
