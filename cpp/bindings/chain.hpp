@@ -10,6 +10,9 @@
 
 namespace wald::bindings {
 
+using FloatArray = nb::ndarray<nb::numpy, float>;
+using LabelsAndScores = std::pair<nb::ndarray<nb::numpy, std::int32_t>, FloatArray>;
+
 // Weights, and inference with them.
 class Chain {
 public:
@@ -31,86 +34,71 @@ public:
         return out;
     }
 
-    // Below, `cheap` (all parts, n_labels) may hold the node scores of parts under the state of the first group alone,
-    // as `scores` gives them.
-
-    // Node scores (parts, n_labels) of the chosen sequences under the given states.
-    nb::ndarray<nb::numpy, float> scores(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
-                                         const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap,
-                                         int n_threads) const {
-        const chain::Sequences x = sequences(groups, states, offsets, chosen, cheap);
-        auto out = new_array<float>({n_parts(x), n_labels()});
-        const Unlocked unlocked;
-        chain::Inference(w_).scores(x, n_threads, out.data());
-        return out;
+    // Node scores (parts, n_labels) of sequences.
+    FloatArray scores(const chain::Sequences& x, int n_threads) const {
+        return filled({n_parts(x), n_labels()}, [&](float* out) { inference().scores(x, n_threads, out); });
     }
 
-    // Labels (parts,) and scores (sequences,) of the chosen sequences' best paths.
-    nb::tuple predict(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
-                      const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap,
-                      int n_threads) const {
-        const chain::Sequences x = sequences(groups, states, offsets, chosen, cheap);
-        auto labels = new_array<std::int32_t>({n_parts(x)});
-        auto best = new_array<float>({x.first.size()});
-        {
-            const Unlocked unlocked;
-            chain::Inference(w_).predict(x, n_threads, labels.data(), best.data());
-        }
-        return nb::make_tuple(labels, best);
+    // Labels (parts,) and scores (sequences,) of the best paths.
+    template <class Source>
+    LabelsAndScores predict(const Source& x, int n_threads) const {
+        return found({n_parts(x)}, {x.ends.size() - 1},
+                     [&](std::int32_t* labels, float* best) { inference().predict(x, n_threads, labels, best); });
     }
 
-    // Evidence (parts, Evidence::kColumns) for the chosen sequences' answers.
-    nb::ndarray<nb::numpy, float> evidence(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
-                                           const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap,
-                                           float scale, int n_threads) const {
+    // Evidence (parts, Evidence::kColumns) for answers.
+    FloatArray evidence(const chain::Sequences& x, float scale, int n_threads) const {
         require(std::isfinite(scale) && scale > 0, "scale must be finite and positive");
-        const chain::Sequences x = sequences(groups, states, offsets, chosen, cheap);
-        auto out = new_array<float>({n_parts(x), static_cast<std::size_t>(chain::Evidence::kColumns)});
-        const Unlocked unlocked;
-        chain::Inference(w_).evidence(x, scale, n_threads, out.data());
-        return out;
-    }
-
-    nb::tuple decode(const FloatMatrix& node, const Longs& offsets, int n_threads) const {
-        const auto ends = check_nodes(node, offsets);
-        auto labels = new_array<std::int32_t>({node.shape(0)});
-        auto best = new_array<float>({ends.size() - 1});
-        {
-            const Unlocked unlocked;
-            chain::Inference(w_).decode(node.data(), ends, n_threads, labels.data(), best.data());
-        }
-        return nb::make_tuple(labels, best);
+        return filled({n_parts(x), static_cast<std::size_t>(chain::Evidence::kColumns)},
+                      [&](float* out) { inference().evidence(x, scale, n_threads, out); });
     }
 
     // Labels (parts * k,): the k paths of a sequence, one after the other; scores (sequences, k).
-    nb::tuple best_paths(const FloatMatrix& node, const Longs& offsets, int k, int n_threads) const {
-        const auto ends = check_nodes(node, offsets);
+    LabelsAndScores best_paths(const chain::Nodes& x, int k, int n_threads) const {
         require(k >= 1 && k <= 1000, "k must lie in [1, 1000]");
-        auto labels = new_array<std::int32_t>({node.shape(0) * static_cast<std::size_t>(k)});
-        auto best = new_array<float>({ends.size() - 1, static_cast<std::size_t>(k)});
-        {
-            const Unlocked unlocked;
-            chain::Inference(w_).best_paths(node.data(), ends, k, n_threads, labels.data(), best.data());
-        }
-        return nb::make_tuple(labels, best);
+        const auto each = static_cast<std::size_t>(k);
+        return found({n_parts(x) * each}, {x.ends.size() - 1, each},
+                     [&](std::int32_t* labels, float* best) { inference().best_paths(x, k, n_threads, labels, best); });
     }
 
-    nb::ndarray<nb::numpy, float> max_marginals(const FloatMatrix& node, const Longs& offsets, int n_threads) const {
-        const auto ends = check_nodes(node, offsets);
-        auto out = new_array<float>({node.shape(0), node.shape(1)});
-        const Unlocked unlocked;
-        chain::Inference(w_).max_marginals(node.data(), ends, n_threads, out.data());
-        return out;
+    FloatArray max_marginals(const chain::Nodes& x, int n_threads) const {
+        return filled({n_parts(x), n_labels()}, [&](float* out) { inference().max_marginals(x, n_threads, out); });
     }
 
-    nb::ndarray<nb::numpy, float> marginals(const FloatMatrix& node, const Longs& offsets, double scale,
-                                            int n_threads) const {
-        const auto ends = check_nodes(node, offsets);
+    FloatArray marginals(const chain::Nodes& x, double scale, int n_threads) const {
         require(std::isfinite(scale) && scale > 0, "scale must be finite and positive");
-        auto out = new_array<float>({node.shape(0), node.shape(1)});
-        const Unlocked unlocked;
-        chain::Inference(w_).marginals(node.data(), ends, scale, n_threads, out.data());
-        return out;
+        return filled({n_parts(x), n_labels()}, [&](float* out) { inference().marginals(x, scale, n_threads, out); });
+    }
+
+    // The sequences that are chosen, all of them by default. `cheap` (all parts, n_labels) may hold the node scores of
+    // parts under the state of the first group alone, as `scores` gives them.
+    chain::Sequences sequences(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
+                               const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap) const {
+        require(!cheap || (cheap->shape(0) == states.size() && cheap->shape(1) == n_labels()),
+                "cheap scores of other parts or labels");
+        chain::Sequences x{features(groups, static_cast<std::int64_t>(states.size())), states.data(),
+                           cheap ? cheap->data() : nullptr};
+        const auto all = checked_offsets(offsets, static_cast<std::int64_t>(states.size()));
+        const auto n = static_cast<std::int64_t>(all.size()) - 1;
+        const auto add = [&](std::int64_t i) {
+            x.first.push_back(all[i]);
+            x.ends.push_back(x.ends.back() + all[i + 1] - all[i]);
+            for (std::int64_t p = all[i]; p < all[i + 1]; ++p) check_part(x, p);
+        };
+        if (!chosen)
+            for (std::int64_t i = 0; i < n; ++i) add(i);
+        else
+            for (const std::int64_t i : span_of(*chosen)) {
+                require(i >= 0 && i < n, "chosen must name sequences");
+                add(i);
+            }
+        return x;
+    }
+    // Sequences whose node scores are given.
+    chain::Nodes nodes(const FloatMatrix& scores, const Longs& offsets) const {
+        require(scores.shape(1) == n_labels(), "node scores need one column per label");
+        require(all_below_infinity(scores.data(), scores.size()), "node scores must be finite, or -infinity");
+        return {scores.data(), checked_offsets(offsets, static_cast<std::int64_t>(scores.shape(0)))};
     }
 
     // Evidence from the parts' own scores (parts, n_labels): (parts, 2), or (parts, 2 + n_labels) with `every`.
@@ -142,14 +130,14 @@ public:
         for (std::size_t k = 0; k < K; ++k) some |= first.data()[k] == 0 && steps.data()[k * K + k] == 0;
         require(some, "some label must be able to begin a sequence and to follow itself");
         const auto write = [&](std::int64_t row, const std::uint8_t* out) {
-            float* const weights = w_.table().data() + row * w_.padded();
+            float* const weights = w_.values.data() + row * w_.padded();
             for (std::size_t k = 0; k < K; ++k)
                 if (out[k] != 0) weights[k] = -HUGE_VALF;
         };
         write(w_.first_row(), first.data());
         for (std::size_t p = 0; p < K; ++p) write(w_.step_row(static_cast<int>(p)), steps.data() + p * K);
     }
-    bool finite() const { return usable(w_.table().data(), static_cast<std::size_t>(w_.padded())); }
+    bool finite() const { return usable(w_.values.data(), static_cast<std::size_t>(w_.padded())); }
 
 private:
     static chain::Shape checked(chain::Shape shape) {
@@ -183,90 +171,85 @@ private:
     }
 
     std::size_t n_labels() const { return static_cast<std::size_t>(w_.n_labels()); }
-    static std::size_t n_parts(const chain::Sequences& x) { return static_cast<std::size_t>(x.ends.back()); }
+    static std::size_t n_parts(const auto& x) { return static_cast<std::size_t>(x.ends.back()); }
 
-    // The chosen sequences; all of them by default.
-    chain::Sequences sequences(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
-                               const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap) const {
-        require(!cheap || (cheap->shape(0) == states.size() && cheap->shape(1) == n_labels()),
-                "cheap scores of other parts or labels");
-        chain::Sequences x{features(groups, static_cast<std::int64_t>(states.size())), states.data(),
-                           cheap ? cheap->data() : nullptr};
-        const auto all = checked_offsets(offsets, static_cast<std::int64_t>(states.size()));
-        const auto n = static_cast<std::int64_t>(all.size()) - 1;
-        const auto add = [&](std::int64_t i) {
-            x.first.push_back(all[i]);
-            x.ends.push_back(x.ends.back() + all[i + 1] - all[i]);
-            for (std::int64_t p = all[i]; p < all[i + 1]; ++p) check_part(x, p);
-        };
-        if (!chosen)
-            for (std::int64_t i = 0; i < n; ++i) add(i);
-        else
-            for (const std::int64_t i : span_of(*chosen)) {
-                require(i >= 0 && i < n, "chosen must name sequences");
-                add(i);
-            }
-        return x;
-    }
     void check_part(const chain::Sequences& x, std::int64_t part) const {
         require(x.states[part] < w_.n_states(), "states must be made of the groups that there are");
         for (int g = 0; g < w_.n_groups(); ++g)
             require(!chain::Weights::has(x.states[part], g) || x.features[g][part].known(),
                     "a part lacks features that its state has");
     }
-    std::span<const std::int64_t> check_nodes(const FloatMatrix& node, const Longs& offsets) const {
-        require(static_cast<int>(node.shape(1)) == w_.n_labels(), "node scores need one column per label");
-        require(all_below_infinity(node.data(), node.size()), "node scores must be finite, or -infinity");
-        return checked_offsets(offsets, static_cast<std::int64_t>(node.shape(0)));
+    chain::Inference inference() const { return chain::Inference(w_); }
+    // An array, and a pair of arrays, that `fill` writes without the lock.
+    template <class Fill>
+    static FloatArray filled(std::vector<std::size_t> shape, const Fill& fill) {
+        auto out = new_array<float>(std::move(shape));
+        const Unlocked unlocked;
+        fill(out.data());
+        return out;
+    }
+    template <class Fill>
+    static LabelsAndScores found(std::vector<std::size_t> labels, std::vector<std::size_t> scores, const Fill& fill) {
+        LabelsAndScores out{new_array<std::int32_t>(std::move(labels)), new_array<float>(std::move(scores))};
+        const Unlocked unlocked;
+        fill(out.first.data(), out.second.data());
+        return out;
     }
 
     chain::Weights w_;
 };
 
+// Python's methods that answer for sequences, and for given node scores.
+template <class Answer, class... Rest>
+auto of_sequences(Answer (Chain::*answer)(const chain::Sequences&, Rest...) const) {
+    return [answer](const Chain& c, const ChainGroups& groups, const Bytes& states, const Longs& offsets,
+                    const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap,
+                    Rest... rest) { return (c.*answer)(c.sequences(groups, states, offsets, chosen, cheap), rest...); };
+}
+template <class Answer, class... Rest>
+auto of_nodes(Answer (Chain::*answer)(const chain::Nodes&, Rest...) const) {
+    return [answer](const Chain& c, const FloatMatrix& node, const Longs& offsets, Rest... rest) {
+        return (c.*answer)(c.nodes(node, offsets), rest...);
+    };
+}
+
 inline void bind_chain(nb::module_& m) {
     using namespace nb::literals;
     using Pickle = std::tuple<int, std::vector<std::int64_t>, bool, FloatMatrix>;
     bind_chain_groups(m);
-    nb::class_<Chain>(m, "Chain", R"doc(Weights of a linear chain, and inference with them; pickles.
+    nb::class_<Chain> bound(m, "Chain", R"doc(Weights of a linear chain, and inference with them; pickles.
 
 Bit k of ``states`` (parts,) tells whether a part has costly group k. ``chosen`` names the sequences to answer for, in
-order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without costly groups, as from `scores`.)doc")
+order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without costly groups, as from `scores`.)doc");
+    const auto def_of_sequences = [&](const char* name, auto answer, auto... rest) {
+        bound.def(name, of_sequences(answer), "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
+                  "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), rest...);
+    };
+    const auto def_of_nodes = [&](const char* name, auto answer, auto... rest) {
+        bound.def(name, of_nodes(answer), "node"_a.noconvert(), "offsets"_a.noconvert(), rest...);
+    };
+    def_of_sequences("scores", &Chain::scores, "n_threads"_a, "Node scores (parts, n_labels).");
+    def_of_sequences("predict", &Chain::predict<chain::Sequences>, "n_threads"_a,
+                     "Labels (parts,) and scores (sequences,) of the best paths.");
+    def_of_sequences("evidence", &Chain::evidence, "scale"_a, "n_threads"_a,
+                     "Evidence for the answers (parts, 11); see `ChainSession.evidence`.");
+    def_of_nodes("decode", &Chain::predict<chain::Nodes>, "n_threads"_a,
+                 "Labels (parts,) and scores (sequences,) of the best paths, from node scores.");
+    def_of_nodes("max_marginals", &Chain::max_marginals, "n_threads"_a,
+                 "Score (parts, n_labels) of the best path through each label.");
+    def_of_nodes("marginals", &Chain::marginals, "scale"_a, "n_threads"_a,
+                 "Probabilities (parts, n_labels) under exp(scale * score).");
+    def_of_nodes("best_paths", &Chain::best_paths, "k"_a, "n_threads"_a,
+                 "Labels (parts * k,), the k paths of a sequence one after the other, and scores (sequences, k).");
+    bound
         .def(
             "__init__",
             [](Chain* self, int n_labels, std::vector<std::int64_t> sizes, bool own) {
                 new (self) Chain(chain::Shape{n_labels, std::move(sizes), own});
             },
             "n_labels"_a, "sizes"_a, "own"_a)
-        .def("scores", &Chain::scores, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
-             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a,
-             "Node scores (parts, n_labels).")
-        .def(
-            "predict", &Chain::predict, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
-            "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a,
-            nb::sig("def predict(self, groups: collections.abc.Sequence[ChainGroup], states: "
-                    "numpy.typing.NDArray[numpy.uint8], offsets: numpy.typing.NDArray[numpy.int64], chosen: "
-                    "numpy.typing.NDArray[numpy.int64] | None, cheap: numpy.typing.NDArray[numpy.float32] | None, "
-                    "n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
-            "Labels (parts,) and scores (sequences,) of the best paths.")
-        .def("decode", &Chain::decode, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a,
-             nb::sig("def decode(self, node: numpy.typing.NDArray[numpy.float32], offsets: "
-                     "numpy.typing.NDArray[numpy.int64], n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], "
-                     "numpy.typing.NDArray[numpy.float32]]"),
-             "Labels (parts,) and scores (sequences,) of the best paths, from node scores.")
-        .def("max_marginals", &Chain::max_marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a,
-             "Score (parts, n_labels) of the best path through each label.")
-        .def("marginals", &Chain::marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "scale"_a, "n_threads"_a,
-             "Probabilities (parts, n_labels) under exp(scale * score).")
-        .def("evidence", &Chain::evidence, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
-             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "scale"_a, "n_threads"_a,
-             "Evidence for the answers (parts, 11); see `ChainSession.evidence`.")
         .def_static("part_features", &Chain::part_features, "node"_a.noconvert(), "every"_a,
                     "Evidence from node scores (parts, 2 or 2 + n_labels); see `ChainSession.part_features`.")
-        .def("best_paths", &Chain::best_paths, "node"_a.noconvert(), "offsets"_a.noconvert(), "k"_a, "n_threads"_a,
-             nb::sig("def best_paths(self, node: numpy.typing.NDArray[numpy.float32], offsets: "
-                     "numpy.typing.NDArray[numpy.int64], k: int, n_threads: int) -> "
-                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
-             "Labels (parts * k,), the k paths of a sequence one after the other, and scores (sequences, k).")
         .def("finite", &Chain::finite, "Whether no weight is NaN or infinite, but for what is ruled out.")
         .def("rule_out", &Chain::rule_out, "first"_a.noconvert(), "steps"_a.noconvert(),
              "Rule out labels (n_labels,) at the beginning of a sequence, and steps (n_labels * n_labels,) from label "
@@ -275,13 +258,11 @@ order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without
              "Weights (rows, n_labels): a row for each state, for the first and the last place, for each previous "
              "label, and for each feature of each block.")
         .def("fill", &Chain::fill, "table"_a.noconvert(), "Set the weights from such a table.")
-        .def(
-            "__getstate__",
-            [](const Chain& c) {
-                const chain::Shape& s = c.weights().shape();
-                return nb::make_tuple(s.n_labels, s.sizes, s.own, c.table());
-            },
-            nb::sig("def __getstate__(self) -> tuple[int, list[int], bool, numpy.typing.NDArray[numpy.float32]]"))
+        .def("__getstate__",
+             [](const Chain& c) {
+                 const chain::Shape& s = c.weights().shape();
+                 return std::make_tuple(s.n_labels, s.sizes, s.own, c.table());
+             })
         .def("__setstate__", [](Chain& self, const Pickle& p) {
             Chain made(chain::Shape{std::get<0>(p), std::get<1>(p), std::get<2>(p)});
             made.fill(std::get<3>(p));

@@ -61,9 +61,20 @@ inline std::span<const std::int64_t> checked_order(const Longs& ids, std::int64_
     return span_of(ids);
 }
 
-class ChainPerceptron {
+template <class Learner>
+class ChainLearner {
 public:
-    explicit ChainPerceptron(const Chain& start) : learner_(start.weights()) {}
+    explicit ChainLearner(Learner learner) : learner_(std::move(learner)) {}
+    Chain current() const { return Chain(learner_.weights()); }
+    Chain averaged() const { return Chain(learner_.averaged()); }
+
+protected:
+    Learner learner_;
+};
+
+class ChainPerceptron : public ChainLearner<chain::Perceptron> {
+public:
+    explicit ChainPerceptron(const Chain& start) : ChainLearner(chain::Perceptron(start.weights())) {}
     std::int64_t epoch(const ChainLesson& lesson, const Longs& order, std::uint64_t epoch, float margin) {
         require(std::isfinite(margin) && margin >= 0, "margin must be finite and not negative");
         const chain::Examples& examples = lesson.examples(learner_.weights());
@@ -71,18 +82,15 @@ public:
         const Unlocked unlocked;
         return learner_.epoch(examples, ids, epoch, margin);
     }
-    Chain current() const { return Chain(learner_.weights()); }
-    Chain averaged() const { return Chain(learner_.averaged()); }
-
-private:
-    chain::Perceptron learner_;
 };
 
-class ChainFrankWolfe {
+// The lesson must outlive it.
+class ChainFrankWolfe : public ChainLearner<chain::FrankWolfe> {
 public:
-    ChainFrankWolfe(const Chain& start, nb::object lesson, double strength, int copies)
-        : keep_(lesson), examples_(nb::cast<const ChainLesson&>(lesson).examples(start.weights())), copies_(copies),
-          learner_(start.weights(), checked(strength, copies), examples_.size(), copies) {}
+    ChainFrankWolfe(const Chain& start, const ChainLesson& lesson, double strength, int copies)
+        : ChainLearner(chain::FrankWolfe(start.weights(), checked(strength, copies),
+                                         lesson.examples(start.weights()).size(), copies)),
+          examples_(lesson.examples(start.weights())), copies_(copies) {}
     void epoch(const Longs& order) {
         const auto ids = checked_order(order, examples_.size() * copies_);
         const Unlocked unlocked;
@@ -92,8 +100,6 @@ public:
         const Unlocked unlocked;
         return learner_.gap(examples_, average);
     }
-    Chain current() const { return Chain(learner_.weights()); }
-    Chain averaged() const { return Chain(learner_.averaged()); }
 
 private:
     static double checked(double strength, int copies) {
@@ -102,10 +108,8 @@ private:
         return strength;
     }
 
-    nb::object keep_;
     const chain::Examples& examples_;
     int copies_;
-    chain::FrankWolfe learner_;
 };
 
 inline void bind_chain_learners(nb::module_& m) {
@@ -127,8 +131,8 @@ inline void bind_chain_learners(nb::module_& m) {
         .def("current", &ChainPerceptron::current, "Return the current weights.")
         .def("averaged", &ChainPerceptron::averaged, "Return the weights, averaged over all steps.");
     nb::class_<ChainFrankWolfe>(m, "ChainFrankWolfe", "The structural SVM by block-coordinate Frank-Wolfe.")
-        .def(nb::init<const Chain&, nb::object, double, int>(), "start"_a, "lesson"_a, "strength"_a, "copies"_a,
-             nb::sig("def __init__(self, start: Chain, lesson: ChainLesson, strength: float, copies: int) -> None"))
+        .def(nb::init<const Chain&, const ChainLesson&, double, int>(), nb::keep_alive<1, 3>(), "start"_a, "lesson"_a,
+             "strength"_a, "copies"_a)
         .def("epoch", &ChainFrankWolfe::epoch, "order"_a.noconvert(), "Run one epoch over sequence * copies + copy.")
         .def("gap", &ChainFrankWolfe::gap, "average"_a,
              "Return the duality gap of the last weights or of the averaged ones.")

@@ -62,22 +62,11 @@ private:
     // The text of a string or bytes, in its object. This runs no code of the user, even for types derived from them.
     static bool text_of(PyObject* o, std::string_view& text) {
         Py_ssize_t n = 0;
-#ifndef Py_LIMITED_API
-        if (PyUnicode_CheckExact(o) && PyUnicode_IS_COMPACT_ASCII(o)) {  // what the function below looks up last
-            text = {static_cast<const char*>(PyUnicode_DATA(o)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(o))};
-            return true;
-        }
-#endif
-        if (PyUnicode_Check(o)) {
-            const char* const utf8 = PyUnicode_AsUTF8AndSize(o, &n);
-            if (utf8 == nullptr) return false;
-            text = {utf8, static_cast<std::size_t>(n)};
-            return true;
-        }
-        char* bytes = nullptr;
-        if (!PyBytes_Check(o) || PyBytes_AsStringAndSize(o, &bytes, &n) < 0) return false;
-        text = {bytes, static_cast<std::size_t>(n)};
-        return true;
+        const char* bytes = nullptr;
+        if (PyUnicode_Check(o)) bytes = utf8_of(o, n);
+        else if (PyBytes_Check(o)) bytes = PyBytes_AsString(o), n = PyBytes_Size(o);
+        if (bytes != nullptr) text = {bytes, static_cast<std::size_t>(n)};
+        return bytes != nullptr;
     }
 
     // A key of dicts, which is kept alive, and its text. Most dicts have the same objects as keys.
@@ -100,23 +89,10 @@ private:
     bool read(PyObject* o, int depth) {
         if (depth > kMaxDepth) return false;
         if (PyDict_CheckExact(o)) return read_dict(o, depth);
-        if (PyList_CheckExact(o)) {
+        if (!is_set(o)) {
             const nb::ft_object_guard guard{nb::handle(o)};
-            const Py_ssize_t n = PyList_Size(o);  // reading names runs no code, which could change it
-            for (Py_ssize_t i = 0; i < n; ++i)
-#ifdef Py_LIMITED_API
-                if (!read_name(PyList_GetItem(o, i))) return false;
-#else
-                if (!read_name(PyList_GET_ITEM(o, i))) return false;
-#endif
-            return true;
+            return each_item(o, [&](PyObject* name) { return read_name(name); });
         }
-        if (PyTuple_CheckExact(o)) {
-            for (Py_ssize_t i = 0; i < PyTuple_Size(o); ++i)
-                if (!read_name(PyTuple_GetItem(o, i))) return false;
-            return true;
-        }
-        if (!is_set(o)) return false;
         hasher_.keep_texts();  // memory is allocated below, which may run code
         const nb::object each = nb::steal(PyObject_GetIter(o));
         if (!each.is_valid()) return false;

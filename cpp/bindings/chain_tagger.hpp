@@ -77,13 +77,10 @@ private:
         }
         // Adds a sequence. False for what is no list of parts.
         bool add(const nb::handle& sequence) {
-            PyObject* const given = sequence.ptr();
-            const bool listed = PyList_CheckExact(given);
-            if (!listed && !PyTuple_CheckExact(given)) return false;
             const nb::ft_object_guard guard(sequence);
             const auto before = static_cast<std::int64_t>(parts.size());
-            for (Py_ssize_t k = 0; k < (listed ? PyList_Size(given) : PyTuple_Size(given)); ++k)
-                parts.push_back(nb::borrow(listed ? PyList_GetItem(given, k) : PyTuple_GetItem(given, k)));
+            if (!each_item(sequence.ptr(), [&](PyObject* part) { return parts.push_back(nb::borrow(part)), true; }))
+                return false;
             const auto after = static_cast<std::int64_t>(parts.size());
             lengths.push_back(after - before);
             if (after == before) return true;

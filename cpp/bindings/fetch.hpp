@@ -1,5 +1,6 @@
-// Fetches Python's objects before they are read. They lie anywhere in memory, so that reading them one after the other
-// waits for memory most of the time. Nothing runs and no reference is taken; a wrong guess costs time alone.
+// Reads Python's texts and lists, and fetches objects before they are read. They lie anywhere in memory, so that
+// reading them one after the other waits for memory most of the time. Fetching runs nothing and takes no reference; a
+// wrong guess costs time alone.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,32 @@
 #include "bindings/arrays.hpp"
 
 namespace wald::bindings {
+
+// The bytes of a text in UTF-8; nullptr and an error if it has code points that UTF-8 excludes.
+inline const char* utf8_of(PyObject* text, Py_ssize_t& n) {
+#ifndef Py_LIMITED_API
+    if (PyUnicode_IS_COMPACT_ASCII(text)) {
+        n = PyUnicode_GET_LENGTH(text);
+        return reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(text));
+    }
+#endif
+    return PyUnicode_AsUTF8AndSize(text, &n);
+}
+
+// Calls visit(item) for the items of a list or tuple, until it returns false. False then, and for what is neither.
+// Free-threaded, the caller guards the list.
+template <class Visit>
+bool each_item(PyObject* o, const Visit& visit) {
+    const bool listed = PyList_CheckExact(o);
+    if (!listed && !PyTuple_CheckExact(o)) return false;
+    for (Py_ssize_t i = 0; i < (listed ? PyList_Size(o) : PyTuple_Size(o)); ++i)
+#ifdef Py_LIMITED_API
+        if (!visit(listed ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i))) return false;
+#else
+        if (!visit(listed ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i))) return false;
+#endif
+    return true;
+}
 
 // How many items of a list ahead of the one that is read their texts are fetched. What leads to these, at twice that.
 inline constexpr std::size_t kItemsAhead = 4;

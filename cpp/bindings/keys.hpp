@@ -4,21 +4,11 @@
 #include <array>
 #include <random>
 
+#include "bindings/fetch.hpp"
 #include "bindings/rows.hpp"
 #include "core/columns/cells.hpp"
 
 namespace wald::bindings {
-
-// The bytes of a text in UTF-8; nullptr and an error if it has code points that UTF-8 excludes.
-inline const char* utf8_of(PyObject* text, Py_ssize_t& n) {
-#ifndef Py_LIMITED_API
-    if (PyUnicode_IS_COMPACT_ASCII(text)) {
-        n = PyUnicode_GET_LENGTH(text);
-        return reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(text));
-    }
-#endif
-    return PyUnicode_AsUTF8AndSize(text, &n);
-}
 
 // Up to where memory can be read from a text on, at least to its end: no further than a page, which is mapped as a
 // whole.

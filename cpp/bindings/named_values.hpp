@@ -108,21 +108,15 @@ private:
                 if (!entry(name, value, row, joined)) return false;
             return true;
         }
-        const bool listed = PyList_CheckExact(x.ptr());
-        if (!listed && !PyTuple_CheckExact(x.ptr())) return false;
-        const Py_ssize_t n = listed ? PyList_Size(x.ptr()) : PyTuple_Size(x.ptr());
-        for (Py_ssize_t i = 0; i < n; ++i) {
-            PyObject* const item = listed ? PyList_GetItem(x.ptr(), i) : PyTuple_GetItem(x.ptr(), i);
-            if (form_ == Form::strings) {
-                std::string_view name;
-                if (!text(item, name)) return false;
-                model_->add(name, 1, row);
-            } else if (!PyTuple_CheckExact(item) || PyTuple_Size(item) != 2 ||
-                       !entry(PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1), row, joined)) {
-                return false;
-            }
-        }
-        return true;
+        return each_item(x.ptr(), [&](PyObject* item) {
+            if (form_ == Form::pairs)
+                return PyTuple_CheckExact(item) && PyTuple_Size(item) == 2 &&
+                       entry(PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1), row, joined);
+            std::string_view name;
+            if (!text(item, name)) return false;
+            model_->add(name, 1, row);
+            return true;
+        });
     }
     bool entry(PyObject* name, PyObject* value, NamedRow& row, std::string& joined) const {
         std::string_view key;
@@ -132,14 +126,9 @@ private:
             model_->add(key, number, row);
             return true;
         }
-        if (PyUnicode_CheckExact(value)) return add_joined(key, value, row, joined);
-        const bool listed = PyList_CheckExact(value);
-        if (model_->spec().hashing || (!listed && !PyTuple_CheckExact(value))) return false;
-        const Py_ssize_t n = listed ? PyList_Size(value) : PyTuple_Size(value);
-        for (Py_ssize_t i = 0; i < n; ++i)
-            if (!add_joined(key, listed ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i), row, joined))
-                return false;
-        return true;
+        const auto add = [&](PyObject* text) { return add_joined(key, text, row, joined); };
+        if (PyUnicode_CheckExact(value)) return add(value);
+        return !model_->spec().hashing && each_item(value, add);
     }
     bool add_joined(std::string_view key, PyObject* value, NamedRow& row, std::string& joined) const {
         std::string_view end;
@@ -153,7 +142,7 @@ private:
     static bool text(PyObject* o, std::string_view& found) {
         if (!PyUnicode_CheckExact(o)) return false;
         Py_ssize_t n = 0;
-        const char* bytes = PyUnicode_AsUTF8AndSize(o, &n);
+        const char* bytes = utf8_of(o, n);
         if (bytes == nullptr) {
             if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
             PyErr_Clear();

@@ -75,7 +75,7 @@ inline nb::list treebank_column(const Treebank& t, int column, std::int64_t firs
             "words within the treebank");
     nb::list out;
     for (std::int64_t w = first; w < last; ++w) {
-        const std::string_view f = t.field(static_cast<std::size_t>(w), static_cast<parser::Column>(column));
+        const std::string_view f = t.field(static_cast<std::size_t>(w), column);
         out.append(nb::str(f.data(), f.size()));
     }
     return out;

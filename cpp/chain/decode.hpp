@@ -22,6 +22,14 @@ struct Lattice {
     float step(int from, int to) const { return steps[static_cast<std::int64_t>(from) * padded + to]; }
 };
 
+// The steps (n_labels, padded) from label to label as [to][from].
+inline Aligned<float> transposed(const float* steps, int n_labels, int padded) {
+    Aligned<float> back(static_cast<std::size_t>(n_labels) * padded);
+    for (std::size_t p = 0; p < static_cast<std::size_t>(n_labels); ++p)
+        for (int k = 0; k < n_labels; ++k) back[static_cast<std::size_t>(k) * padded + p] = steps[p * padded + k];
+    return back;
+}
+
 class Decoder {
 public:
     // Finds the best path and returns its score. Ties go to the smallest label, compared from the last part backwards.

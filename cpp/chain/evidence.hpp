@@ -59,19 +59,15 @@ public:
     // For chains with these steps, (n_labels, padded), whose paths have probability proportional to exp(scale * score).
     Evidence(const float* steps, int n_labels, int padded, float scale)
         : scale_(scale), most_(kMostLog / scale), ahead_(static_cast<std::size_t>(n_labels) * padded),
-          back_(ahead_.size()), back_steps_(ahead_.size()) {
+          back_steps_(transposed(steps, n_labels, padded)) {
         float largest = steps[0];
-        for (int p = 0; p < n_labels; ++p)
-            for (int k = 0; k < n_labels; ++k)
-                largest = std::max(largest, steps[static_cast<std::int64_t>(p) * padded + k]);
-        for (int p = 0; p < n_labels; ++p)
-            for (int k = 0; k < n_labels; ++k) {
-                const float step = steps[static_cast<std::int64_t>(p) * padded + k];
-                const auto forward = static_cast<std::size_t>(p) * padded + k,
-                           backward = static_cast<std::size_t>(k) * padded + p;
-                back_steps_[backward] = step;
-                ahead_[forward] = back_[backward] = gain(step - largest);
-            }
+        const auto each = [&](const auto& visit) {
+            for (std::int64_t p = 0; p < n_labels; ++p)
+                for (int k = 0; k < n_labels; ++k) visit(p * padded + k);
+        };
+        each([&](std::int64_t i) { largest = std::max(largest, steps[i]); });
+        each([&](std::int64_t i) { ahead_[i] = gain(steps[i] - largest); });
+        back_ = transposed(ahead_.data(), n_labels, padded);
     }
 
     struct Scratch {

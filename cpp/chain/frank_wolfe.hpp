@@ -25,7 +25,7 @@ public:
         }
     }
 
-    const Weights& weights() const { return learned_.w; }
+    const Weights& weights() const { return learned_.table; }
     // Average over all steps, where step k has weight 2 k: the paper's "weighted averaging".
     Weights averaged() const { return learned_.mean(std::max(1.0, n_steps_ * (n_steps_ + 1))); }
 
@@ -34,8 +34,8 @@ public:
         const Weights w = average ? averaged() : weights();
         const double loss = average ? loss_ - late_loss_ / std::max(1.0, n_steps_ * (n_steps_ + 1)) : loss_;
         double square = 0, hinge = 0;
-        for (std::size_t i = 0; i < w.table().size(); ++i)
-            if (std::isfinite(w.table()[i])) square += static_cast<double>(w.table()[i]) * w.table()[i];
+        for (std::size_t i = 0; i < w.values.size(); ++i)
+            if (std::isfinite(w.values[i])) square += static_cast<double>(w.values[i]) * w.values[i];
         for (std::int64_t id = 0; id < static_cast<std::int64_t>(mixes_.size()); ++id) {
             give_way();
             decode(w, data, id);
@@ -74,7 +74,7 @@ private:
 
     // Steps towards the most violating path, with exact line search on the dual.
     void move(const Examples& data, std::int64_t id) {
-        decode(learned_.w, data, id);
+        decode(learned_.table, data, id);
         const std::int64_t first = data.offsets[id / copies_], n = guess_.length();
         Mix& mix = mixes_[static_cast<std::size_t>(id)];
         difference(mix);
@@ -146,8 +146,8 @@ private:
                 const bool same = states_[t] == states_[u];
                 double features = same ? 1 : 0;  // biases
                 if (t == u) features += (t == 0) + (t == n - 1);
-                for (int g = 0; g < learned_.w.n_groups(); ++g)
-                    if (Weights::has(states_[t], g) && Weights::has(states_[u], g) && (same || !learned_.w.own()))
+                for (int g = 0; g < learned_.table.n_groups(); ++g)
+                    if (Weights::has(states_[t], g) && Weights::has(states_[u], g) && (same || !learned_.table.own()))
                         features += product(data.features[g][first + t], data.features[g][first + u]);
                 sum += (t == u ? 1 : 2) * labels * features;
             }
@@ -169,19 +169,19 @@ private:
         return sum;
     }
 
+    void add(std::int64_t row, int label, float by) { learned_.change(learned_.table.place(row, label), by); }
     void apply(const Examples& data, std::int64_t first, std::int64_t n, double by) {
         for (std::int64_t t = 0; t < n; ++t)
             for (const WeightedLabel& d : nodes_[t]) {
                 const auto scaled = static_cast<float>(by * d.weight);
-                learned_.w.each_input(data.features, first, n, t, states_[t], [&](std::int64_t row, float value) {
-                    learned_.add(row, d.label, scaled * value);
-                });
+                learned_.table.each_input(data.features, first, n, t, states_[t],
+                                          [&](std::int64_t row, float value) { add(row, d.label, scaled * value); });
             }
         for (const WeightedStep& s : steps_)
-            learned_.add(learned_.w.step_row(s.from), s.to, static_cast<float>(by * s.weight));
+            add(learned_.table.step_row(s.from), s.to, static_cast<float>(by * s.weight));
     }
 
-    Averaged learned_;
+    Averaged<Weights> learned_;
     double lambda_, n_;
     int copies_;
     std::vector<Mix> mixes_;

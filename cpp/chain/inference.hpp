@@ -20,68 +20,62 @@ struct Sequences {
     std::vector<std::int64_t> first{}, ends{0};
 };
 
+// Sequences of given node scores (parts, n_labels).
+struct Nodes {
+    const float* scores;
+    std::span<const std::int64_t> ends;
+};
+
 class Inference {
 public:
     explicit Inference(const Weights& weights) : w_(weights) {}
 
     // out (parts, n_labels)
     void scores(const Sequences& x, int n_threads, float* out) const {
-        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i, std::int64_t length) {
-            const float* const node = score(x, i, worker);
-            for (std::int64_t t = 0; t < length; ++t)
-                std::copy_n(node + t * w_.padded(), w_.n_labels(), out + (x.ends[i] + t) * w_.n_labels());
+        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i) {
+            const Lattice found = lattice(x, i, worker);
+            for (std::int64_t t = 0; t < found.length; ++t)
+                std::copy_n(found.node + t * w_.padded(), w_.n_labels(), out + (x.ends[i] + t) * w_.n_labels());
         });
     }
 
-    // labels (parts,), best (sequences,)
-    void predict(const Sequences& x, int n_threads, std::int32_t* labels, float* best) const {
-        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i, std::int64_t length) {
-            best[i] = worker.decoder.best(lattice(score(x, i, worker), length), labels + x.ends[i]);
+    // Best paths of sequences of either kind: labels (parts,), best (sequences,).
+    template <class Source>
+    void predict(const Source& x, int n_threads, std::int32_t* labels, float* best) const {
+        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i) {
+            best[i] = worker.decoder.best(lattice(x, i, worker), labels + x.ends[i]);
         });
     }
 
     // out (parts, Evidence::kColumns)
     void evidence(const Sequences& x, float scale, int n_threads, float* out) const {
         const Evidence evidence(w_.steps(), w_.n_labels(), w_.padded(), scale);
-        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i, std::int64_t length) {
-            evidence(worker.decoder, lattice(score(x, i, worker), length), worker.scratch,
-                     out + x.ends[i] * Evidence::kColumns);
-        });
-    }
-
-    // The functions below take node scores (parts, n_labels); sequence i has the parts [ends[i], ends[i + 1]).
-
-    void decode(const float* node, std::span<const std::int64_t> ends, int n_threads, std::int32_t* labels,
-                float* best) const {
-        each(ends, n_threads, [&](Worker& worker, std::int64_t i, std::int64_t length) {
-            best[i] = worker.decoder.best(padded(node, ends[i], length, worker), labels + ends[i]);
+        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i) {
+            evidence(worker.decoder, lattice(x, i, worker), worker.scratch, out + x.ends[i] * Evidence::kColumns);
         });
     }
 
     // labels: the k paths of a sequence, one after the other; best (sequences, k)
-    void best_paths(const float* node, std::span<const std::int64_t> ends, int k, int n_threads, std::int32_t* labels,
-                    float* best) const {
-        each(ends, n_threads, [&](Worker& worker, std::int64_t i, std::int64_t length) {
-            worker.decoder.best_paths(padded(node, ends[i], length, worker), k, best + i * k, labels + ends[i] * k);
+    void best_paths(const Nodes& x, int k, int n_threads, std::int32_t* labels, float* best) const {
+        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i) {
+            worker.decoder.best_paths(lattice(x, i, worker), k, best + i * k, labels + x.ends[i] * k);
         });
     }
 
     // out (parts, n_labels)
-    void max_marginals(const float* node, std::span<const std::int64_t> ends, int n_threads, float* out) const {
-        const Aligned<float> back = transposed_steps();
-        each(ends, n_threads, [&](Worker& worker, std::int64_t i, std::int64_t length) {
-            worker.decoder.max_marginals(padded(node, ends[i], length, worker), back.data(),
-                                         out + ends[i] * w_.n_labels());
+    void max_marginals(const Nodes& x, int n_threads, float* out) const {
+        const Aligned<float> back = transposed(w_.steps(), w_.n_labels(), w_.padded());
+        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i) {
+            worker.decoder.max_marginals(lattice(x, i, worker), back.data(), out + x.ends[i] * w_.n_labels());
         });
     }
 
     // out (parts, n_labels)
-    void marginals(const float* node, std::span<const std::int64_t> ends, double scale, int n_threads,
-                   float* out) const {
+    void marginals(const Nodes& x, double scale, int n_threads, float* out) const {
         const Marginals start(w_.steps(), w_.n_labels(), w_.padded(), scale);
-        each(ends, n_threads, [&](Worker& worker, std::int64_t i, std::int64_t length) {
+        each(x.ends, n_threads, [&](Worker& worker, std::int64_t i) {
             if (!worker.marginals) worker.marginals = start;
-            (*worker.marginals)(padded(node, ends[i], length, worker), out + ends[i] * w_.n_labels());
+            (*worker.marginals)(lattice(x, i, worker), out + x.ends[i] * w_.n_labels());
         });
     }
 
@@ -96,7 +90,7 @@ private:
         Aligned<float> node;
     };
 
-    // Calls visit(worker, sequence, length) for every sequence.
+    // Calls visit(worker, sequence) for every sequence.
     template <class Visit>
     void each(std::span<const std::int64_t> ends, int n_threads, const Visit& visit) const {
         const auto n = static_cast<std::int64_t>(ends.size()) - 1;
@@ -108,31 +102,23 @@ private:
             worker.node = Aligned<float>(static_cast<std::size_t>(longest) * w_.padded());
             for (std::int64_t i = begin; i < end; ++i) {
                 give_way();
-                visit(worker, i, ends[i + 1] - ends[i]);
+                visit(worker, i);
             }
         });
     }
 
-    const float* score(const Sequences& x, std::int64_t i, Worker& worker) const {
-        const float* const cheap = x.cheap == nullptr ? nullptr : x.cheap + x.first[i] * w_.n_labels();
-        w_.score(x.features, x.first[i], x.ends[i + 1] - x.ends[i], x.states + x.first[i], worker.node.data(), cheap);
-        return worker.node.data();
+    Lattice lattice(const Sequences& x, std::int64_t i, Worker& worker) const {
+        const std::int64_t first = x.first[i], length = x.ends[i + 1] - x.ends[i];
+        const float* const cheap = x.cheap == nullptr ? nullptr : x.cheap + first * w_.n_labels();
+        w_.score(x.features, first, length, x.states + first, worker.node.data(), cheap);
+        return {worker.node.data(), w_.steps(), length, w_.n_labels(), w_.padded()};
     }
-    Lattice lattice(const float* node, std::int64_t length) const {
-        return {node, w_.steps(), length, w_.n_labels(), w_.padded()};
-    }
-    Lattice padded(const float* node, std::int64_t first, std::int64_t length, Worker& worker) const {
+    Lattice lattice(const Nodes& x, std::int64_t i, Worker& worker) const {
+        const std::int64_t length = x.ends[i + 1] - x.ends[i];
         for (std::int64_t t = 0; t < length; ++t)
-            std::copy_n(node + (first + t) * w_.n_labels(), w_.n_labels(), worker.node.data() + t * w_.padded());
-        return lattice(worker.node.data(), length);
-    }
-    Aligned<float> transposed_steps() const {
-        Aligned<float> back(static_cast<std::size_t>(w_.n_labels()) * w_.padded());
-        for (int p = 0; p < w_.n_labels(); ++p)
-            for (int k = 0; k < w_.n_labels(); ++k)
-                back[static_cast<std::size_t>(k) * w_.padded() + p] =
-                    w_.steps()[static_cast<std::int64_t>(p) * w_.padded() + k];
-        return back;
+            std::copy_n(x.scores + (x.ends[i] + t) * w_.n_labels(), w_.n_labels(),
+                        worker.node.data() + t * w_.padded());
+        return {worker.node.data(), w_.steps(), length, w_.n_labels(), w_.padded()};
     }
 
     const Weights& w_;

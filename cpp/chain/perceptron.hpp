@@ -15,17 +15,18 @@ public:
         for (const std::int64_t sequence : order) {
             give_way();
             data.draw(sequence, number, states_);
-            guess_.make(learned_.w, data, sequence, states_, margin);
+            guess_.make(learned_.table, data, sequence, states_, margin);
             wrong += update(data, data.offsets[sequence]);
             learned_.before += 1;
         }
         return wrong;
     }
 
-    const Weights& weights() const { return learned_.w; }
+    const Weights& weights() const { return learned_.table; }
     Weights averaged() const { return learned_.mean(std::max(1.0, learned_.before)); }
 
 private:
+    void add(std::int64_t row, int label, float by) { learned_.change(learned_.table.place(row, label), by); }
     std::int64_t update(const Examples& data, std::int64_t first) {
         std::int64_t wrong = 0;
         const std::int64_t n = guess_.length();
@@ -33,21 +34,21 @@ private:
             const int truth = guess_.truth()[t], label = guess_.labels()[t];
             if (truth != label) {
                 ++wrong;
-                learned_.w.each_input(data.features, first, n, t, states_[t], [&](std::int64_t row, float value) {
-                    learned_.add(row, truth, value);
-                    learned_.add(row, label, -value);
+                learned_.table.each_input(data.features, first, n, t, states_[t], [&](std::int64_t row, float value) {
+                    add(row, truth, value);
+                    add(row, label, -value);
                 });
             }
             if (t == 0) continue;
             const int before = guess_.truth()[t - 1], from = guess_.labels()[t - 1];
             if (truth == label && before == from) continue;
-            learned_.add(learned_.w.step_row(before), truth, 1.0f);
-            learned_.add(learned_.w.step_row(from), label, -1.0f);
+            add(learned_.table.step_row(before), truth, 1.0f);
+            add(learned_.table.step_row(from), label, -1.0f);
         }
         return wrong;
     }
 
-    Averaged learned_;
+    Averaged<Weights> learned_;
     Guess guess_;
     States states_;
 };

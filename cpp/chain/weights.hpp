@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "chain/kernels.hpp"
-#include "core/large_array.hpp"
+#include "core/averaged.hpp"
 
 namespace wald::chain {
 
@@ -38,6 +38,8 @@ struct Shape {
 // `own` weights a state has a block for every group that it has; otherwise states share one block per group.
 class Weights {
 public:
+    LargeArray<float> values;
+
     Weights() = default;
     explicit Weights(Shape shape)
         : shape_(std::move(shape)), padded_(static_cast<int>(round_up(shape_.n_labels, kLanes<float>))) {
@@ -47,7 +49,7 @@ public:
                 blocks_.push_back(n_rows_);
                 if (!own() || has(s, g)) n_rows_ += shape_.sizes[g];
             }
-        table_ = LargeArray<float>(static_cast<std::size_t>(n_rows_) * padded_);
+        values = LargeArray<float>(static_cast<std::size_t>(n_rows_) * padded_);
     }
 
     const Shape& shape() const { return shape_; }
@@ -71,17 +73,16 @@ public:
         return blocks_[static_cast<std::size_t>(own() ? state * n_groups() + group : group)];
     }
 
-    LargeArray<float>& table() { return table_; }
-    const LargeArray<float>& table() const { return table_; }
+    std::size_t place(std::int64_t row, int label) const { return static_cast<std::size_t>(row * padded_ + label); }
     // The table without padding, (n_rows, n_labels).
     void copy_to(float* table) const {
         for (std::int64_t r = 0; r < n_rows_; ++r) std::copy_n(row(r), n_labels(), table + r * n_labels());
     }
     void copy_from(const float* table) {
         for (std::int64_t r = 0; r < n_rows_; ++r)
-            std::copy_n(table + r * n_labels(), n_labels(), table_.data() + r * padded_);
+            std::copy_n(table + r * n_labels(), n_labels(), values.data() + r * padded_);
     }
-    const float* row(std::int64_t r) const { return table_.data() + r * padded_; }
+    const float* row(std::int64_t r) const { return values.data() + r * padded_; }
     const float* steps() const { return row(step_row(0)); }  // [from][to]
 
     // Writes node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts.
@@ -129,7 +130,7 @@ private:
     void add_block(const Row* rows, std::int64_t length, const Reads& reads, const float* block, float* out) const {
         constexpr int most = 16;
         float* sums[most];
-        const float* values[most];
+        const float* inputs[most];
         int n = 0;
         std::int64_t n_features = 0;  // the same for all dense rows of a group
         for (std::int64_t t = 0; t < length; ++t) {
@@ -142,12 +143,12 @@ private:
             }
             n_features = r.n;
             sums[n] = out + t * padded_;
-            values[n] = r.values;
+            inputs[n] = r.values;
             if (++n < most) continue;
-            chain_kernels().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
+            chain_kernels().accumulate_rows(sums, block, n_panels(), inputs, static_cast<int>(n_features), n);
             n = 0;
         }
-        if (n > 0) chain_kernels().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
+        if (n > 0) chain_kernels().accumulate_rows(sums, block, n_panels(), inputs, static_cast<int>(n_features), n);
     }
     void add(float* out, const float* more) const {
         for (int k = 0; k < padded_; ++k) out[k] += more[k];
@@ -157,30 +158,6 @@ private:
     int padded_ = 0;
     std::int64_t n_rows_ = 0;
     std::vector<std::int64_t> blocks_;  // first row of every block
-    LargeArray<float> table_;
-};
-
-// Weights and their average over all steps of a learner, which chooses the weight of each step in the average. A change
-// is missing from the weights of all earlier steps.
-struct Averaged {
-    Weights w;
-    LargeArray<double> late;
-    double before = 0;  // total weight of all earlier steps
-
-    explicit Averaged(Weights start) : w(std::move(start)), late(w.table().size()) {}
-
-    void add(std::int64_t row, int label, float by) {
-        const auto at = static_cast<std::size_t>(row * w.padded() + label);
-        w.table()[at] += by;
-        late[at] += before * static_cast<double>(by);
-    }
-    // `all`: total weight of all steps.
-    Weights mean(double all) const {
-        Weights out = w;
-        for (std::size_t i = 0; i < late.size(); ++i)
-            out.table()[i] = static_cast<float>(out.table()[i] - late[i] / all);
-        return out;
-    }
 };
 
 }  // namespace wald::chain

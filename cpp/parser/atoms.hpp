@@ -63,7 +63,7 @@ private:
     static constexpr std::uint32_t kBefore = 0x7feb352du, kAfter = 0x846ca68bu, kRootWord = 0x9e3779b9u;
 
     static std::uint32_t short_hash(std::string_view s, std::uint64_t salt) {
-        return static_cast<std::uint32_t>(hash_bytes(s.data(), static_cast<std::int64_t>(s.size()), salt) >> 32);
+        return static_cast<std::uint32_t>(hash_bytes(s, salt) >> 32);
     }
     // Changes ASCII letters only. The shape tells which letters were capitals.
     std::string_view lower_case(std::string_view s) {

@@ -1,6 +1,7 @@
 // Weights that are learned step by step, and their average over all steps.
 #pragma once
 
+#include "core/averaged.hpp"
 #include "parser/scorer.hpp"
 
 namespace wald::parser {
@@ -60,39 +61,27 @@ private:
     std::vector<std::uint32_t> used_;
 };
 
-// A table of weights, and the sums from which its average over all steps is computed.
+// A table of weights that is averaged over all steps, which weigh the same.
 template <class Table>
-class Averaged {
+class Averaged : wald::Averaged<Table> {
 public:
-    Averaged(int bits, int n) : table_(bits, n), late_(table_.values.size()) {}
+    Averaged(int bits, int n) : wald::Averaged<Table>(Table(bits, n)) {}
 
-    const Table& weights() const { return table_; }
-    void change(std::size_t i, float by) {
-        table_.values[i] += by;
-        late_[i] += static_cast<double>(steps_) * by;
-    }
+    using wald::Averaged<Table>::change;
+    const Table& weights() const { return this->table; }
     void add(const Difference& difference, double step) {
         difference.each([&](std::uint32_t i, float value) { change(i, static_cast<float>(step * value)); });
     }
-    void end_step() { ++steps_; }
+    void end_step() { this->before += 1; }
     // The average leaves the first epoch out if there are more: early weights vary most.
     void begin_epoch() {
         if (++epochs_ != 2) return;
-        steps_ = 0;
-        std::fill(late_.data(), late_.data() + late_.size(), 0.0);
+        this->before = 0;
+        std::fill(this->late.data(), this->late.data() + this->late.size(), 0.0);
     }
-    Table mean() const {
-        Table m(table_.bits, table_.n);
-        const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
-        for (std::size_t i = 0; i < late_.size(); ++i)
-            m.values[i] = static_cast<float>(table_.values[i] - late_[i] / steps);
-        return m;
-    }
+    Table mean() const { return wald::Averaged<Table>::mean(std::max(1.0, this->before)); }
 
 private:
-    Table table_;
-    LargeArray<double> late_;  // sum of all changes, each times the number of steps before it
-    std::int64_t steps_ = 0;
     int epochs_ = 0;
 };
 

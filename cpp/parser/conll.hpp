@@ -55,6 +55,9 @@ public:
 
 private:
     [[noreturn]] void fail(const std::string& what) const { throw ConllError(line_, what); }
+    [[noreturn]] void unexpected(const char* what, std::string_view found, const std::string& expected) const {
+        fail(std::string("the ") + what + " is " + quoted(found) + " where " + expected + " was expected");
+    }
     std::uint32_t line_of(std::size_t at) const {
         std::uint32_t line = 1;
         for (std::size_t i = 0; i < at; ++i) line += t_.text[i] == '\n';
@@ -82,20 +85,19 @@ private:
             if (w.field[c + 1] == w.field[c] + 1)
                 fail("the field " + std::string(kNames[c]) + " is empty; write _ for nothing");
         for (const Column c : {kId, kUpos, kXpos, kFeats, kHead, kDeprel})
-            if (std::string_view f = slice(w, c); f.find(' ') != std::string_view::npos)
+            if (std::string_view f = t_.field(w, c); f.find(' ') != std::string_view::npos)
                 fail("a space in the field " + std::string(kNames[c]));
         if (!in_sentence_) {
             in_sentence_ = true;
             sentence_.line = line_;
             lines_.clear();
         }
-        const std::string_view id = slice(w, kId);
+        const std::string_view id = t_.field(w, kId);
         const std::uint32_t count = static_cast<std::uint32_t>(t_.words.size()) - sentence_.first;
         if (id.find_first_not_of("0123456789") != std::string_view::npos) return special(id, count);
-        if (number(id) != count + 1)
-            fail("the id is " + quoted(id) + " where " + std::to_string(count + 1) + " was expected");
+        if (number(id) != count + 1) unexpected("id", id, std::to_string(count + 1));
         if (count == kMostWords) fail("a sentence of more than " + std::to_string(kMostWords) + " words");
-        const std::string_view head = slice(w, kHead);
+        const std::string_view head = t_.field(w, kHead);
         w.head = head == "_" ? -1 : static_cast<std::int32_t>(number(head));
         if (head != "_" &&
             (head.find_first_not_of("0123456789") != std::string_view::npos || number(head) > kMostWords))
@@ -109,8 +111,7 @@ private:
     void special(std::string_view id, std::uint32_t count) {
         const std::size_t dash = id.find('-'), dot = id.find('.');
         const std::size_t at = dash != std::string_view::npos ? dash : dot;
-        if (format_ == Format::conllx || at == std::string_view::npos)
-            fail("the id is " + quoted(id) + " where " + std::to_string(count + 1) + " was expected");
+        if (format_ == Format::conllx || at == std::string_view::npos) unexpected("id", id, std::to_string(count + 1));
         const std::uint32_t first = number(id.substr(0, at)), second = number(id.substr(at + 1));
         if (at == dash) {
             if (first != count + 1 || second < first || second > kMostWords || first <= range_end_)
@@ -120,8 +121,7 @@ private:
             range_line_ = line_;
         } else {
             if (first != count || second != empty_ + 1)
-                fail("the empty node is " + quoted(id) + " where " + std::to_string(count) + "." +
-                     std::to_string(empty_ + 1) + " was expected");
+                unexpected("empty node", id, std::to_string(count) + "." + std::to_string(empty_ + 1));
             ++empty_;
         }
     }
@@ -174,9 +174,6 @@ private:
         if (whole && root < 0) throw ConllError(sentence_.line, "a sentence without a root");
     }
 
-    std::string_view slice(const Treebank::Word& w, int c) const {
-        return {t_.text.data() + w.field[c], w.field[c + 1] - 1 - w.field[c]};
-    }
     static std::uint32_t number(std::string_view s) {
         std::uint32_t value = 0;
         const auto [p, error] = std::from_chars(s.data(), s.data() + s.size(), value);

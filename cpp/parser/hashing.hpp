@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace wald::parser {
 
@@ -15,7 +16,9 @@ inline std::uint64_t mix(std::uint64_t x) {
 }
 
 // Hashes eight bytes at a time, read as little-endian.
-inline std::uint64_t hash_bytes(const char* p, std::int64_t n, std::uint64_t salt) {
+inline std::uint64_t hash_bytes(std::string_view text, std::uint64_t salt) {
+    const char* p = text.data();
+    auto n = static_cast<std::int64_t>(text.size());
     constexpr std::uint64_t odd = 0x9fb21c651e98df25u;
     std::uint64_t h = salt ^ (static_cast<std::uint64_t>(n) * odd);
     for (; n > 0; n -= 8, p += 8) {

@@ -83,11 +83,9 @@ private:
         const int N = x_.atoms.n();
         const Arcs& arcs = x_.chosen.arcs;
         std::vector<float>& scores = w_.scores;
-        w_.scorer.begin(x_.atoms, groups_.weights());
-        w_.chooser.choose(w_.scorer, choice, x_.chosen);
-        x_.cheap.resize(static_cast<std::size_t>(arcs.size()));
+        w_.choose(x_, groups_.weights(), choice);
+        w_.score_cheap(x_);
         x_.costly.resize(x_.cheap.size());
-        w_.scorer.score(0, arcs.view(), x_.cheap.data());
         choose_state(s, N, random);
         const auto bought = [&](int h, int m) { return state_[owner_of(h, m, s.by_head)] != 0; };
         w_.score_some(w_.scorer, 1, arcs, x_.costly.data(), bought);
@@ -103,7 +101,7 @@ private:
         const auto score_of = [&](int h, int m) {
             for (int i = first_[m]; i < first_[m + 1]; ++i)
                 if (arcs.head(i) == h) return scores[i];
-            return -std::numeric_limits<float>::infinity();
+            return kNoTree;
         };
         if (!w_.decode(x_, s)) return;
 

@@ -45,9 +45,7 @@ public:
         return TagNumbers(std::move(tags));
     }
 
-    static std::uint64_t hash(std::string_view tag) {
-        return hash_bytes(tag.data(), static_cast<std::int64_t>(tag.size()), 't');
-    }
+    static std::uint64_t hash(std::string_view tag) { return hash_bytes(tag, 't'); }
     const std::vector<std::string>& tags() const { return tags_; }
     int n_tags() const { return static_cast<int>(tags_.size()) + 2; }  // with the root and the number for others
     // The number of a tag, given its hash.

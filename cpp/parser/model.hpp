@@ -44,9 +44,8 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
             watch.lap(w.seconds[1]);
             for (int g = 0; g < s.n_groups; ++g) w.scorer.find_keys(g, arcs.view());
             watch.lap(w.seconds[0]);
-            for (std::vector<float>* scores : {&x.cheap, &x.costly})
-                scores->resize(static_cast<std::size_t>(arcs.size()));
-            w.scorer.score(0, arcs.view(), x.cheap.data());
+            w.score_cheap(x);
+            x.costly.resize(x.cheap.size());
             if (s.n_groups > 1) w.scorer.score(1, arcs.view(), x.costly.data());
             w.add_up(x, [&](int, int) { return s.n_groups > 1; });
             watch.lap(w.seconds[1]);
@@ -73,8 +72,7 @@ inline Arcs list_arcs(const Model& model, const Treebank& t, std::size_t sentenc
     Sentence x;
     const Choice choice = model.choice(s);
     x.atoms.read(t, sentence, model.lexicon);
-    w.scorer.begin(x.atoms, model.weights, choice.pruner);
-    w.chooser.choose(w.scorer, choice, x.chosen);
+    w.choose(x, model.weights, choice);
     return x.chosen.arcs;
 }
 

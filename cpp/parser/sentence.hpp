@@ -37,6 +37,16 @@ struct Worker {
     std::vector<std::int32_t> heads;
     double seconds[4] = {};
 
+    // Chooses the arcs that the groups score.
+    void choose(Sentence& s, const Weights& weights, const Choice& how) {
+        scorer.begin(s.atoms, weights, how.pruner);
+        chooser.choose(scorer, how, s.chosen);
+    }
+    // Scores all chosen arcs by the cheap group.
+    void score_cheap(Sentence& s) {
+        s.cheap.resize(static_cast<std::size_t>(s.chosen.arcs.size()));
+        scorer.score(0, s.chosen.arcs.view(), s.cheap.data());
+    }
     // Scores by a group, in place, the chosen arcs for which wanted(head, modifier) is true.
     template <class Wanted>
     void score_some(Scorer& by, int group, const Arcs& arcs, float* out, Wanted&& wanted) {

@@ -40,11 +40,9 @@ public:
             Stopwatch watch;
             Opened& s = sentences_[static_cast<std::size_t>(i)];
             s.atoms.read(t, static_cast<std::size_t>(i), model_.lexicon);
-            w.scorer.begin(s.atoms, model_.weights, choice.pruner);
             with_error_location(i, t.sentences[static_cast<std::size_t>(i)].line,
-                                [&] { w.chooser.choose(w.scorer, choice, s.chosen); });
-            s.cheap.resize(static_cast<std::size_t>(s.chosen.arcs.size()));
-            w.scorer.score(0, s.chosen.arcs.view(), s.cheap.data());
+                                [&] { w.choose(s, model_.weights, choice); });
+            w.score_cheap(s);
             s.chosen.arcs.trim();
             s.missing = s.atoms.n() - 1;
             watch.lap(w.seconds[0]);
@@ -96,7 +94,7 @@ public:
                 out[n_features() - 1] = kNoRival;
             }
             s.chosen.arcs.each_word([&](int m, int first, int last) {
-                float best = -kInfinity, next = -kInfinity;
+                float best = kNoTree, next = kNoTree;
                 for (int k = first; k < last; ++k)
                     if (s.cheap[k] > best) next = best, best = s.cheap[k];
                     else next = std::max(next, s.cheap[k]);
@@ -108,8 +106,6 @@ public:
     }
 
 private:
-    static constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
     struct Opened : Sentence {
         std::unique_ptr<Scorer> scorer;  // from the first purchase to the last
         int missing = 0;                 // words without the costly group
@@ -146,7 +142,7 @@ private:
             std::copy(single, single + kEvidence, of(m));
         }
         s.chosen.arcs.each_word([&](int m, int first, int last) {
-            float chosen = -kInfinity, rival = -kInfinity, best = -kInfinity, sum = 0, weighted = 0, rivals = -1;
+            float chosen = kNoTree, rival = kNoTree, best = kNoTree, sum = 0, weighted = 0, rivals = -1;
             for (int k = first; k < last; ++k) {
                 const float score = w.scores[k];
                 best = std::max(best, score);

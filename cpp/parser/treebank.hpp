@@ -25,10 +25,10 @@ struct Treebank {
     std::vector<Word> words;
     std::vector<Sentence> sentences;
 
-    std::string_view field(std::size_t word, Column c) const {
-        const Word& w = words[word];
-        return {text.data() + w.field[c], w.field[c + 1] - 1 - w.field[c]};
+    std::string_view field(const Word& w, int column) const {
+        return {text.data() + w.field[column], w.field[column + 1] - 1 - w.field[column]};
     }
+    std::string_view field(std::size_t word, int column) const { return field(words[word], column); }
 };
 
 }  // namespace wald::parser

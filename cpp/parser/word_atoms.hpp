@@ -38,24 +38,24 @@ public:
     // The word's hash in lower case, by which its class is looked up.
     std::uint64_t lower(std::string_view form) {
         read(form);
-        return hash(lower_, 'l');
+        return hash_bytes(lower_, 'l');
     }
 
     // All atoms but the class, which `class_of(lower hash, kind of the first character)` gives.
     template <class ClassOf>
     void atoms(std::string_view form, bool opens, ClassOf&& class_of, WordAtoms& out) {
         read(form);
-        out[kWord] = hash(form, 'w');
-        out[kLower] = hash(lower_, 'l');
+        out[kWord] = hash_bytes(form, 'w');
+        out[kLower] = hash_bytes(lower_, 'l');
         const auto part = [](std::string_view s, std::size_t n) { return s.substr(0, std::min(n, s.size())); };
-        out[kShape] = hash(part(shape_, 8), 's');
-        out[kShort] = hash(short_, 'r');
+        out[kShape] = hash_bytes(part(shape_, 8), 's');
+        out[kShort] = hash_bytes(short_, 'r');
         const int n = static_cast<int>(starts_.size()) - 1;
         const auto slice = [&](int first, int last) {
             return std::string_view(lower_).substr(starts_[first], starts_[last] - starts_[first]);
         };
-        for (int k = 1; k <= 5; ++k) out[kSuffix1 + k - 1] = hash(slice(std::max(0, n - k), n), 'e' + 256u * k);
-        for (int k = 1; k <= 4; ++k) out[kPrefix1 + k - 1] = hash(slice(0, std::min(k, n)), 'b' + 256u * k);
+        for (int k = 1; k <= 5; ++k) out[kSuffix1 + k - 1] = hash_bytes(slice(std::max(0, n - k), n), 'e' + 256u * k);
+        for (int k = 1; k <= 4; ++k) out[kPrefix1 + k - 1] = hash_bytes(slice(0, std::min(k, n)), 'b' + 256u * k);
         out[kFlags] = mix(flags_ ^ 0xf1a95u);
         out[kClass] = class_of(out[kLower], shape_.empty() ? 'x' : shape_.front());
         out[kSkeleton] = mix(out[kShort] + 3 * out[kSuffix2]);
@@ -63,10 +63,6 @@ public:
     }
 
 private:
-    static std::uint64_t hash(std::string_view s, std::uint64_t salt) {
-        return hash_bytes(s.data(), static_cast<std::int64_t>(s.size()), salt);
-    }
-
     // Finds the lower case, where its characters start, and the shapes. Letters beyond ASCII have a case where their
     // two cases differ by a constant: Latin-1, Greek and Cyrillic. `form` is valid UTF-8.
     void read(std::string_view form) {

@@ -14,6 +14,7 @@
 
 namespace wald::parser {
 
+// Atoms of the word itself and of others, by their offsets.
 struct WordTemplate {
     int n;
     struct {
@@ -22,58 +23,30 @@ struct WordTemplate {
     } part[3];
 };
 
-inline constexpr WordTemplate kWordTemplates[] = {
-    {1, {{0, kWord}}},
-    {1, {{0, kLower}}},
-    {1, {{0, kShape}}},
-    {1, {{0, kShort}}},
-    {1, {{0, kSuffix1}}},
-    {1, {{0, kSuffix2}}},
-    {1, {{0, kSuffix3}}},
-    {1, {{0, kSuffix4}}},
-    {1, {{0, kSuffix5}}},
-    {1, {{0, kPrefix1}}},
-    {1, {{0, kPrefix2}}},
-    {1, {{0, kPrefix3}}},
-    {1, {{0, kPrefix4}}},
-    {1, {{0, kFlags}}},
-    {1, {{0, kClass}}},
-    {1, {{0, kSkeleton}}},
-    {1, {{0, kOpening}}},
-    {1, {{-2, kLower}}},
-    {1, {{-2, kClass}}},
-    {1, {{-1, kLower}}},
-    {1, {{-1, kClass}}},
-    {1, {{1, kLower}}},
-    {1, {{1, kClass}}},
-    {1, {{2, kLower}}},
-    {1, {{2, kClass}}},
-    {1, {{-1, kSuffix3}}},
-    {1, {{-1, kSuffix2}}},
-    {1, {{-1, kShort}}},
-    {1, {{1, kSuffix3}}},
-    {1, {{1, kSuffix2}}},
-    {1, {{1, kShort}}},
-    {2, {{-1, kLower}, {0, kLower}}},
-    {2, {{0, kLower}, {1, kLower}}},
-    {2, {{-1, kLower}, {1, kLower}}},
-    {2, {{-2, kLower}, {-1, kLower}}},
-    {2, {{1, kLower}, {2, kLower}}},
-    {2, {{-1, kClass}, {0, kClass}}},
-    {2, {{0, kClass}, {1, kClass}}},
-    {2, {{-1, kClass}, {1, kClass}}},
-    {2, {{-2, kClass}, {-1, kClass}}},
-    {2, {{1, kClass}, {2, kClass}}},
-    {2, {{-1, kClass}, {0, kSuffix3}}},
-    {2, {{1, kClass}, {0, kSuffix3}}},
-    {2, {{-1, kClass}, {0, kLower}}},
-    {2, {{1, kClass}, {0, kLower}}},
-    {2, {{-1, kSuffix2}, {0, kShort}}},
-    {3, {{-1, kClass}, {0, kClass}, {1, kClass}}},
-    {3, {{-2, kClass}, {-1, kClass}, {0, kClass}}},
-    {3, {{0, kClass}, {1, kClass}, {2, kClass}}},
-};
-inline constexpr int kWordFeatures = static_cast<int>(std::size(kWordTemplates));
+// Templates behind those of each atom of the word itself: l is kLower, c kClass, r kShort, t and s are kSuffix2 and 3.
+inline constexpr std::string_view kMoreTemplates =
+    "l-2|c-2|l-1|c-1|l+1|c+1|l+2|c+2|s-1|t-1|r-1|s+1|t+1|r+1|l-1 l|l l+1|l-1 l+1|l-2 l-1|l+1 l+2|c-1 c|c c+1|c-1 c+1|"
+    "c-2 c-1|c+1 c+2|c-1 s|c+1 s|c-1 l|c+1 l|t-1 r|c-1 c c+1|c-2 c-1 c|c c+1 c+2";
+inline constexpr int kWordFeatures =
+    kWordAtoms + 1 + static_cast<int>(std::count(kMoreTemplates.begin(), kMoreTemplates.end(), '|'));
+inline constexpr auto kWordTemplates = [] {
+    std::array<WordTemplate, kWordFeatures> all{};
+    for (int a = 0; a < kWordAtoms; ++a) all[a] = {1, {{0, static_cast<WordAtom>(a)}}};
+    int f = kWordAtoms;
+    for (std::size_t i = 0; i < kMoreTemplates.size(); ++i) {
+        const char c = kMoreTemplates[i];
+        WordTemplate& to = all[f];
+        if (c == '|') ++f;
+        else if (c == '+' || c == '-') to.part[to.n - 1].offset = (kMoreTemplates[++i] - '0') * (c == '+' ? 1 : -1);
+        else if (c != ' ')
+            to.part[to.n++].atom = c == 'l'   ? kLower
+                                   : c == 'c' ? kClass
+                                   : c == 'r' ? kShort
+                                   : c == 't' ? kSuffix2
+                                              : kSuffix3;
+    }
+    return all;
+}();
 inline constexpr int kReach = 2;  // words to either side that a template sees
 
 // Numbers of 64-bit keys, found by the upper bits of a key.

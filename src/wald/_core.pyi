@@ -711,6 +711,18 @@ class Chain:
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
         """Labels (parts,) and scores (sequences,) of the best paths."""
 
+    def evidence(
+        self,
+        groups: Sequence[ChainGroup],
+        states: NDArray[numpy.uint8],
+        offsets: NDArray[numpy.int64],
+        chosen: NDArray[numpy.int64] | None,
+        cheap: NDArray[numpy.float32] | None,
+        scale: float,
+        n_threads: int,
+    ) -> NDArray[numpy.float32]:
+        """Evidence for the answers (parts, 11); see `ChainSession.evidence`."""
+
     def decode(
         self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
@@ -728,29 +740,17 @@ class Chain:
     ) -> NDArray[numpy.float32]:
         """Probabilities (parts, n_labels) under exp(scale * score)."""
 
-    def evidence(
-        self,
-        groups: Sequence[ChainGroup],
-        states: NDArray[numpy.uint8],
-        offsets: NDArray[numpy.int64],
-        chosen: NDArray[numpy.int64] | None,
-        cheap: NDArray[numpy.float32] | None,
-        scale: float,
-        n_threads: int,
-    ) -> NDArray[numpy.float32]:
-        """Evidence for the answers (parts, 11); see `ChainSession.evidence`."""
-
-    @staticmethod
-    def part_features(node: NDArray[numpy.float32], every: bool) -> NDArray[numpy.float32]:
-        """
-        Evidence from node scores (parts, 2 or 2 + n_labels); see `ChainSession.part_features`.
-        """
-
     def best_paths(
         self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], k: int, n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
         """
         Labels (parts * k,), the k paths of a sequence one after the other, and scores (sequences, k).
+        """
+
+    @staticmethod
+    def part_features(node: NDArray[numpy.float32], every: bool) -> NDArray[numpy.float32]:
+        """
+        Evidence from node scores (parts, 2 or 2 + n_labels); see `ChainSession.part_features`.
         """
 
     def finite(self) -> bool:

@@ -12,7 +12,7 @@ from structured.parsers import SMALL
 from wald import _core
 from wald.structured import DependencyParser, Treebank
 from wald.structured.decoding import decode_tree
-from wald.structured.parser_settings import settings as parser_settings
+from wald.structured.parser_learning import settings as parser_settings
 from wald.structured.protocol import check_model
 
 

@@ -211,3 +211,8 @@ def test_clones_number_tags_alike():
     assert {fold.session.part_features().shape[1] for fold in folds} == {known.shape[1]}
     same = DependencyParser(**SMALL).fit(bank[:12], inventory=bank[:12])
     assert (same.predict(bank).heads == alone.predict(bank).heads).all()
+
+
+def test_no_sentences_have_no_answers(bank, parser):
+    session = parser.open(bank[:0])
+    assert session.answers(session.decode(session.state())) == []

@@ -11,8 +11,7 @@ import pytest
 
 from wald import _core
 from wald.structured.policies.driver import Allowance, choose
-from wald.structured.policies.evidence import known_of, rows_of
-from wald.structured.policies.segments import counts, owner, parts_of, ranks
+from wald.structured.policies.evidence import counts, known_of, owner, parts_of, ranks, rows_of
 from wald.structured.policies.trees import BoostedTrees
 
 

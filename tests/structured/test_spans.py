@@ -14,6 +14,7 @@ from wald.structured import BudgetedPredictor, ChainClassifier
 from wald.structured.certificate import first_that_fails
 from wald.structured.certified_answers import certify_answers
 from wald.structured.certifying import Family, place_thresholds
+from wald.structured.per_part import PartTest
 from wald.structured.spans import span_f1, spans_of
 
 LOSSES = ("disagreement", "clipped gap", "gap")
@@ -270,7 +271,7 @@ def broken(model, policy, loss, n_redraws, n=700, risk=0.1):
     for _ in range(n_redraws):
         rows = rng.integers(len(pool), size=n)
         drawn = ((threshold, lost[rows], counted[rows]) for threshold, lost, counted in steps)
-        found = first_that_fails(drawn, risk=risk, confidence=0.95, loss=loss, max_parts=place.max_parts, unit="span")
+        found = first_that_fails(drawn, PartTest(risk, 0.95, place.max_parts), loss, "span")
         made += found.status == "certified" and found.threshold > thresholds[0]
         violations += found.threshold > -np.inf and true[found.threshold] > risk
     print(f"{loss}: {violations} of {n_redraws} promises about spans broken, {made} made")

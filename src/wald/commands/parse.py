@@ -52,7 +52,7 @@ def parse(
     with handling_errors("parse", debug):
         import wald
 
-        from ..structured.conll_files import packed
+        from ..structured.conll_text import packed
 
         if json and not evaluate:
             raise UserError("--json goes with --evaluate; sentences are written as CoNLL-U.")
@@ -108,7 +108,7 @@ def _name(data: Path) -> str:
 
 def _read(data: Path, kind: str) -> Treebank:
     from ..structured import Treebank
-    from ..structured.conll_files import unpacked
+    from ..structured.conll_text import unpacked
     from ..structured.tokens import treebank_of_tokens
 
     with as_user_error(_name(data)):

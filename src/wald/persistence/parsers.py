@@ -14,7 +14,7 @@ from ..codec.room import parser_bytes
 from ..codec.writing import Arrays, encode_fields, text_array
 from ..engine.threads import effective_threads
 from ..structured import DependencyParser
-from ..structured.parser_settings import check, n_groups
+from ..structured.parser_learning import check, n_groups
 from .parameters import decode_plain, encode_plain
 
 #: A model's state, in its order: numbers with their types, texts, and how many bits a table has.

@@ -16,7 +16,7 @@ from ..stopping.core.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certifying import certify_policy
 from .chain import ChainClassifier
-from .costs import checked_budget, given_costs, largest_spend, measured_costs
+from .costs import checked_budget, counted, given_costs, largest_spend, measured_costs
 from .features import ExtractionError
 from .gaps import LOSSES, Loss
 from .labels import settled_labels
@@ -26,7 +26,6 @@ from .policies.crossfit import extracted_once, taken
 from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of, limit_extractors
 from .protocol import Session, StructuredModel
 from .sequences import lasting, with_empty, without_empty
-from .spent import counted
 
 
 @dataclass(eq=False, repr=False)
@@ -140,7 +139,7 @@ class BudgetedPredictor(BaseEstimator):
         X, y = lasting(X), settled_labels(y)
         require_option(type(self).__name__, "spend", self.spend, ("mean", "each"))
         if self.risk is not None:
-            return self._certify(X, y, self.risk)
+            return self._certify(X, y)
         self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
         self.max_parts_: int | None = None
         if self.feature_costs is not None and isinstance(self.feature_costs, str):
@@ -246,30 +245,20 @@ class BudgetedPredictor(BaseEstimator):
         lists = getattr(self.model, "_as_lists", True)
         return [] if lists else np.empty(0, dtype=np.int32)
 
-    def _certify(self, X: Any, y: Any, risk: float) -> Self:
+    def _certify(self, X: Any, y: Any) -> Self:
         owner = type(self).__name__
         if self.budget is not None or self.spend != "mean":
             raise ValueError(f"{owner} takes either a risk= or a budget= and how to spend it. Got both.")
-        require_fraction(owner, "risk", risk)
-        require_fraction(owner, "confidence", self.confidence)
-        require_fraction(owner, "certificate_fraction", self.certificate_fraction)
+        for name in ("risk", "confidence", "certificate_fraction"):
+            require_fraction(owner, name, getattr(self, name))
         require_option(owner, "loss", self.loss, LOSSES)
         checked_longest(owner, np.empty(0, dtype=np.int64), self.max_parts)
         self.mode_, self.allowance_ = "policy", None
         X = extracted_once(self.model, X)
         self.group_costs_, without = self._costs(X)
-        self.certificate_, members = certify_policy(
-            self.model,
-            self.policy,
-            X,
-            y,
-            risk=risk,
-            confidence=self.confidence,
-            loss=self.loss,
-            max_parts=self.max_parts,
-            certificate_fraction=self.certificate_fraction,
-            random_state=self.random_state,
-        )
+        names = ("risk", "confidence", "loss", "max_parts", "certificate_fraction", "random_state")
+        how: dict[str, Any] = {name: getattr(self, name) for name in names}
+        self.certificate_, members = certify_policy(self.model, self.policy, X, y, **how)
         self.threshold_, self.max_parts_ = self.certificate_.threshold, self.certificate_.max_parts
         self.mean_cost_ = self._mean_cost(self.model.open(taken(X, members)), self.threshold_)
         if self.threshold_ == -np.inf or self.mean_cost_ >= without.sum():  # buying everything loses nothing

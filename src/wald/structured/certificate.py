@@ -14,9 +14,10 @@ from ..stopping.core.fixed_sequence import fixed_sequence
 from ..stopping.core.validation import require_fraction, require_option
 from ..utils.figures import percent, thousands
 from .gaps import LOSSES, Loss
-from .per_part import Failure, checked_lengths, checked_longest, enough_examples, failure_of, passes
+from .per_part import Failure, PartTest, checked_lengths, checked_longest
 
 Status = Literal["certified", "none"] | Failure
+Step = tuple[float, NDArray[np.float64], NDArray[Any]]
 
 _NO_GAPS: NDArray[np.float64] = np.empty(0)
 
@@ -113,7 +114,11 @@ class StructureCertificate:
         """Number of such examples that a promise needs even if none has a loss; 0 for "none", and without spans."""
         if self.status == "none" or not self.n_parts.any():
             return 0
-        return enough_examples(self.n_parts, self.risk, self.confidence, self.max_parts)
+        return self._test.enough_examples(self.n_parts)
+
+    @property
+    def _test(self) -> PartTest:
+        return PartTest(self.risk, self.confidence, self.max_parts)
 
     def voided(self, reason: str) -> StructureCertificate:
         """Keep the sums and withdraw the promise."""
@@ -125,10 +130,9 @@ class StructureCertificate:
             return False
         if self.gaps.shape != self.n_parts.shape or not _possible(self.gaps, self.n_parts, self.loss):
             return False
-        if passes(self.gaps, self.n_parts, self.risk, self.confidence, self.max_parts):
+        if self._test.passes(self.gaps, self.n_parts):
             return self.status == "certified"
-        failure = failure_of(self.n_parts, self.risk, self.confidence, self.max_parts)
-        return self.status == failure and self.threshold == -math.inf
+        return self.status == self._test.failure(self.n_parts) and self.threshold == -math.inf
 
     def __str__(self) -> str:
         if self.void is not None:
@@ -231,43 +235,24 @@ def certify_structures(
         raise ValueError(f"The 'thresholds' of {owner} must be a 1-D array of numbers, at least one.")
     rows = iter(_rows(gaps, len(order)))
     steps = ((float(threshold), _gaps_row(next(rows, None), n, longest, loss), n) for threshold in order)
-    return first_that_fails(steps, risk=risk, confidence=confidence, loss=loss, max_parts=longest)
+    return first_that_fails(steps, PartTest(risk, confidence, longest), loss)
 
 
 def first_that_fails(
-    steps: Iterable[tuple[float, NDArray[np.float64], NDArray[Any]]],
-    *,
-    risk: float,
-    confidence: float,
-    loss: Loss,
-    max_parts: int,
-    unit: str = "part",
+    steps: Iterable[Step], test: PartTest, loss: Loss = "disagreement", unit: str = "part"
 ) -> StructureCertificate:
     """Test thresholds in their order, up to the first that fails, and keep the last that passed.
 
-    Parameters
-    ----------
-    steps : iterable of (threshold, gaps, n_units)
-        Arrays of shape (n_examples,); an example has at most as many units as parts. Read as far as needed.
-    risk, confidence, loss, max_parts
-        As for `certify_structures`; the gaps of longer examples are 0.
-    unit : str, default="part"
-
-    Returns
-    -------
-    StructureCertificate
+    Steps are (threshold, gaps, n_units), with arrays of shape (n_examples,), and read as far as needed; an example has
+    at most as many units as parts. The rest is as for `certify_structures`; the gaps of longer examples are 0.
     """
-
-    def holds(step: tuple[float, NDArray[np.float64], NDArray[Any]]) -> bool:
-        return passes(step[1], step[2], risk, confidence, max_parts)
-
-    found = fixed_sequence(iter(steps), holds)
+    found = fixed_sequence(iter(steps), lambda step: test.passes(step[1], step[2]))
+    shared: dict[str, Any] = {"loss": loss, **vars(test), "unit": unit}
     if found.passed is None:
         _, gaps, n = found.failed if found.failed is not None else (-math.inf, _NO_GAPS, _NO_GAPS)
-        status = failure_of(n, risk, confidence, max_parts)
-        return StructureCertificate(status, loss, risk, confidence, -math.inf, max_parts, gaps, n, unit)
+        return StructureCertificate(test.failure(n), gaps=gaps, n_parts=n, **shared)
     threshold, gaps, n = found.passed
-    return StructureCertificate("certified", loss, risk, confidence, threshold, max_parts, gaps, n, unit)
+    return StructureCertificate("certified", threshold=threshold, gaps=gaps, n_parts=n, **shared)
 
 
 def _rows(gaps: Any, n_thresholds: int) -> Iterable[Any]:

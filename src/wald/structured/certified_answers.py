@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..outputs import Parts, Spans, Structures
 from ..stopping.core.validation import require_fraction, require_option
-from .certificate import StructureCertificate, first_that_fails
-from .per_part import checked_longest
+from .certificate import Step, StructureCertificate, first_that_fails
+from .per_part import PartTest, checked_longest
 
 
 def certify_answers(
@@ -84,7 +84,7 @@ def certify_answers(
     offsets = np.concatenate([[0], np.cumsum(lengths[there])])
     everything = [right[i] for i in there]
 
-    def step(setting: float) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    def step(setting: float) -> Step:
         answers = answer(setting)
         if len(answers) != len(right):
             raise ValueError(f"{owner} needs an answer for each of {len(right)} examples. Got {len(answers)}.")
@@ -99,9 +99,7 @@ def certify_answers(
             found.append(one)
         return (float(setting), *_compared(unit, found, everything, offsets))
 
-    return first_that_fails(
-        map(step, settings), risk=risk, confidence=confidence, loss="disagreement", max_parts=longest, unit=unit
-    )
+    return first_that_fails(map(step, settings), PartTest(risk, confidence, longest), unit=unit)
 
 
 def _columns(answer: Any) -> NDArray[Any]:

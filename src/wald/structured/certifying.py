@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .certificate import StructureCertificate, first_that_fails
+from .certificate import Step, StructureCertificate, first_that_fails
 from .gaps import Loss, output_of
+from .per_part import PartTest
 from .policies.base import Policy
 from .policies.crossfit import Fold, taken
 from .policies.driver import Acquired, acquire
@@ -26,16 +27,7 @@ _NEAR, _BEYOND = 0.25, 2.0
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Examples, and their losses at any threshold of a policy.
-
-    Attributes
-    ----------
-    fold : Fold
-    policy : Policy
-    loss : {"disagreement", "clipped gap", "gap"}
-    max_parts : int
-        Longer examples get everything.
-    """
+    """Examples, and their losses at any threshold of a policy; those of more than `max_parts` parts get everything."""
 
     fold: Fold
     policy: Policy
@@ -60,7 +52,7 @@ class Family:
         lost = output.lost(self.loss, codes, fold.everything, offsets, fold.truth)
         return lost, output.counted(codes, fold.everything, offsets)
 
-    def step(self, threshold: float) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    def step(self, threshold: float) -> Step:
         """Loss and units of each example at a threshold."""
         return (threshold, *self.lost(self.served(threshold).codes))
 
@@ -79,17 +71,8 @@ class Family:
 def place_thresholds(family: Family, risk: float) -> NDArray[np.float64]:
     """Choose the thresholds to test, on examples that will not test them.
 
-    Parameters
-    ----------
-    family : Family
-        The examples are not the certificate's.
-    risk : float
-
-    Returns
-    -------
-    float64 ndarray
-        Rising from -inf, which buys everything: quantiles of the priorities, coarse up to where these examples lose a
-        quarter of the risk, and fine from there to where they lose twice the risk, or to +inf, which buys nothing.
+    They rise from -inf, which buys everything: quantiles of the priorities, coarse up to where these examples lose a
+    quarter of the risk, and fine from there to where they lose twice the risk, or to +inf, which buys nothing.
     """
     priorities = family.priorities()
 
@@ -124,33 +107,10 @@ def certify_policy(
     certificate_fraction: float,
     random_state: int | np.random.RandomState | None,
 ) -> tuple[StructureCertificate, NDArray[np.intp]]:
-    """Split examples at random; place thresholds on one part, and certify them on the other.
+    """Split examples at random, place thresholds on one part, and certify them on the other.
 
-    Parameters
-    ----------
-    model, policy
-        Fitted on other examples.
-    X, y
-        Examples as the model takes them, and their true answers, where the loss needs them.
-    risk, confidence, loss
-        As for `certify_structures`; with a model of spans, of spans instead of parts.
-    max_parts : int or None
-        None: the length of the longest example that places the thresholds.
-    certificate_fraction : float
-        Share of the examples that the certificate is computed from.
-    random_state : int, RandomState instance or None
-        Draws the split.
-
-    Returns
-    -------
-    certificate : StructureCertificate
-    members : intp ndarray
-        Indices of the certificate's examples, in its order.
-
-    Raises
-    ------
-    ValueError
-        If a loss needs true answers that are not there, or there are not two examples.
+    Gives the certificate, and the indices of its examples. Model and policy were fitted on other examples. Parameters
+    are those of `BudgetedPredictor`; ``y`` is for losses that need it.
     """
     labels = None if loss == "disagreement" else y
     if loss != "disagreement" and labels is None:
@@ -168,12 +128,5 @@ def certify_policy(
     members, others = shuffled[:n_kept], family(shuffled[n_kept:], max_parts)
     thresholds = place_thresholds(others, risk)
     tested = family(members, others.max_parts)
-    certificate = first_that_fails(
-        map(tested.step, thresholds.tolist()),
-        risk=risk,
-        confidence=confidence,
-        loss=loss,
-        max_parts=tested.max_parts,
-        unit=output_of(model).unit,
-    )
-    return certificate, members
+    test = PartTest(risk, confidence, tested.max_parts)
+    return first_that_fails(map(tested.step, thresholds.tolist()), test, loss, output_of(model).unit), members

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .. import _core
 from ..engine.threads import effective_threads
 from ..outputs import Parts, Spans, Structures
-from ..stopping.core.validation import require_between, require_integer, require_option, require_positive
 from ..utils.undo import all_or_nothing
-from ..utils.warn import warn_caller
-from .chain_answers import ChainAnswers
-from .chain_learning import codes_of, learn_svm, order_of
+from .chain_learning import ChainLearning, codes_of
 from .extracted import fingerprint
 from .features import LazyFeatures
+from .gaps import ZeroOneLoss
 from .given import sequences_for
-from .groups import FeatureGroup, checked_groups
 from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike, settled_labels
-from .names import name_columns
-from .sequences import Sequences, without_empty
+from .sequences import without_empty
 from .session import ChainSession
-from .spans import f1_of, require_allowed, ruled_out
+from .spans import f1_of
 
 
 @dataclass(eq=False, repr=False)
-class ChainClassifier(ChainAnswers, BaseEstimator):
+class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
     """Label the parts of sequences with a linear chain, from cheap and costly groups of features.
 
     The score of a labelling adds up a score for every part, one for every pair of neighbours, and one for the labels at
@@ -117,22 +112,6 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
     True
     """
 
-    feature_groups: Sequence[FeatureGroup] | None = None
-    _: KW_ONLY
-    learner: str = "perceptron"
-    max_iter: int = 60
-    margin: float = 16.0
-    C: float = 1.0
-    tol: float = 0.0
-    states: str = "random"
-    own_weights: bool = True
-    average: bool = True
-    keep_names: bool = False
-    shuffle: bool = True
-    constraints: str | None = None
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-
     def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
         """Learn from labelled sequences.
 
@@ -160,24 +139,21 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         sequences, y = sequences_for(self._groups(), X, lengths), settled_labels(y)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         with all_or_nothing(self):
-            self.__dict__.pop("_learner", None)
-            self.__dict__.pop("_kept", None)
+            for name in ("_learner", "_kept"):
+                self.__dict__.pop(name, None)
             self.classes_ = classes_of(labels if classes is None else classes)
             self._as_lists = given_as_lists(y)
             codes = codes_of(labels, self.classes_)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-            lesson = self._begin(features, codes, rng)
-            self.n_iter_ = 0
+            self._begin(features)
+            lesson = self._lesson(features, codes, rng)
             if self.learner == "svm":
-                svm, self.n_iter_, self.duality_gap_ = learn_svm(self, self._chain, lesson, sequences.n_sequences, rng)
-                self._keep(svm)
+                self._keep(self._svm(lesson, sequences.n_sequences, rng), features, {})
             else:
                 self._learner = _core.ChainPerceptron(self._chain)
                 for _ in range(self.max_iter):
                     self._epoch(lesson, sequences.n_sequences, rng)
-                self._keep(self._learner)
-            self._scale = self._typical_scale(features)
-            self._names = self._names_of(sequences, {})
+                self._keep(self._learner, features, {})
             self.n_calls_, self.seconds_ = features.asked, features.seconds
             self._keep_features(features)
         return self
@@ -214,89 +190,21 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         started = hasattr(self, "_chain")
         if not started and classes is None:
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
-        known_classes = classes_of(classes) if classes is not None and not started else self.classes_
-        codes = codes_of(labels, known_classes)
+        known = self.classes_ if started or classes is None else classes_of(classes)
+        codes = codes_of(labels, known)
         epoch = self.n_iter_ if started else 0
         rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), epoch])
         features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
         with all_or_nothing(self):
-            if started:
-                lesson = self._lesson(features, codes, rng)
-            else:
-                self.classes_, self.n_iter_, self._as_lists = known_classes, 0, given_as_lists(y)
-                lesson = self._begin(features, codes, rng)
-            if not hasattr(self, "_learner"):
-                self._learner = _core.ChainPerceptron(self._chain)
-            self._learner = copy(self._learner)  # the epoch changes it
+            if not started:
+                self.classes_, self._as_lists = known, given_as_lists(y)
+                self._begin(features)
+            lesson = self._lesson(features, codes, rng)
+            learner = getattr(self, "_learner", None)  # of which the epoch changes a copy
+            self._learner = _core.ChainPerceptron(self._chain) if learner is None else copy(learner)
             self._epoch(lesson, sequences.n_sequences, rng)
-            self._keep(self._learner)
-            self._scale = self._typical_scale(features)
-            self._names = self._names_of(sequences, getattr(self, "_names", {}))
+            self._keep(self._learner, features, getattr(self, "_names", {}))
         return self
-
-    def _check(self) -> None:
-        """Raise ValueError for the first parameter that is out of range."""
-        require_option("ChainClassifier", "learner", self.learner, ("perceptron", "svm"))
-        require_option("ChainClassifier", "states", self.states, ("random", "full"))
-        require_option("ChainClassifier", "constraints", self.constraints, (None, "bio"))
-        require_integer("ChainClassifier", "max_iter", self.max_iter, 1)
-        require_between("ChainClassifier", "margin", self.margin, 0)
-        require_between("ChainClassifier", "tol", self.tol, 0)
-        require_positive("ChainClassifier", "C", self.C)
-
-    def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
-        self._sizes = features.sizes
-        self.group_names_ = [g.name for g in features.groups]
-        self.group_costs_ = np.array(
-            [s if g.cost is None else g.cost for g, s in zip(features.groups, features.seconds_each, strict=True)]
-        )
-        for group in features.groups:
-            if group.cost is None and group.counts.cached and not group.counts.rows:
-                warn_caller(
-                    f"The cost of group {group.name!r} is not known: its cache had all parts, so that the time of a "
-                    "look-up there stands for it. Give FeatureGroup a cost=."
-                )
-        self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
-        self._constrain()
-        return self._lesson(features, codes, rng)
-
-    def _constrain(self) -> None:
-        """Rule out what the constraints rule out, in the weights."""
-        if self.constraints is not None:
-            self._chain.rule_out(*(out.astype(np.uint8).ravel() for out in ruled_out(self.classes_)))
-
-    def _lesson(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
-        if self.constraints is not None:
-            require_allowed(codes, self.classes_, features.sequences)
-        features.buy(np.ones((features.sequences.n_parts, len(features.groups) - 1), dtype=bool))
-        seed = int(rng.integers(2**62))
-        return _core.ChainLesson(
-            self._chain, features.stores, codes, features.sequences.offsets, self.states == "random", seed
-        )
-
-    def _epoch(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
-        self._learner.epoch(lesson, order_of(self, n_sequences, rng), self.n_iter_, float(self.margin))
-        self.n_iter_ += 1
-
-    def _names_of(self, sequences: Sequences, known: dict[bytes, tuple[int, bool]]) -> dict[bytes, tuple[int, bool]]:
-        """Names of the features of parts, and those known before, if they are kept."""
-        raw = any(group.extract is None for group in self._groups())
-        if not self.keep_names or not raw or sequences.named is None:
-            return known
-        return {**known, **name_columns(sequences.named)}
-
-    def _keep(self, learner: _core.ChainPerceptron | _core.ChainFrankWolfe) -> None:
-        chain = learner.averaged() if self.average else learner.current()
-        if not chain.finite():
-            raise ValueError("The weights overflow float32: scale the features, to the order of 1.")
-        self._chain = chain
-
-    def _typical_scale(self, features: LazyFeatures) -> float:
-        """Scale at which half of the training parts' margins exceed 7, like log odds of a model with few errors."""
-        session = ChainSession(self._chain, self.classes_, features, 1)
-        some = np.arange(min(features.sequences.n_sequences, 200))
-        typical = float(np.median(session.confidence(session.state(), some)))
-        return 7.0 / typical if typical > 0 else 1.0
 
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label; with ``constraints="bio"``, the F1 of spans: see `span_f1`."""
@@ -311,10 +219,6 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         if self.constraints is not None:
             return f1_of(truth, found, session.offsets)
         return float(np.mean(found == truth))
-
-    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Hamming loss of each part, from codes."""
-        return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
 
     @property
     def output_(self) -> Structures:
@@ -365,11 +269,5 @@ class ChainClassifier(ChainAnswers, BaseEstimator):
         return replace(sequences, extracted=found)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        state.pop("_kept", None)
-        state.pop("_named", None)
-        state.pop("_learner", None)  # twice as large as the model; only partial_fit needs it
-        return state
-
-    def _groups(self) -> tuple[FeatureGroup, ...]:
-        return checked_groups((FeatureGroup("parts"),) if self.feature_groups is None else self.feature_groups)
+        left = ("_kept", "_named", "_learner")  # a learner is twice as large as the model; only partial_fit needs it
+        return {name: value for name, value in dict(super().__getstate__()).items() if name not in left}

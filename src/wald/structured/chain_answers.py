@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..engine.threads import effective_threads
-from .groups import FeatureGroup
+from .groups import FeatureGroup, checked_groups
 from .names import HASHED_COLUMNS, NUMBERS, flattened
 from .sequences import with_empty, without_empty
 from .session import ChainSession
@@ -30,14 +30,14 @@ class ChainAnswers(ABC):
     _sizes: list[int]
     _as_lists: bool
     _names: dict[bytes, tuple[int, bool]]
+    _learner: _core.ChainPerceptron
 
     @abstractmethod
     def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
         """Open sequences for work part by part."""
 
-    @abstractmethod
     def _groups(self) -> tuple[FeatureGroup, ...]:
-        """The groups of features."""
+        return checked_groups((FeatureGroup("parts"),) if self.feature_groups is None else self.feature_groups)
 
     def predict(self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> list[Any]:
         """Labels of every sequence, by the best path (Viterbi).

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .conll_files import unpacked, write_packed
-from .conll_words import Sentence, text_of_words
+from .conll_text import Sentence, text_of_words, unpacked, write_packed
 
 Format = Literal["conllu", "conllx"]
 

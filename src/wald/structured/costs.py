@@ -1,39 +1,30 @@
-"""Costs of groups for a predictor under a budget, as given or measured in microseconds, and what a budget buys."""
+"""Costs of groups for a predictor under a budget, given or measured, what a budget buys, and what `fit` spent."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .groups import FeatureGroup
 from .policies.base import Policy
 from .policies.driver import acquire
 from .protocol import StructuredModel
+
+T = TypeVar("T", bound=Callable[..., Any])
 
 #: Bisections of the threshold, once the two neighbouring first priorities around it are known.
 _BISECTIONS = 12
 
 
 def given_costs(model: StructuredModel, costs: ArrayLike | dict[str, float] | None) -> NDArray[np.float64]:
-    """Check the costs of the groups of a model.
+    """Costs of a model's groups (K + 1,): an array, a dict by name, or None for the model's ``group_costs_``.
 
-    Parameters
-    ----------
-    model : StructuredModel
-    costs : array-like of shape (K + 1,), dict from group name to cost, or None
-        None: the model's ``group_costs_``.
-
-    Returns
-    -------
-    float64 ndarray of shape (K + 1,)
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there is not one finite cost for each group, or a cost is not positive.
+    Raises ValueError or TypeError if there is not one finite cost for each group, or a cost is not positive.
     """
     names = list(model.group_names_)
     given: Any = model.group_costs_ if costs is None else costs
@@ -55,14 +46,9 @@ def given_costs(model: StructuredModel, costs: ArrayLike | dict[str, float] | No
 
 
 def measured_costs(model: StructuredModel, policy: Policy, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Measure the microseconds that each group takes for a part.
+    """Measure the microseconds that each group takes for a part (K + 1,), with the policy at work, and without.
 
-    Returns
-    -------
-    with_policy : float64 ndarray of shape (K + 1,)
-        The first entry includes the policy and all of its inferences.
-    alone : float64 ndarray of shape (K + 1,)
-        The first entry includes one inference with everything bought.
+    The first entry includes the policy and all of its inferences; without, one inference with everything bought.
     """
     session = model.open(X)
     everything = session.state()
@@ -122,3 +108,28 @@ def largest_spend(
         else:
             below = threshold
     return best
+
+
+def counted(fit: T) -> T:
+    """Give an object whose ``model`` has feature groups ``n_calls_`` and ``seconds_``: what its `fit` took."""
+
+    @wraps(fit)
+    def fit_and_count(self: Any, *given: Any, **named: Any) -> Any:
+        before = _spent(self.model)
+        found = fit(self, *given, **named)
+        took = _spent(self.model) - before
+        self.n_calls_, self.seconds_ = took[0].astype(np.int64), took[1]
+        return found
+
+    return fit_and_count  # type: ignore[return-value]  # a function of the same parameters
+
+
+def _spent(model: Any) -> NDArray[np.float64]:
+    """Parts that each extractor was asked about so far, and the seconds that this took: (2, n_groups).
+
+    A model may have groups of its own besides those that it was given.
+    """
+    given = getattr(model, "feature_groups", None) or ()
+    by_name = {group.name: group.kept for group in given if isinstance(group, FeatureGroup)}
+    spent = [by_name.get(name) for name in model.group_names_]
+    return np.array([[0, 0] if one is None else [one.counts.rows, one.seconds] for one in spent], dtype=np.float64).T

@@ -200,11 +200,8 @@ class Neighbours:
                 raise UnusableError(f"must have one row for each of {len(asked)} neighbours. Got {len(names)}")
             return self._named(beside, names)
         rows = as_floats(features, len(asked))
-        rows = (
-            sparse.vstack([rows, rows[:1] * 0], format="csr")
-            if sparse.issparse(rows)
-            else np.vstack([rows, rows[:1] * 0])
-        )
+        with_none = [rows, rows[:1] * 0]
+        rows = sparse.vstack(with_none, format="csr") if sparse.issparse(rows) else np.vstack(with_none)
         place, columns = 0, []
         for each in beside:
             present = np.array([part is not None for part in each])

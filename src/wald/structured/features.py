@@ -45,34 +45,20 @@ class ExtractionTimeoutError(ExtractionError):
 
 
 class LazyFeatures:
-    """The features of some sequences that were extracted so far.
-
-    Parameters
-    ----------
-    groups : sequence of FeatureGroup
-        The first one is extracted for every part at once.
-    sequences : Sequences
-    sizes : sequence of int, default=None
-        Features of each group, where they are known already.
+    """The features of some sequences that were extracted so far; those of the first group, of every part at once.
 
     Attributes
     ----------
     seconds : float64 ndarray of shape (n_groups,)
         Time that the extractors took.
-    extracted : int64 ndarray of shape (n_groups,)
-        Parts that have the group, wherever its features came from.
-    asked : int64 ndarray of shape (n_groups,)
-        Parts that the extractor was asked about here, those of equal content once.
+    extracted, asked : int64 ndarray of shape (n_groups,)
+        Parts that have the group, wherever its features came from; parts that the extractor was asked about here, those
+        of equal content once.
     stores : list of _core.ChainGroup
         Features as the engine reads them.
     patience : callable or None
         Gives the seconds that the next call of an extractor may take; None: no limit. A call that takes longer is
         abandoned in a thread of its own, and `ExtractionTimeoutError` is raised.
-
-    Raises
-    ------
-    ExtractionError
-        From the constructor and from `buy`.
     """
 
     def __init__(

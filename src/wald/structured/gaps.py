@@ -14,6 +14,14 @@ from ..stopping.core.validation import require_option
 __all__ = ["LOSSES", "Loss", "example_gaps", "output_of"]
 
 
+class ZeroOneLoss:
+    """The loss of models whose codes are right or wrong."""
+
+    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return 1 for every part with a wrong code, 0 for the others; from codes, as a session gives them."""
+        return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
+
+
 def output_of(model: Any) -> Structures:
     """What is asked of a model: its ``output_``, if it has one, or else parts with the model's ``loss``."""
     output = getattr(model, "output_", None)

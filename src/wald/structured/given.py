@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from numbers import Number
 from typing import Any
@@ -12,24 +12,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .groups import FeatureGroup
-from .sequences import Sequences
+from .sequences import Sequences, parts_of
 
 
 def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | None = None) -> Sequences:
-    """Read sequences for some groups.
-
-    Parameters
-    ----------
-    groups : sequence of FeatureGroup
-    X : sequences, as `Sequences.of` reads them, or lists of anything
-        Parts that are no rows of numbers stay as they are if all groups have extractors.
-    lengths : array-like of int, default=None
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `Sequences.of`.
-    """
+    """Read sequences as `Sequences.of` does; where all groups have extractors, parts may be anything."""
     if isinstance(X, str | bytes) or not (sparse.issparse(X) or isinstance(X, Sequences) or hasattr(X, "__iter__")):
         raise TypeError(f"X must be a list of sequences, each a list of parts. Got {X!r:.60}.")
     without = [group.name for group in groups if group.extract is None]
@@ -46,7 +33,7 @@ def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | N
     items, numbers = X if isinstance(X, list) else list(X), getattr(X, "numbers", None)
     if not _of_any_kind(items):
         return Sequences.of(items, lengths)
-    read = [_parts_of(item, i if numbers is None else int(numbers[i])) for i, item in enumerate(items)]
+    read = [_read(item, i if numbers is None else int(numbers[i])) for i, item in enumerate(items)]
     parts, sizes = list(chain.from_iterable(read)), [len(item) for item in read]
     if 0 in sizes:
         empty = sizes.index(0)
@@ -92,15 +79,7 @@ def _are_words(X: Any) -> bool:
     return isinstance(next((part for item in items if isinstance(item, list | tuple) for part in item), None), str)
 
 
-def _parts_of(item: Any, i: int) -> list[Any]:
+def _read(item: Any, i: int) -> list[Any]:
     if isinstance(item, list):
         return item
-    if isinstance(item, np.ndarray):
-        return item.tolist() if item.ndim == 1 else list(item)
-    if isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
-        shown = repr(item) if len(repr(item)) <= 40 else f"{repr(item)[:36]} ..."
-        raise TypeError(
-            f"Sequence {i} must be a list of parts. Got the {type(item).__name__} {shown}. For one sequence, pass "
-            "[sequence]."
-        )
-    return list(item)
+    return item.tolist() if isinstance(item, np.ndarray) and item.ndim == 1 else parts_of(item, i)

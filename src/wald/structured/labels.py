@@ -18,19 +18,10 @@ _NO_LABELS = (type(None), Mapping, list, tuple, set, frozenset, np.ndarray)
 
 
 def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
-    """Concatenate the labels of all parts.
+    """Concatenate the labels of all parts: strings, bytes, integers, floats, booleans, or objects that can be sorted.
 
-    Parameters
-    ----------
-    y : sequence of label sequences, or array of shape (n_parts,)
-        Labels of one type: strings, bytes, integers, floats, booleans, or objects that can be sorted.
-    sequences : Sequences
-        Must have as many parts.
-
-    Raises
-    ------
-    ValueError
-        If numbers differ, labels are of several types, or a label is None, a container, NaN or infinite.
+    Raises ValueError if numbers of sequences or parts differ, labels are of several types, or a label is None, a
+    container, NaN or infinite.
     """
     y = settled_labels(y)
     if is_flat(y):

@@ -47,18 +47,9 @@ def holds_names(items: Iterable[Any]) -> bool:
 
 
 def hashed(items: Sequence[list[Any]], name: Callable[[int, int], str]) -> sparse.csr_matrix:
-    """Hash the names of all parts of all sequences.
+    """Hash the names of all parts of all sequences: float32 CSR (n_parts, HASHED_COLUMNS).
 
-    Parameters
-    ----------
-    items : list of lists of dicts, or of lists of strings
-    name : callable
-        Names part ``j`` of sequence ``i`` in messages.
-
-    Returns
-    -------
-    CSR matrix of shape (n_parts, HASHED_COLUMNS), float32
-        Canonical, and its arrays are read-only.
+    It is canonical, with read-only arrays. ``name`` names part ``j`` of sequence ``i`` in messages.
     """
     try:
         values, columns, ends = _core.hash_names(list(items), HASHED_COLUMNS, NUMBERS, flattened)

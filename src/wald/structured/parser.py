@@ -16,16 +16,16 @@ from .. import _core
 from ..engine.threads import effective_threads
 from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
-from .parser_learning import PRUNER_EPOCHS, annotated, learn, learner, treebank_of
+from .gaps import ZeroOneLoss
+from .parser_learning import GROUPS, PRUNER_EPOCHS, annotated, check, learn, learner, n_groups, settings, treebank_of
 from .parser_session import ParserSession
-from .parser_settings import GROUPS, check, n_groups, settings
 
 _TIMED = 300  # sentences that costs are measured on
 _LEAST_COST = 1e-9
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DependencyParser(BaseEstimator):
+class DependencyParser(ZeroOneLoss, BaseEstimator):
     """Arc-factored dependency parser.
 
     The score of a tree is the sum of the scores of its arcs; an arc's score is linear in hashed templates over the
@@ -245,10 +245,6 @@ class DependencyParser(BaseEstimator):
         core = _core.ParserSession(self._model, bank.core, settings(self), effective_threads(self.n_jobs))
         return ParserSession(core, bank.offsets, n_groups(self) - 1, self._as_lists)
 
-    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them."""
-        return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
-
     def arcs(self, sentences: Treebank, index: int) -> NDArray[np.int32]:
         """Return the arcs of one sentence that all groups score: (n_arcs, 2), heads (0 is the root) and modifiers."""
         self._ready()
@@ -285,9 +281,8 @@ class DependencyParser(BaseEstimator):
             raise ValueError("arc_margin needs a parser that was fitted with an arc_margin. This one has no pruner.")
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        for name in ("_learning", "_random"):  # after loading, partial_fit starts from scratch
-            state.pop(name, None)
+        left = ("_learning", "_random")  # after loading, partial_fit starts from scratch
+        state = {name: value for name, value in dict(super().__getstate__()).items() if name not in left}
         if "_model" in state:
             state["_model"] = state["_model"].state()
         return state

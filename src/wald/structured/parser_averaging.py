@@ -13,17 +13,9 @@ _LONGEST, _WEIGHTS = 2, (4, 7, 9)
 
 
 def mean_model(models: Sequence[_core.ParserModel]) -> _core.ParserModel:
-    """Average weights that several runs learned.
+    """Average weights that several runs learned, with the same tags, relations and numbers of weights.
 
-    Parameters
-    ----------
-    models : sequence of _core.ParserModel
-        At least one; with the same tags, relations and numbers of weights, and so the same features behind each weight.
-
-    Returns
-    -------
-    _core.ParserModel
-        An arc's score is the mean of its scores under the models. It keeps the longest arcs that any of them knows.
+    An arc's score is then the mean of its scores under the models. The longest arcs are those that any of them knows.
     """
     if len(models) == 1:
         return models[0]

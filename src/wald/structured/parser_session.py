@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .arguments import checked_examples, checked_state
 from .conll import Treebank
+from .session import ExampleSession
 
-State = NDArray[np.bool_]
 
-
-class ParserSession:
+class ParserSession(ExampleSession):
     """Sentences that a parser works on: which words have the costly features, and the trees that this gives.
 
     Sentences are read, and their arcs scored by the cheap group, when the session opens; an arc's costly score is
@@ -22,11 +20,6 @@ class ParserSession:
     group ``"words"``: the arcs that the word is the modifier of or, for a parser with ``group_by="head"``, the head of.
     An arc from the root always belongs to its modifier. With ``examples``, an array of different sentences' indices,
     answers are for the words of these sentences only, in this order, and only these are worked on.
-
-    Attributes
-    ----------
-    offsets : int64 ndarray of shape (n_sentences + 1,)
-        First word of every sentence, and the end.
 
     See Also
     --------
@@ -50,7 +43,8 @@ class ParserSession:
     def __init__(
         self, core: _core.ParserSession, offsets: NDArray[np.int64], n_costly: int, as_lists: bool = False
     ) -> None:
-        self._core, self.offsets, self._n_costly, self._as_lists = core, offsets, n_costly, as_lists
+        super().__init__(offsets, n_costly, as_lists)
+        self._core = core
 
     @property
     def seconds(self) -> NDArray[np.float64]:
@@ -76,18 +70,9 @@ class ParserSession:
             raise ValueError(f"y must have one head for each of the {self.offsets[-1]} words. Got {heads.shape}.")
         return heads.astype(np.int32)
 
-    def answers(self, codes: NDArray[np.int32]) -> list[Any]:
-        """Heads of all words as the parser's own answers: an array or a list per sentence."""
-        rows = np.split(codes, self.offsets[1:-1])
-        return [row.tolist() for row in rows] if self._as_lists else rows
-
-    def state(self, state: ArrayLike | None = None) -> State:
-        """Check a state (n_words, n_groups - 1), or make the one that has everything."""
-        return checked_state(state, (int(self.offsets[-1]), self._n_costly))
-
     def decode(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.int32]:
         """Heads (n_words,) of the best tree of every sentence under a state; 0 is the root."""
-        return self._core.decode(self._bits(state), checked_examples(examples))
+        return self._core.decode(self._bits(self.state(state)), self._chosen(examples))
 
     def confidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Margin of the score of a word's arc over that of the word's best other arc, or 0: (n_words,).
@@ -115,10 +100,4 @@ class ParserSession:
         whether it stands before the word; the logarithm of the distance; the number of the word's dependents; the first
         of these numbers for the head, and the smallest one among the dependents, 16 where there is no such word.
         """
-        return self._core.evidence(self._bits(state), checked_examples(examples))
-
-    def _bits(self, state: ArrayLike) -> NDArray[np.uint8]:
-        checked = self.state(state)
-        if not self._n_costly:
-            return np.zeros(len(checked), dtype=np.uint8)
-        return np.ascontiguousarray(checked[:, 0]).view(np.uint8)
+        return self._core.evidence(self._bits(self.state(state)), self._chosen(examples))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -53,48 +54,47 @@ def examples_needed(n_parts: ArrayLike, *, risk: float, confidence: float = 0.95
     n = checked_lengths(owner, n_parts)
     if len(n) == 0:
         raise ValueError(f"The 'n_parts' of {owner} must hold at least one example.")
-    return enough_examples(n, risk, confidence, checked_longest(owner, n, max_parts))
+    return PartTest(risk, confidence, checked_longest(owner, n, max_parts)).enough_examples(n)
 
 
-def enough_examples(n: NDArray[Any], risk: float, confidence: float, longest: int) -> int:
-    """Number of examples with these numbers of parts, or of other units, as `examples_needed` gives it."""
-    none = np.zeros(len(n))
-    growth = float(largest_log_growth(padded(none, n, risk, longest), risk).mean())
-    few = max(1, math.ceil(-math.log1p(-confidence) / growth))
-    if few > _MANY:
-        return few
+@dataclass(frozen=True)
+class PartTest:
+    """The test of a mean loss of a part, or of another unit, on examples of at most so many parts."""
 
-    def enough(size: int) -> bool:
-        return passes(np.zeros(size), np.resize(n, size), risk, confidence, longest)
+    risk: float
+    confidence: float
+    max_parts: int
 
-    low, high = few - 1, few  # enough(low) is false: bets cannot grow faster
-    while not enough(high):
-        low, high = high, high + max(1, high // 16)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    def passes(self, gaps: NDArray[np.float64], n_parts: NDArray[Any]) -> bool:
+        """Return True if the examples reject, at level 1 - `confidence`, a mean loss of a part above `risk`."""
+        level = 1.0 - self.confidence
+        return bool(betting_p_value(self._padded(gaps, n_parts), self.risk, level=level) <= level)
 
+    def failure(self, n_parts: NDArray[Any]) -> Failure:
+        """Return why `passes` is false: too few examples to pass even without a loss, or else too much loss."""
+        return "too much loss" if self.passes(np.zeros(len(n_parts)), n_parts) else "too few examples"
 
-def padded(gaps: NDArray[np.float64], n_parts: NDArray[Any], risk: float, max_parts: int) -> NDArray[np.float64]:
-    """Losses of at most 1 whose mean is above `risk` if and only if that of the parts is.
+    def enough_examples(self, n: NDArray[Any]) -> int:
+        """Number of examples with these numbers of parts, or of other units, as `examples_needed` gives it."""
+        growth = float(largest_log_growth(self._padded(np.zeros(len(n)), n), self.risk).mean())
+        few = max(1, math.ceil(-math.log1p(-self.confidence) / growth))
+        if few > _MANY:
+            return few
+        low, high = few - 1, few  # low examples are too few: bets cannot grow faster
+        while not self.passes(np.zeros(high), np.resize(n, high)):
+            low, high = high, high + max(1, high // 16)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.passes(np.zeros(middle), np.resize(n, middle)) else (middle, high)
+        return high
 
-    Each example is padded to `max_parts` parts with parts of loss `risk`. A longer example has no gap, and its loss
-    here is below `risk`.
-    """
-    return np.asarray((gaps + risk * (max_parts - n_parts)) / max_parts)
+    def _padded(self, gaps: NDArray[np.float64], n_parts: NDArray[Any]) -> NDArray[np.float64]:
+        """Losses of at most 1 whose mean is above `risk` if and only if that of the parts is.
 
-
-def passes(gaps: NDArray[np.float64], n_parts: NDArray[Any], risk: float, confidence: float, max_parts: int) -> bool:
-    """Return True if the examples reject, at level 1 - `confidence`, a mean loss of a part above `risk`."""
-    level = 1.0 - confidence
-    return bool(betting_p_value(padded(gaps, n_parts, risk, max_parts), risk, level=level) <= level)
-
-
-def failure_of(n_parts: NDArray[Any], risk: float, confidence: float, max_parts: int) -> Failure:
-    """Return why `passes` is false: too few examples to pass even without a loss, or else too much loss."""
-    possible = passes(np.zeros(len(n_parts)), n_parts, risk, confidence, max_parts)
-    return "too much loss" if possible else "too few examples"
+        Each example is padded to `max_parts` parts with parts of loss `risk`. A longer example has no gap, and its loss
+        here is below `risk`.
+        """
+        return np.asarray((gaps + self.risk * (self.max_parts - n_parts)) / self.max_parts)
 
 
 def checked_lengths(owner: str, n_parts: ArrayLike) -> NDArray[np.int64]:

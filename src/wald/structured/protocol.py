@@ -219,15 +219,13 @@ def _check_selection(model: Any, X: Any, session: Session) -> None:
 
 def _check_offers(session: Any) -> None:
     n_parts, state = int(session.offsets[-1]), session.state() & False
-    found = {}
-    if hasattr(session, "part_features"):
-        found["part_features()"] = session.part_features()
-    if hasattr(session, "evidence"):
-        found["evidence(state)"] = session.evidence(state)
-    for name, values in found.items():
+    for name, given in (("part_features", ()), ("evidence", (state,))):
+        if not hasattr(session, name):
+            continue
+        values, call = getattr(session, name)(*given), f"{name}({'state' if given else ''})"
         good = values.ndim == 2 and len(values) == n_parts and values.dtype == np.float32
-        _promise(good, f"{name} must be float32, one row per part")
-        _promise(np.isfinite(values).all(), f"{name} must be finite")
+        _promise(good, f"{call} must be float32, one row per part")
+        _promise(np.isfinite(values).all(), f"{call} must be finite")
     if hasattr(session, "answers"):
         answers = session.answers(session.decode(state))
         _promise(len(answers) == len(session.offsets) - 1, "answers(codes) must have one answer per example")

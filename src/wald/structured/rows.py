@@ -21,13 +21,9 @@ class UnusableError(BadAnswerError):
 
 
 def as_floats(values: Any, n: int) -> Any:
-    """Return features as a float32 array or CSR matrix (n, any); dicts, strings and lists of strings are hashed.
+    """Return features as a float32 array or CSR matrix (n, any), or raise UnusableError; names are hashed.
 
     A writeable CSR matrix is copied, because its indices are not checked again.
-
-    Raises
-    ------
-    UnusableError
     """
     values = listed(values)
     if isinstance(values, list | tuple) and (names := names_in(values)) is not None:
@@ -53,18 +49,9 @@ def as_floats(values: Any, n: int) -> Any:
 
 
 def as_answers(values: Any, for_a_cache: bool) -> Any:
-    """Return features so that NumPy makes an array with one entry for each part of them.
+    """Return features so that NumPy makes an array with one entry for each part of them, or raise UnusableError.
 
-    Parameters
-    ----------
-    values
-        What an extractor gave.
-    for_a_cache : bool
-        Whether a user's cache keeps them, which holds names, and not what these are hashed to.
-
-    Raises
-    ------
-    UnusableError
+    A user's cache keeps names, not what these are hashed to.
     """
     values = listed(values)
     if sparse.issparse(values):
@@ -81,12 +68,7 @@ def as_answers(values: Any, for_a_cache: bool) -> Any:
 
 
 def kept_rows(answers: NDArray[Any]) -> NDArray[Any]:
-    """Answers of parts, as `as_answers` gave them, as an object array of `Row`, all finite.
-
-    Raises
-    ------
-    UnusableError
-    """
+    """Answers of parts, as `as_answers` gave them, as an object array of `Row`, all finite, or UnusableError."""
     if answers.dtype == object and isinstance(answers[0], bytes):
         return answers
     if answers.dtype == object and isinstance(answers[0], SparseRow):
@@ -119,10 +101,7 @@ def packed(matrix: sparse.csr_matrix) -> list[bytes]:
 def joined(rows: Sequence[Row]) -> Any:
     """Put rows together: a float32 array if all are dense, else a canonical CSR matrix.
 
-    Raises
-    ------
-    UnusableError
-        If they differ in their number of features.
+    Raises UnusableError if they differ in their number of features.
     """
     widths = [_width(row) for row in rows]
     if other := next((i for i, width in enumerate(widths) if width != widths[0]), 0):

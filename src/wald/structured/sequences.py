@@ -105,7 +105,9 @@ class Sequences:
 
     @classmethod
     def _of_names(cls, items: list[Any], numbers: NDArray[np.int64] | None) -> Sequences:
-        items = [item if type(item) is list else _parts_of(item, _number(i, numbers)) for i, item in enumerate(items)]
+        items = [
+            item if type(item) is list else parts_of(item, _number(i, numbers), _NAMES) for i, item in enumerate(items)
+        ]
         offsets = _offsets([len(item) for item in items])
         columns = hashed(items, lambda i, j: f"Part {j} of sequence {_number(i, numbers)}")
         named = list(chain.from_iterable(items))
@@ -150,19 +152,10 @@ def lasting(X: Any) -> Any:
 
 
 def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
-    """Leave out examples without a part.
+    """Leave out examples without a part, of sequences as `Sequences.of` reads them, or of a list of other examples.
 
-    Parameters
-    ----------
-    X : sequences, as `Sequences.of` reads them, or a list of other examples
-    lengths : array-like of int, default=None
-
-    Returns
-    -------
-    X, lengths
-        Without the empty examples.
-    present : bool ndarray of shape (n_examples,)
-        True for the examples that are kept; all True where sizes are unknown, as the reader of X reports errors.
+    Returns X and lengths without them, and which examples (n_examples,) are kept: all where sizes are unknown, as the
+    reader of X reports errors.
     """
     if isinstance(X, Sequences):
         sizes = np.diff(X.offsets)
@@ -218,24 +211,28 @@ def _number(i: int, numbers: NDArray[np.int64] | None) -> int:
     return i if numbers is None else int(numbers[i])
 
 
-def _parts_of(item: Any, i: int) -> list[Any]:
-    """The parts of one sequence of names."""
+#: What parts are, where they are names; in messages.
+_NAMES = ", each a dict or a list of strings"
+
+
+def parts_of(item: Any, i: int, each: str = "") -> list[Any]:
+    """The parts of sequence ``i``, or TypeError for what is none."""
     if isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
-        raise TypeError(_no_sequence(item, i))
+        raise _no_sequence(item, i, each)
     return list(item)
 
 
-def _no_sequence(item: Any, i: int) -> str:
+def _no_sequence(item: Any, i: int, each: str) -> TypeError:
     shown = repr(item) if len(repr(item)) <= 40 else f"{repr(item)[:36]} ..."
-    return (
-        f"Sequence {i} must be a list of parts, each a dict or a list of strings. Got the {type(item).__name__} "
-        f"{shown}. For one sequence, pass [sequence]."
+    return TypeError(
+        f"Sequence {i} must be a list of parts{each}. Got the {type(item).__name__} {shown}. For one sequence, pass "
+        "[sequence]."
     )
 
 
 def _matrix(item: Any, i: int) -> NDArray[Any]:
     if isinstance(item, str | bytes | Mapping | set | frozenset):
-        raise TypeError(_no_sequence(item, i))
+        raise _no_sequence(item, i, _NAMES)
     if isinstance(item, list | tuple) and item and isinstance(item[0], str):
         raise TypeError(
             f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings. Got the text {item[0]!r}. "

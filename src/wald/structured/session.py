@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,77 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..outputs import Spans
-from .arguments import checked_examples, checked_state
 from .features import LazyFeatures
 from .labels import labels_of, require_alike
-
-State = NDArray[np.bool_]
+from .protocol import State
 
 #: With more labels, `ChainSession.part_features` gives only the margins of the best label, and scores are not kept.
 _MOST_LABELS = 64
 #: Log odds of a label over one that is ruled out, where margins must be finite; as in the core.
 _CERTAIN = 40.0
 
+#: What the engine answers from: groups, states as bits, offsets, the examples that are chosen, and cheap scores.
+_Given = tuple[
+    list[_core.ChainGroup],
+    NDArray[np.uint8],
+    NDArray[np.int64],
+    NDArray[np.int64] | None,
+    NDArray[np.float32] | None,
+]
 
-class ChainSession:
+
+class ExampleSession:
+    """What sessions of all models here share: where examples begin, states, and the form of answers.
+
+    Attributes
+    ----------
+    offsets : int64 ndarray of shape (n_examples + 1,)
+        First part of every example, and the end.
+    """
+
+    def __init__(self, offsets: NDArray[np.int64], n_costly: int, as_lists: bool) -> None:
+        self.offsets, self._n_costly, self._as_lists = offsets, n_costly, as_lists
+
+    def state(self, state: ArrayLike | None = None) -> State:
+        """Check a state (n_parts, n_groups - 1), or make the one that has everything."""
+        shape = (int(self.offsets[-1]), self._n_costly)
+        if state is None:
+            return np.ones(shape, dtype=bool)
+        array = np.asarray(state)
+        if array.dtype != bool or array.shape != shape:
+            raise ValueError(f"state must be a boolean array of shape {shape}. Got {array.dtype}, shape {array.shape}.")
+        return array
+
+    def answers(self, codes: NDArray[np.int32]) -> list[Any]:
+        """Codes of all parts as the model's own answers: an array or a list per example."""
+        answers = self._named(codes)
+        values: Any = answers.tolist() if self._as_lists else answers
+        return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
+
+    def _named(self, codes: NDArray[np.int32]) -> NDArray[Any]:
+        """What codes stand for."""
+        return codes
+
+    @staticmethod
+    def _bits(state: State) -> NDArray[np.uint8]:
+        """A state with one number for each part, a bit for each group."""
+        bits = np.zeros(len(state), dtype=np.uint8)
+        for group in range(state.shape[1]):
+            bits |= state[:, group].astype(np.uint8) << group
+        return bits
+
+    @staticmethod
+    def _chosen(examples: ArrayLike | None) -> NDArray[np.int64] | None:
+        """Indices of examples, None for all, or ValueError unless they are 1-D whole numbers."""
+        if examples is None:
+            return None
+        chosen = np.asarray(examples)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise ValueError(f"examples must be a 1-D array of indices. Got {chosen.dtype}, shape {chosen.shape}.")
+        return np.ascontiguousarray(chosen, dtype=np.int64)
+
+
+class ChainSession(ExampleSession):
     """Sequences that a chain works on: the features bought for them, and the answers that these give.
 
     A state, a boolean array (n_parts, n_groups - 1), says which parts have which costly groups. Computing an answer
@@ -31,16 +90,12 @@ class ChainSession:
 
     Parameters
     ----------
-    chain : _core.Chain
-    classes : ndarray of shape (n_classes,)
-    features : LazyFeatures
-    n_threads : int
+    chain, classes, features, n_threads
+        Of the model, and the features of the sequences.
     scale : float, default=1.0
         Factor that turns scores into approximate logarithms of probabilities, for `evidence`.
-    as_lists : bool, default=False
-        Whether `answers` are lists of Python's own strings and numbers, or arrays.
-    spans : bool, default=False
-        Whether labels are those of spans.
+    as_lists, spans : bool, default=False
+        Whether `answers` are lists of Python's own strings and numbers, or arrays; whether labels are those of spans.
 
     Attributes
     ----------
@@ -73,16 +128,12 @@ class ChainSession:
         as_lists: bool = False,
         spans: bool = False,
     ) -> None:
+        super().__init__(features.sequences.offsets, len(features.groups) - 1, as_lists)
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
-        self._scale, self._as_lists, self._spans = scale, as_lists, spans
+        self._scale, self._spans = scale, spans
         self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, once computed
         self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """First part of every sequence, and the end: (n_sequences + 1,)."""
-        return self.sequences.offsets
 
     @property
     def seconds(self) -> NDArray[np.float64]:
@@ -114,24 +165,16 @@ class ChainSession:
             codes[unknown] = Spans(self._classes).codes_of(labels[unknown])
         return codes
 
-    def answers(self, codes: NDArray[np.int32]) -> list[Any]:
-        """Codes of all parts as the model's own answers: an array or a list of labels per sequence."""
-        labels = self._classes[codes]
-        return self.sequences.split(labels.tolist() if self._as_lists else labels)
-
-    def state(self, state: ArrayLike | None = None) -> State:
-        """Check a state (n_parts, n_groups - 1), or make the one that has everything."""
-        return checked_state(state, (self.sequences.n_parts, len(self.features.groups) - 1))
+    def _named(self, codes: NDArray[np.int32]) -> NDArray[Any]:
+        return self._classes[codes]
 
     def decode(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.int32]:
         """Codes (n_parts,) of the best labelling under a state."""
-        bits, chosen = self._buy(state, examples)
-        return self._chain.predict(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)[0]
+        return self._chain.predict(*self._bought_for(state, examples), self._n_threads)[0]
 
     def node_scores(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Scores (n_parts, n_classes) of labels, without those of pairs of neighbours; -inf for what is ruled out."""
-        bits, chosen = self._buy(state, examples)
-        return self._chain.scores(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)
+        return self._chain.scores(*self._bought_for(state, examples), self._n_threads)
 
     def max_marginals(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Score (n_parts, n_classes) of the best labelling through each label; -inf where there is none."""
@@ -180,18 +223,15 @@ class ChainSession:
         from the part's own scores without neighbours, the margin of the best label, its code, and how much less the
         best labelling's label scores.
         """
-        bits, chosen = self._buy(state, examples)
         if self._cheap is None and len(self._classes) <= _MOST_LABELS:
             self._cheap = self._cheap_scores()
-        return self._chain.evidence(
-            self.features.stores, bits, self.offsets, chosen, self._cheap, self._scale, self._n_threads
-        )
+        return self._chain.evidence(*self._bought_for(state, examples), self._scale, self._n_threads)
 
     def _cheap_scores(self) -> NDArray[np.float32]:
         """Node scores of all parts without costly groups."""
         if self._cheap is not None:
             return self._cheap
-        return self.node_scores(np.zeros((self.sequences.n_parts, len(self.features.groups) - 1), dtype=bool))
+        return self.node_scores(self.state() & False)
 
     def best_paths(self, state: ArrayLike, k: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float32]]:
         """Codes (k, length) of each sequence's best labellings, and their scores (n_sequences, k)."""
@@ -199,28 +239,25 @@ class ChainSession:
         cuts = np.split(flat, self.offsets[1:-1] * k)
         return [path.reshape(k, -1) for path in cuts], scores
 
-    def _buy(self, state: ArrayLike, examples: ArrayLike | None) -> tuple[NDArray[np.uint8], NDArray[np.int64] | None]:
-        """Buy what a state needs for the requested sequences; return the state as bits, and these sequences."""
-        state, chosen = self.state(state), self._chosen(examples)
+    def _bought_for(self, state: ArrayLike, examples: ArrayLike | None) -> _Given:
+        """Buy what a state needs for the requested sequences; return what the engine answers from."""
+        state, chosen = self.state(state), self._chosen_here(examples)
         wanted = state
         if chosen is not None:
             requested = np.zeros(self.sequences.n_sequences, dtype=bool)
             requested[chosen] = True
             wanted = state & np.repeat(requested, np.diff(self.offsets))[:, None]
         self.features.buy(wanted)
-        bits = np.zeros(len(state), dtype=np.uint8)
-        for group in range(state.shape[1]):
-            bits |= state[:, group].astype(np.uint8) << group
-        return bits, chosen
+        return self.features.stores, self._bits(state), self.offsets, chosen, self._cheap
 
-    def _chosen(self, examples: ArrayLike | None) -> NDArray[np.int64] | None:
-        chosen = checked_examples(examples)
+    def _chosen_here(self, examples: ArrayLike | None) -> NDArray[np.int64] | None:
+        chosen = self._chosen(examples)
         if chosen is not None and chosen.size and not (chosen.min() >= 0 and chosen.max() < self.sequences.n_sequences):
             raise ValueError(f"examples must lie in [0, {self.sequences.n_sequences}). Got {chosen}.")
         return chosen
 
     def _ends(self, examples: ArrayLike | None) -> NDArray[np.int64]:
-        chosen = self._chosen(examples)
+        chosen = self._chosen_here(examples)
         if chosen is None:
             return self.offsets
         return np.concatenate([[0], np.cumsum(np.diff(self.offsets)[chosen])]).astype(np.int64)

@@ -100,22 +100,10 @@ def f1_of(true: NDArray[Any], found: NDArray[Any], offsets: NDArray[np.int64]) -
 
 
 def ruled_out(classes: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Labels that no sequence begins with, and steps that none takes, as a label I-kind must go on with its kind.
+    """Labels (n_classes,) that no sequence begins with, and steps (n_classes, n_classes) that none takes.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    first : bool ndarray of shape (n_classes,)
-    steps : bool ndarray of shape (n_classes, n_classes)
-        From label to label.
-
-    Raises
-    ------
-    ValueError
-        For labels that are not those of spans, and if all of them go on with a span.
+    A label I-kind must go on with its kind. Raises ValueError for labels that are not those of spans, and if all of
+    them go on with a span.
     """
     spans = Spans(classes)
     kinds, inside = spans.kinds[: len(classes)], spans.inside[: len(classes)]

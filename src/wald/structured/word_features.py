@@ -23,16 +23,9 @@ _SEEN, _SHARE, _LABELS = 5, 0.05, 3
 class WordVocabulary:
     """Words whose usual labels are known, and features that were seen often enough.
 
-    Parameters
-    ----------
-    words : uint64 ndarray of shape (n_words,)
-        Hashes of words in lower case that have a class.
-    classes : int32 ndarray of shape (n_words,)
-        Number of each word's class: of the labels that it usually has.
-    keys : uint64 ndarray of shape (n_features,)
-        Hashes of the known features, template by template.
-    ends : int64 ndarray of shape (n_templates,)
-        Where the keys of each template end.
+    ``words`` are hashes of the words in lower case that have a class, a number of labels that they usually have;
+    ``keys`` are hashes of the known features, template by template, and ``ends`` tells where those of each template
+    end.
     """
 
     words: NDArray[np.uint64]

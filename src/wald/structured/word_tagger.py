@@ -16,6 +16,7 @@ from .. import _core
 from ..stopping.core.validation import require_integer
 from .chain import ChainClassifier
 from .conll import Treebank
+from .gaps import ZeroOneLoss
 from .groups import FeatureGroup
 from .session import ChainSession
 from .tokens import treebank_of_tokens
@@ -25,7 +26,7 @@ _BETWEEN = "\t"  # of the two tags of a label; no tag holds it
 
 
 @dataclass(eq=False, repr=False)
-class WordTagger(BaseEstimator):
+class WordTagger(ZeroOneLoss, BaseEstimator):
     """Give the words of sentences their tags, UPOS and XPOS together.
 
     A linear chain over pairs of tags. Its features are the words, their shapes, beginnings and ends, and the words
@@ -202,10 +203,6 @@ class WordTagger(BaseEstimator):
         bank = treebank_of_tokens(X)
         self.chain_.n_jobs = self.n_jobs
         return _TaggerSession.of(self.chain_.open(self.vocabulary_.sequences(bank, self._named(bank))))
-
-    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return 1 for every word with a wrong tag, 0 for the others; from codes, as a session gives them."""
-        return np.asarray(truth != answer, dtype=np.float64)
 
     def _named(self, bank: Treebank) -> list[str] | None:
         return bank.column("form") if self.feature_groups else None

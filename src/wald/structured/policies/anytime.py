@@ -14,9 +14,8 @@ from ..protocol import State
 from .base import Stepwise
 from .crossfit import Fold
 from .driver import Allowance, answers_of, cost_of, rounds
-from .evidence import Rows, for_group, rows_of
+from .evidence import Rows, counts, for_group, parts_of, ranks, rows_of
 from .linear import LinearScore, Scaling
-from .segments import counts, parts_of, ranks
 from .targets import Objective, changes
 
 #: Values are sums of prices, so that equal ones may differ by rounding.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..protocol import Session, State
 from .base import Policy
-from .segments import owner, parts_of
+from .evidence import owner, parts_of
 
 #: Odd constants of the splitmix64 generator, which mixes bits.
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -34,18 +34,7 @@ class UniformPolicy(Policy):
     examples beside it. This is the baseline in figure 4 of Bolukbasi, Chang, Wang and Saligrama, "Resource Constrained
     Structured Prediction" (arXiv 1602.08761).
 
-    Examples
-    --------
-    >>> from wald.datasets import make_chains
-    >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
-    >>> from wald.structured.policies import UniformPolicy
-    >>> X, y = make_chains(200, random_state=0)
-    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
-    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:100], y[:100])
-    >>> policy = UniformPolicy().fit(model, X[:100])
-    >>> fast = BudgetedPredictor(model, policy, budget=5.5).fit(X[100:])
-    >>> round(fast.mean_cost_, 1)
-    5.5
+    `BudgetedPredictor` has an example.
     """
 
     level: str = "part"
@@ -81,18 +70,6 @@ class MyopicPolicy(Policy):
     The baseline of Bolukbasi et al. (arXiv 1602.08761), after K. Trapeznikov and V. Saligrama, "Supervised sequential
     classification under budget constraints", AISTATS 2013. Every example is decoded with the cheap group first, and
     doubtful ones once more: the second inference is part of what it costs.
-
-    Examples
-    --------
-    >>> from wald.datasets import make_chains
-    >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
-    >>> from wald.structured.policies import MyopicPolicy
-    >>> X, y = make_chains(200, random_state=0)
-    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
-    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:100], y[:100])
-    >>> fast = BudgetedPredictor(model, MyopicPolicy().fit(model), budget=5).fit(X[100:])
-    >>> fast.mean_cost_ <= 5
-    True
     """
 
     needs_inference: ClassVar[bool] = True

@@ -20,18 +20,10 @@ from ..sequences import Sequences, lasting
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Examples held out from a model, and their session.
+    """Examples held out from a model, which did not learn from them, and their session.
 
-    Attributes
-    ----------
-    model : StructuredModel
-        It did not learn from these examples.
-    session : Session
-        The session of these examples.
-    truth : int32 ndarray of shape (n_parts,) or None
-        True codes, negative where the model cannot give them.
-    everything : int32 ndarray of shape (n_parts,)
-        The model's codes with all groups bought.
+    ``truth`` are true codes (n_parts,), negative where the model cannot give them, or None; ``everything`` are the
+    model's codes with all groups bought.
     """
 
     model: StructuredModel

@@ -14,8 +14,7 @@ from ... import _core
 from ..features import ExtractionError, ExtractionTimeoutError, LazyFeatures
 from ..protocol import Session, State
 from .base import Policy
-from .metering import MeteredSession
-from .segments import Ends, counts, owner, parts_of
+from .evidence import Ends, counts, owner, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +51,10 @@ def acquire(
 ) -> Acquired:
     """Buy the groups to which a policy gives a priority above a threshold, and answer.
 
-    Parameters
-    ----------
-    policy, session
-        A fitted policy, and a session of its model.
-    threshold : float
-    allowance : Allowance, default=None
-        No example spends more than it.
-    max_parts : int, default=None
-        Longer examples get everything.
-    until : float, default=None
-        Time, on the clock of `time.perf_counter`, at which to answer from what was bought so far.
-    decode : bool, default=True
-        Whether to answer in the end; without, ``codes`` is empty.
+    Without `decode`, ``codes`` is empty. No example spends more than an `allowance`; those of more than `max_parts`
+    parts get everything. `until` is a time, on the clock of `time.perf_counter`, at which to answer from what was
+    bought so far.
 
-    Notes
-    -----
     If an extractor of a costly group fails, the ExtractionError has the answers from before. Once one has timed out
     (`LazyFeatures.patience`) nothing more is bought; the answer uses what was bought before.
     """
@@ -201,6 +188,36 @@ def limit_extractors(model: Any, session: Any, timeout: float, until: float | No
         )
     end = np.inf if until is None else until
     features.patience = lambda: min(timeout, end - time.perf_counter())
+
+
+class MeteredSession:
+    """A session that measures the seconds of ``inference``: how long the model takes to answer, without extraction.
+
+    All other attributes are those of the session.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.inference = 0.0
+        for name in ("decode", "confidence", "evidence"):
+            if hasattr(session, name):
+                setattr(self, name, self._timed(getattr(session, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["session"], name)
+
+    def extraction(self) -> float:
+        """Seconds that extraction took so far, all groups together."""
+        return float(sum(np.asarray(self.session.seconds).tolist()))
+
+    def _timed(self, method: Any) -> Any:
+        def answer(state: State, examples: NDArray[np.int64] | None = None) -> Any:
+            start, before = time.perf_counter(), self.extraction()
+            found = method(state) if examples is None else method(state, examples)
+            self.inference += time.perf_counter() - start - (self.extraction() - before)
+            return found
+
+        return answer
 
 
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:

@@ -1,4 +1,7 @@
-"""Features of a part that policies use: from the model, for the part and its neighbours, and from what was bought."""
+"""Parts of some examples, and their features that policies use: from the model, and from what was bought.
+
+Concatenated values of some examples' parts: example ``i`` has those from ``ends[i]`` to ``ends[i + 1]``.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from ... import _core
 from ..protocol import Session, State
 
 Rows = NDArray[np.float32]
+Ends = NDArray[np.int64]
 
 
 class Known(NamedTuple):
@@ -61,6 +65,29 @@ def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows
 def scores_by_group(score: Callable[[Rows], Any], rows: Rows, n_groups: int) -> NDArray[np.float64]:
     """Scores (n_rows, n_groups) of adding each group to each row."""
     return np.column_stack([score(for_group(rows, group, n_groups)) for group in range(n_groups)])
+
+
+def parts_of(offsets: Ends, examples: NDArray[np.int64]) -> tuple[NDArray[np.int64], Ends]:
+    """Indices of some examples' parts, and where each example's begin and end among them."""
+    return _core.parts_of(_integers(offsets), _integers(examples))
+
+
+def owner(ends: Ends) -> NDArray[np.int64]:
+    """Index of the example that each value belongs to."""
+    return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+
+
+def ranks(values: NDArray[np.float64], ends: Ends) -> NDArray[np.int64]:
+    """Place of each value within its example, 0 for the largest; of equal ones the first comes first."""
+    order = np.lexsort((-values, owner(ends)))
+    out = np.empty(len(values), dtype=np.int64)
+    out[order] = np.arange(len(values)) - np.repeat(ends[:-1], np.diff(ends))
+    return out
+
+
+def counts(which: NDArray[np.bool_], ends: Ends) -> NDArray[np.int64]:
+    """Count the true values within each example."""
+    return np.add.reduceat(which, ends[:-1], dtype=np.int64)
 
 
 def _floats(values: Any) -> Rows:

@@ -13,9 +13,8 @@ from ...stopping.core.validation import require_option, require_positive
 from ..protocol import Session, State
 from .base import Policy
 from .crossfit import Fold
-from .evidence import rows_of
+from .evidence import owner, rows_of
 from .linear import weighted_svm
-from .segments import owner
 from .targets import Objective, Targets, marked, parsimonious, trajectory, without_needless
 
 

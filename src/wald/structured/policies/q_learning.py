@@ -12,9 +12,8 @@ from sklearn.linear_model import Ridge
 
 from .base import Stepwise
 from .crossfit import Fold
-from .evidence import Rows, for_group, rows_of, scores_by_group
+from .evidence import Rows, for_group, parts_of, ranks, rows_of, scores_by_group
 from .linear import LinearScore, Scaling
-from .segments import parts_of, ranks
 from .targets import Objective
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..protocol import State
 from .crossfit import Fold
-from .segments import counts, owner, parts_of
+from .evidence import counts, owner, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +27,8 @@ class Targets:
 class Objective:
     """The loss of an example's answer under a state, plus ``tradeoff`` times what the state costs (C1).
 
-    Parameters
-    ----------
-    fold : Fold
-    tradeoff : float
-        Wrong parts that a part with all costly groups is worth.
-    prices : float64 ndarray of shape (K,)
-        Costs of the costly groups, in shares of their sum.
+    ``tradeoff`` counts the wrong parts that a part with all costly groups is worth; ``prices`` (K,) are the costs of
+    the costly groups, in shares of their sum.
     """
 
     fold: Fold

@@ -1,12 +1,37 @@
-"""The words of a sentence as objects, and plain lists of words as the text of a CoNLL-U file."""
+"""Bytes of CoNLL files, which may be packed, the words of a sentence, and lists of words as the text of a file."""
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+
+def unpacked(path: str | PathLike[str]) -> bytes:
+    """Read a file; one whose name ends in ``.gz`` is decompressed, or refused with a ValueError."""
+    data = Path(path).read_bytes()
+    if not fspath(path).endswith(".gz"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{fspath(path)}: no gzip file, or a damaged one: {error}.") from None
+
+
+def write_packed(path: str | PathLike[str], data: bytes) -> None:
+    """Write a file; one whose name ends in ``.gz`` is compressed."""
+    Path(path).write_bytes(packed(path, data))
+
+
+def packed(path: str | PathLike[str], data: bytes) -> bytes:
+    """What to write to a file of this name."""
+    return gzip.compress(data, mtime=0) if fspath(path).endswith(".gz") else data
 
 
 @dataclass(frozen=True)
