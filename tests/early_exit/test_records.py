@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections import defaultdict, namedtuple
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,9 +11,15 @@ from early_exit.models import MODELS, X2, wrap, y2
 from early_exit.people import FRAME, LIBRARIES, NAMES, PEOPLE, buyer, people
 from kinds.estimators import ONE_A_FAMILY
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction import DictVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from wald import EarlyExitClassifier
 
 
 @pytest.mark.filterwarnings("error")
@@ -109,3 +116,69 @@ def test_records_for_a_dict_vectorizer():
     for record in (records[3000], keen):
         assert fast.predict_one(record) == fast.predict(records[3000:3001])[0]
     assert dict(keen) == records[3000]
+
+
+class OwnScaler(StandardScaler):
+    """A transformer of one's own, so that the pipeline reads a data frame of the records."""
+
+
+GAPS = {
+    "kind": np.array(["a", "b", None, "b"] * 50, dtype=object),
+    "size": np.array([1.0, np.nan, 2.0, 0.5] * 50),
+    "n": np.array([0, 1, 2, 3, 4] * 40),
+}
+UNDEFINED = [None, float("nan"), np.float64("nan")]
+
+
+def _gaps_in(library):
+    """A pipeline fitted on a frame of a library, whose imputer fills in a constant, and whose labels say so."""
+    make = LIBRARIES[library]
+    numbers = make_pipeline(SimpleImputer(strategy="constant", fill_value=-1), OwnScaler())
+    columns = [("size", numbers, ["size", "n"]), ("kind", OneHotEncoder(handle_unknown="ignore"), ["kind"])]
+    frame = make(GAPS)
+    model = make_pipeline(
+        ColumnTransformer(columns), HistGradientBoostingClassifier(learning_rate=1.0, max_iter=3, min_samples_leaf=2)
+    )
+    model.fit(frame, np.isnan(GAPS["size"]).astype(int))
+    return model, make, EarlyExitClassifier(model, risk=0).fit(frame)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_column_of_missing_values_alone_keeps_its_kind(library):
+    model, make, fast = _gaps_in(library)
+    for name in ("size", "kind"):
+        rows = {key: np.repeat(values[4:5], 200) for key, values in GAPS.items()}
+        rows[name] = np.where(np.arange(200) < 2, GAPS[name][1 if name == "size" else 2], GAPS[name])
+        own = model.predict(make(rows))[:2].tolist()
+        for missing in UNDEFINED:
+            record = {key: values[0] for key, values in rows.items()} | {name: missing}
+            assert fast.predict_one(record) == own[0], (name, missing)
+            assert fast.predict_records([record, record]).tolist() == own, (name, missing)
+            assert fast.predict([record, record]).tolist() == own, (name, missing)
+            if name == "size":
+                assert own == [1, 1]  # the imputer's constant, and not NaN
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"kind": 1.5}, r"\['kind'\] must be a text, as in fit. Got 1.5, a float"),
+        ({"kind": {}}, r"\['kind'\] must be a text"),
+        ({"kind": [1]}, r"\['kind'\] must be a text"),
+        ({"size": "large"}, r"\['size'\] must be a number. Got 'large', a str"),
+        ({"size": 1j}, r"\['size'\] must be a number"),
+        ({"n": b"1"}, r"\['n'\] must be a number"),
+    ],
+)
+def test_records_that_no_frame_of_the_library_holds_are_named(library, wrong, message):
+    pytest.importorskip(library)
+    _, _, fast = _gaps_in(library)
+    good = {"kind": "a", "size": 1.0, "n": 1}
+    with pytest.raises(ValueError, match="^x" + message):
+        fast.predict_one(good | wrong)
+    with pytest.raises(ValueError, match=r"^records\[1\]" + message):
+        fast.predict_records([good, good | wrong])
+    mixed = [good | {"size": True}, good | {"size": Fraction(1, 2)}, good | {"size": None}, good]
+    plain = [good | {"size": size} for size in (1.0, 0.5, float("nan"), 1.0)]
+    assert fast.predict_records(mixed).tolist() == fast.predict_records(plain).tolist()

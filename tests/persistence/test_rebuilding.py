@@ -13,7 +13,9 @@ from persistence.cases import dense, rows
 from persistence.forge import put_together, taken_apart
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -21,7 +23,14 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 import wald
@@ -356,3 +365,17 @@ def test_what_is_left_out_is_said():
         read = decompose(model) if hasattr(model, "predict") and model is not odd else decompose(spread)
         with pytest.raises(NotRebuildableError, match=message):
             Writer(read, 12, {}).node(model)
+
+
+def test_a_scaler_that_clips_keeps_its_range() -> None:
+    """Behind encoders it is put back as it was, and asked: its range is not the default one."""
+    rng = np.random.default_rng(0)
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"size": rng.normal(size=300), "kind": rng.choice(["a", "b"], 300)})
+    columns = [("size", MinMaxScaler((-1, 2), clip=True), ["size"]), ("kind", OneHotEncoder(), ["kind"])]
+    forest = RandomForestClassifier(5, random_state=0)
+    model = make_pipeline(ColumnTransformer(columns), forest).fit(table, np.abs(table["size"] - 0.5) > 1)
+    loaded = from_bytes(to_bytes(wald.EarlyExitClassifier(model, risk=0).fit()))
+    wide = table.assign(size=3 * table["size"])
+    np.testing.assert_array_equal(loaded.predict(wide), model.predict(wide))
+    np.testing.assert_array_equal(loaded.predict_proba(wide), model.predict_proba(wide))

@@ -192,3 +192,15 @@ def test_probabilities_of_records_warn_too() -> None:
     fast.predict_proba_one(row)
     with pytest.warns(UserWarning, match="The column 'city' holds a missing value"):
         fast.predict_proba_one(row | {"city": None})
+
+
+def test_structs_of_polars_are_refused_by_the_encoder() -> None:
+    """polars panics, with no Exception, where a struct without fields is made."""
+    table = pl.DataFrame({"kind": ["a", "b"] * 50, "size": np.arange(100.0)})
+    columns = [("kind", OneHotEncoder(handle_unknown="ignore"), ["kind"]), ("size", "passthrough", ["size"])]
+    model = make_pipeline(ColumnTransformer(columns), DecisionTreeClassifier(max_depth=2)).fit(
+        table, np.arange(100) > 50
+    )
+    fast = wald.EarlyExitClassifier(model, risk=0).fit(table)
+    with pytest.raises(TypeError, match="column 'kind'"):
+        fast.predict(table[:3].with_columns(pl.Series("kind", [{}] * 3)))

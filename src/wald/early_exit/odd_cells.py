@@ -15,6 +15,8 @@ _NO_NUMBER = re.compile(r"could not convert string to float: (['\"].*['\"])", re
 _NO_SCALAR = (
     "setting an array element with a sequence",
     "unhashable type",
+    "must be a string or a real number",
+    "Complex data not supported",
     "1-dimensional",
     "inhomogeneous",
     "unexpected value while building Series",
@@ -73,7 +75,7 @@ def _wrong(error: Exception) -> Callable[[Any], bool] | None:
 
 
 def _is_no_scalar(value: Any) -> bool:
-    return isinstance(value, list | tuple | dict | set | bytes | bytearray | np.ndarray)
+    return isinstance(value, list | tuple | dict | set | bytes | bytearray | complex | np.ndarray)
 
 
 def _has_no_utf8(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import validate_data
 
 from ..models import AdditiveModel
+from ..models.column_kinds import ColumnKind, Holds, column_kinds
 from ..sources import ArraySource, FrameSource, LazyRows, RawSource, RecordSource, Source, source_of
 from ..sources.as_fitted import frame_of_arrow, with_missing
 from ..sources.building import frame_of, library_at_hand
@@ -24,9 +25,11 @@ from ..sources.given import numbers_of_row, values_of_row
 from ..sources.records import as_record
 from ..sources.values import NATIVE, is_missing
 from ..steps.categories import CategoryCodes
+from ..steps.chain import Chain
 from ..steps.columns import needed, text_columns
 from ..steps.encoded_categories import EncodedCategories
 from .odd_cells import with_place
+from .record_columns import in_kind
 from .rows import refuse_half_precision
 
 
@@ -219,11 +222,25 @@ class RowReader:
 
     def _frame_of(self, source: RecordSource, first: Any, allowed: list[str]) -> Any:
         columns, library = source.columns(allowed), self.library or library_at_hand()
-        for name, missing in text_columns(first, list(source.names)).items():
-            if name in columns:
-                texts = [missing if is_missing(value) else value for value in columns[name]]
+        for (place, _), name in zip(source.places(list(columns)), list(columns), strict=True):
+            if name in self._kinds:
+                columns[name] = in_kind(columns[name], self._kinds[name], library, place)
+            elif name in self._missing_texts:
+                texts = [self._missing_texts[name] if is_missing(value) else value for value in columns[name]]
                 columns[name] = objects_of(texts) if library == "pandas" else texts
         return frame_of(columns, library)
+
+    @cached_property
+    def _kinds(self) -> dict[str, ColumnKind]:
+        """What columns held in `fit`, of those of which a transformer says it."""
+        chain, names = self.model.preprocessing, self.model.schema.names
+        if names is None or not isinstance(chain, Chain):
+            return {}
+        kinds = dict(zip(names, column_kinds([step for _, step in chain.steps], names), strict=True))
+        texts = self._missing_texts  # where encoders say more exactly what a missing text was
+        kinds |= {name: replace(kinds[name], missing=missing) for name, missing in texts.items()}
+        told = {name: kind for name, kind in kinds.items() if kind.holds not in (Holds.ANYTHING, Holds.DOCUMENTS)}
+        return {name: kind for name, kind in told.items() if (kind.holds == Holds.TEXTS) or name not in texts}
 
     # ---- tables of clusters and of services ------------------------------------------------------------------------
 

@@ -109,7 +109,7 @@ TABLE: dict[type, tuple[str, ...]] = {
     BernoulliNB: ("binarize", *_COUNTS),
     NearestCentroid: ("metric", "centroids_", "class_prior_", "within_class_std_dev_", *FITTED),
     StandardScaler: ("with_mean", "with_std", "mean_", "scale_", *SCHEMA),
-    MinMaxScaler: ("clip", "min_", "scale_", *SCHEMA),
+    MinMaxScaler: ("feature_range", "clip", "min_", "scale_", *SCHEMA),
     MaxAbsScaler: ("clip", "scale_", *SCHEMA),
     RobustScaler: ("with_centering", "with_scaling", "center_", "scale_", *SCHEMA),
     SimpleImputer: (

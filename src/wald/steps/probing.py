@@ -30,6 +30,8 @@ def kinds_of(source: Source, columns: Sequence[int]) -> tuple[Kind, ...] | None:
         return tuple(("pandas", "category" if str(dtypes[c]) == "category" else dtypes[c]) for c in columns)
     if source.library == "polars":
         dtypes = source.rows.dtypes
+        if any(dtypes[c].is_nested() for c in columns):  # polars may panic where a struct is made
+            return None
         return tuple(("polars", _polars_dtype(dtypes[c])) for c in columns)
     if source.library == "pyarrow":
         return tuple(("pyarrow", source.rows.schema.types[c]) for c in columns)
