@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Surrogate
 from wald.early_exit import Status
-from wald.models.opaque import Looks
+from wald.models.looks import Looks
 
 X, y = make_classification(3500, 6, n_informative=5, n_redundant=0, class_sep=2.0, random_state=0)
 MODEL = GaussianNB().fit(X[:300], y[:300])

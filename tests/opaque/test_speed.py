@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from wald import EarlyExitClassifier
 from wald.early_exit.passing_on import passed_on
-from wald.models.opaque import Prepared
+from wald.models.looks import Prepared
 from wald.sources import source_of
 from wald.surrogates import landmarks as module
 from wald.surrogates.landmarks import landmarks

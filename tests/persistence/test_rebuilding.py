@@ -37,7 +37,8 @@ import wald
 from wald.codec.reading import Section
 from wald.models import decompose
 from wald.persistence import FileFormatError, from_bytes, to_bytes
-from wald.persistence.rebuilding import NotRebuildableError, Reader, Writer
+from wald.persistence.describing import NotRebuildableError, Writer
+from wald.persistence.rebuilding import Reader
 
 RNG = np.random.default_rng(0)
 #: Small whole numbers, and weights in tenths: of the scores of a card, many are ties that roundings decide.

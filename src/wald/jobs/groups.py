@@ -19,7 +19,8 @@ from ..sources import SomeColumns
 from .errors import JobError
 from .late import Steps
 from .parts import Input
-from .scan import Block, Table, Wanted, ahead, pyarrow_or_error
+from .scan import Block, Table, ahead, pyarrow_or_error
+from .wanted import Wanted
 
 #: Most values of undecided rows that are held while further columns are read.
 MOST_OPEN = 32 << 20

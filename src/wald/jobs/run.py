@@ -1,16 +1,11 @@
-"""The loop of a job: predict part after part, and write each one whole or not at all."""
+"""Predict the rows of files: what a job reads is checked before it begins, or goes on."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
 
 from ..early_exit import CompiledPlan
 from ..early_exit.estimators import EarlyExit
@@ -20,132 +15,18 @@ from ..models.file_categories import FileCategories
 from ..models.file_columns import FileColumns
 from ..sources import Schema
 from ..sources.schema import listed
-from ..utils.files import temporary_name
-from ..utils.labels import with_kept
 from .errors import JobError
 from .folders import kinds_of
-from .groups import Answers, RowGroups
+from .groups import RowGroups
+from .loop import Job, Reader
 from .manifest import Manifest, locked
-from .parts import Input, Part, cut, find
-from .scan import Table, Wanted, pyarrow_or_error
+from .options import Options
+from .parts import Input, cut, find
+from .report import Report
+from .scan import Table, pyarrow_or_error
+from .wanted import Wanted
 from .whole_groups import Groups, WholeGroups, fingerprint
-from .write import SUFFIXES, writer
-
-#: Reads a file of another format than Parquet and Arrow IPC: rows for ``predict``, and the columns to keep.
-Reader = Callable[[Path], Iterator[tuple[Any, dict[str, NDArray[Any]]]]]
-
-
-@dataclass(frozen=True)
-class Options:
-    """What is written for each row.
-
-    Attributes
-    ----------
-    cost : bool
-        Whether to write costs beside labels.
-    budget : float or None
-        Most that a row may cost.
-    keep : tuple of str
-        Columns to copy, features or not; those of folders named ``column=value``, too.
-    drop : tuple of str
-        Columns to leave out. Those that a model with names does not know are left out anyway.
-    to : {"parquet", "csv", "arrow"}
-    proba : bool
-        Whether to write the model's probabilities, in columns ``proba_LABEL``; all columns are read for them.
-    skip_bad : bool
-        Whether to leave out files and parts that cannot be read or do not fit the model, and list them in the report,
-        instead of ending at the first one.
-    text : str or None
-        The column of texts, for a model whose rows are texts; None: the only column that is left.
-    groups : str or None
-        Of a ranker with a risk: the column that names the group of each row. Rows of a group stand side by side, also
-        across row groups and files.
-    """
-
-    cost: bool = False
-    budget: float | None = None
-    keep: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    to: str = "parquet"
-    proba: bool = False
-    skip_bad: bool = False
-    text: str | None = None
-    groups: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.to not in SUFFIXES:
-            raise JobError(f"--to must be one of {', '.join(SUFFIXES)}. Got {self.to!r}.")
-        for name in ("keep", "drop"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
-
-    def decisive(self, by_name: bool) -> dict[str, Any]:
-        """What the bytes of a part depend on; columns to drop are none of it where the model finds its own by name."""
-        asked = {**vars(self), "keep": list(self.keep), "drop": [] if by_name else list(self.drop)}
-        del asked["skip_bad"]
-        if not self.proba:  # as in the manifests of jobs before there were probabilities
-            del asked["proba"]
-        for name in ("text", "groups"):
-            if getattr(self, name) is None:
-                del asked[name]
-        return asked
-
-
-@dataclass
-class Report:
-    """What a job has done.
-
-    Attributes
-    ----------
-    n_parts, n_before : int
-        Parts in all, and those that an earlier run had finished.
-    n_rows : int
-        Rows of all finished parts.
-    total_cost : float
-    seconds : float
-        Time of this run.
-    rows_now, rows_before : int
-        Rows of this run, and of parts that an earlier run had finished.
-    bytes_decoded, bytes_there : int
-        Bytes of Parquet columns that were decoded, and that the files hold.
-    counts : dict from str to int
-        Rows of each label.
-    all_rows : int or None
-        Rows of all parts; None where some file does not say it.
-    n_done : int
-        Parts that are whole.
-    left_out : dict from str to int
-        Columns that the model does not know, and the number of files that have them.
-    skipped : list of str
-        What `Options.skip_bad` left out, and why.
-    """
-
-    n_parts: int = 0
-    n_before: int = 0
-    n_rows: int = 0
-    total_cost: float = 0.0
-    seconds: float = 0.0
-    rows_now: int = 0
-    rows_before: int = 0
-    bytes_decoded: int = 0
-    bytes_there: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
-    all_rows: int | None = None
-    n_done: int = 0
-    left_out: dict[str, int] = field(default_factory=dict)
-    skipped: list[str] = field(default_factory=list)
-
-    def state(self, out: object) -> str:
-        """Say what is done, and how to go on, for a job that ends before its end."""
-        return f"{self.n_done} of {self.n_parts} parts are whole in {out}; the same command goes on from there."
-
-    def add(self, facts: dict[str, Any]) -> None:
-        """Count a part that is whole."""
-        self.n_done += 1
-        self.n_rows += facts["rows"]
-        self.total_cost += facts["cost"]
-        for label, n in facts["labels"].items():
-            self.counts[label] = self.counts.get(label, 0) + n
+from .write import SUFFIXES
 
 
 def run(
@@ -234,10 +115,13 @@ def run(
     with locked(out):
         try:
             asked = {"model": model, "options": options.decisive(wanted.names is not None)}
-            job = _Job(fast, wanted, options, reader, progress, report)
+            answering = RowGroups(fast, wanted, options.budget if groups is None else None, options.proba)
+            whole = None
             if groups is not None:
                 asked["files that groups may reach into"] = fingerprint(inputs)
-                job.complete(inputs, rows, groups)
+                whole = WholeGroups(fast, options.budget, wanted, answering, inputs, rows, groups)
+            classes = fast.compiled_plan_.model.classes
+            job = Job(options, wanted, answering, whole, classes, reader, progress, report)
             return job.run(parts, Manifest.begin(out, asked, parts, force))
         except JobError as error:
             if not report.n_parts:
@@ -294,108 +178,6 @@ def _checked(
     if lost and seen:
         raise JobError(f"--drop: no file has a column {lost[0]!r}; there are {listed(sorted(seen))}.")
     return rows
-
-
-class _Job:
-    def __init__(
-        self,
-        fast: EarlyExit,
-        wanted: Wanted,
-        options: Options,
-        reader: Reader | None,
-        progress: Callable[[Report], object],
-        report: Report,
-    ) -> None:
-        self._options, self._reader, self._progress = options, reader, progress
-        self._classes = fast.compiled_plan_.model.classes
-        self._wanted, self._report = wanted, report
-        self._rows = RowGroups(fast, wanted, options.budget if options.groups is None else None, options.proba)
-        self._fast = fast
-        self._whole: WholeGroups | None = None
-
-    def complete(self, inputs: Sequence[Input], rows: Sequence[Sequence[int] | None], groups: Groups) -> None:
-        """Answer groups that are whole, across row groups and files."""
-        self._whole = WholeGroups(self._fast, self._options.budget, self._wanted, self._rows, inputs, rows, groups)
-
-    def run(self, parts: Sequence[Part], manifest: Manifest) -> Report:
-        report, begun = self._report, time.perf_counter()
-        report.n_parts, report.n_before = len(parts), len(manifest.done)
-        rows = [part.n_rows for part in parts]
-        report.all_rows = None if None in rows else sum(n or 0 for n in rows)
-        for facts in manifest.done.values():
-            report.add(facts)
-        report.rows_before = report.n_rows
-        for part in parts:
-            if part.name not in manifest.done:
-                before = report.rows_now
-                try:
-                    facts = self._part(part, manifest.folder, begun)
-                except JobError as error:
-                    if not self._options.skip_bad:
-                        raise
-                    report.rows_now = before
-                    report.skipped.append(str(error))
-                    continue
-                manifest.add(part.name, facts)
-                report.add(facts)
-        report.seconds = time.perf_counter() - begun
-        self._progress(report)
-        return report
-
-    def _part(self, part: Part, folder: Path, begun: float) -> dict[str, Any]:
-        import pyarrow
-
-        columns, counts = self._rows.columns, Counter[str]()
-        # of empty parts, too
-        kinds = {name: _kind(columns.classes, none) for name, none in columns.of_answers(columns.none).items()}
-        n, total = 0, 0.0
-        answers = self._answers(part)
-        with temporary_name(folder) as beside:
-            with writer(beside, self._options.to) as write:
-                for some in answers:
-                    answered = columns.of_answers(some.labels)
-                    own: dict[str, Any] = {name: pyarrow.array(one, kinds[name]) for name, one in answered.items()}
-                    if self._options.cost:
-                        own["cost"] = some.costs
-                    if some.proba is not None:
-                        own |= {f"proba_{label}": some.proba[:, k] for k, label in enumerate(self._classes)}
-                    write(with_kept(some.kept, own))
-                    counts.update(columns.counted(some.labels))
-                    n, total = n + len(some.labels), total + float(some.costs.sum())
-                    self._report.rows_now += len(some.labels)
-                    self._report.bytes_decoded = self._rows.bytes.decoded
-                    self._report.bytes_there = self._rows.bytes.there
-                    self._report.seconds = time.perf_counter() - begun
-                    self._progress(self._report)
-            with beside.open("rb+") as file:
-                os.fsync(file.fileno())
-            beside.replace(folder / part.name)
-        return {"rows": n, "cost": total, "labels": columns.counted(columns.none) | counts}
-
-    def _answers(self, part: Part) -> Iterator[Answers]:
-        if self._whole is not None:
-            return self._whole.answers(part)
-        other = part.source.kind == "other"
-        return self._other(part) if other else self._rows.answers(part.source, range(*(part.groups or (0, 0))))
-
-    def _other(self, part: Part) -> Iterator[Answers]:
-        import pyarrow
-
-        assert self._reader is not None
-        where = part.source.name
-        for rows, kept in self._reader(Path(where)):
-            columns = {name: pyarrow.array(column) for name, column in kept.items()}
-            for name, column in columns.items():
-                self._wanted.require_kind(where, name, column.type)
-            labels, costs, proba = self._rows.predict(rows, where)
-            yield Answers(labels, costs, columns, proba)
-
-
-def _kind(classes: NDArray[Any] | None, none: NDArray[Any]) -> Any:
-    """The Arrow type of a column of answers."""
-    import pyarrow
-
-    return pyarrow.array(none if classes is None else classes).type
 
 
 def _typed(compiled: CompiledPlan) -> FileColumns | None:

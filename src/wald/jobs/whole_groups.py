@@ -22,7 +22,8 @@ from .distinct import distinct_values, holds_numbers
 from .errors import JobError
 from .groups import Answers, RowGroups, damaged, refused
 from .parts import Input, Part
-from .scan import AT_ONCE, Table, Wanted, ahead
+from .scan import AT_ONCE, Table, ahead
+from .wanted import Wanted
 
 #: At least so many rows are answered at once, where groups are small.
 LEAST_ROWS = 1024

@@ -1,4 +1,4 @@
-"""The base of the online estimators: scikit-learn's interface around compiled learners, one per binary problem."""
+"""The base of the online estimators: scikit-learn's way to train compiled learners, one per binary problem."""
 
 from __future__ import annotations
 
@@ -9,25 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import ndtri
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .. import _core
-from ..stopping.core.validation import require_option
 from ..utils.label_types import require_one_type
 from ..utils.undo import all_or_nothing
 from ..utils.warn import warn_caller
+from .answers import AttentiveModel
 from .attention import ERROR_OF, rule_of, settings
 from .degenerate import warn_of_degenerate_boundaries
-from .labels import Labels
-from .parameters import AttentionParameters
+from .labels import Labels, weights_of_classes, weights_of_rows
 from .problem import Problem
-from .rows import learner_rows
 from .stop_error import StopError
 
 _WORD = (1 << 64) - 1
@@ -40,19 +35,14 @@ MANY_ROWS, FEW_WEIGHTS = 256, 1024
 TAME = 1e15
 
 
-class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
+class AttentiveClassifier(AttentiveModel):
     """Base of the online estimators; see these for the parameters."""
 
     _problem: type[Problem] = Problem
-    problems_: list[Any]
 
     @abstractmethod
     def _rule(self) -> dict[str, Any]:
         """The update rule's settings, checked."""
-
-    @property
-    def _averages(self) -> bool:
-        return bool(self.average)
 
     @property
     def _average_from(self) -> int:
@@ -104,15 +94,15 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
                 if len(classes) < 2:
                     raise ValueError(f"The number of classes must be at least 2. Got 1 class in y: {classes[0]!r}.")
                 self._start(classes, X)
-            weights = self._class_weights(y)
-            sample_weight = self._sample_weight(sample_weight, X)
+            weights = weights_of_classes(self.class_weight, self.classes_, y)
+            sample_weight = weights_of_rows(sample_weight, X)
             self.n_iter_ = 0
             rows, codes = self._rows(X), np.searchsorted(self.classes_, y)
             for k, problem in enumerate(self.problems_):
                 labels = self._labels(k, codes, sample_weight, weights)
                 self.n_iter_ = max(self.n_iter_, self._epochs(problem, k, rows, labels))
             self._publish()
-        self._warn()
+        warn_of_degenerate_boundaries(self)
         return self
 
     def partial_fit(
@@ -174,12 +164,12 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
             unseen = np.setdiff1d(y, self.classes_)
             if len(unseen):
                 raise ValueError(f"y holds labels that are not among the classes {self.classes_!r}: {unseen!r}.")
-            weights = self._class_weights(y)
-            sample_weight = self._sample_weight(sample_weight, X)
+            weights = weights_of_classes(self.class_weight, self.classes_, y)
+            sample_weight = weights_of_rows(sample_weight, X)
             self._one_epoch(X, np.searchsorted(self.classes_, y), sample_weight, weights)
             self.n_iter_ = 1
             self._publish()
-        self._warn()
+        warn_of_degenerate_boundaries(self)
         return self
 
     def _undo(self) -> Callable[[], None]:
@@ -252,27 +242,6 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
         for k, problem in enumerate(self.problems_):
             self._train(problem, k, rows, self._labels(k, codes, sample_weight, class_weights), None)
 
-    def _rows(self, X: Any) -> _core.Rows:
-        problem = self.problems_[0]
-        # The squared norms of passive-aggressive learning are the only sums that are not linear.
-        summed = problem.settings["rule"].startswith("pa")
-        return learner_rows(X, problem.dtype, problem.learner.n_columns, summed)
-
-    def _code(self, k: int) -> int:
-        return 1 if len(self.problems_) == 1 else k
-
-    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        if self.class_weight is None:
-            return np.ones(len(self.classes_))
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        return np.asarray(weights, dtype=np.float64)
-
-    def _sample_weight(self, sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64] | None:
-        if sample_weight is None:
-            return None
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return np.ascontiguousarray(weight)
-
     def _labels(
         self,
         k: int,
@@ -326,10 +295,6 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
         kind = ERROR_OF[rule_of(self)]
         self.stop_error_ = StopError.from_counts(kind, (int(counts[0]), int(counts[1]), int(counts[2]), int(counts[3])))
 
-    def _warn(self) -> None:
-        """Warn the caller of `fit` or `partial_fit` about degenerate boundaries."""
-        warn_of_degenerate_boundaries(self)
-
     def _require_same_average(self) -> None:
         known = self.problems_[0].settings
         if (self._averages, self._average_from) != (known["average"], known["average_from"]):
@@ -337,74 +302,3 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
                 f"The 'average' parameter of {type(self).__name__} cannot change while learning goes on: an average "
                 f"starts at the example that was given at first. Got {self.average!r} instead; fit anew."
             )
-
-    # -- answers -------------------------------------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Full scores ``X @ coef_.T + intercept_``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Binary: positive for ``classes_[1]``. Otherwise one score per class, each against the rest.
-        """
-        check_is_fitted(self)
-        return np.asarray(super().decision_function(X))
-
-    def predict(self, X: Any, *, attention: str = "full", return_cost: bool = False) -> Any:
-        """Labels, from full scores or from as many features as it takes.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        attention : {"full", "conditional"}, default="full"
-            "conditional": stop reading a dense row once the sign of its score is clear: when the score, as predicted
-            from the features seen, is further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``)
-            of the prediction's error on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives
-            one. Sparse rows, and rows of a model that kept no audited examples, are read in full.
-        return_cost : bool, default=False
-            Also return the number of features read in each row, summed over the binary problems.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or a tuple of two
-            Labels, and with ``return_cost`` the costs.
-        """
-        check_is_fitted(self)
-        if self._reads_in_full(attention) or sparse.issparse(X):
-            labels = super().predict(X)
-            if not return_cost:
-                return labels
-            per_row = np.diff(X.tocsr().indptr) if sparse.issparse(X) else np.full(len(labels), self.n_features_in_)
-            return labels, per_row * len(self.problems_)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False)
-        rows, width = self._rows(X), self._prediction_width()
-        judged = [p.learner.judge(rows, self._averages, width) for p in self.problems_]
-        labels = self._labels_of(np.stack([margins for margins, _ in judged]))
-        return (labels, np.sum([seen for _, seen in judged], axis=0)) if return_cost else labels
-
-    def _reads_in_full(self, attention: str) -> bool:
-        """Check the attention of a prediction; True for full scores."""
-        require_option(f"{type(self).__name__}.predict", "attention", attention, ("full", "conditional"))
-        return attention == "full"
-
-    def _prediction_width(self) -> float:
-        """Return the distance from 0, in standard deviations of its error, that a predicted score must have."""
-        delta = self.max_stop_error if isinstance(self.delta, str) else self.delta
-        return max(0.0, float(-ndtri(delta)))
-
-    def _labels_of(self, margins: NDArray[np.float64]) -> NDArray[Any]:
-        """Labels for margins of shape (n_problems, n_samples)."""
-        codes = (margins[0] > 0).astype(np.intp) if len(margins) == 1 else margins.argmax(axis=0)
-        return np.asarray(self.classes_[codes])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

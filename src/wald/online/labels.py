@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
 
 
 class Labels(NamedTuple):
@@ -36,3 +39,19 @@ class Labels(NamedTuple):
     def shrinking(self) -> tuple[NDArray[np.uint8] | None, bool]:
         """Unchanged rows, and whether to skip them, as compiled learners take them."""
         return (self.unchanged, self.skips_unchanged)
+
+
+def weights_of_classes(
+    given: Mapping[Any, float] | str | None, classes: NDArray[Any], y: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Factors of the updates on each class."""
+    if given is None:
+        return np.ones(len(classes))
+    return np.asarray(compute_class_weight(given, classes=classes, y=y), dtype=np.float64)
+
+
+def weights_of_rows(given: ArrayLike | None, X: Any) -> NDArray[np.float64] | None:
+    """Factors of the updates of each row, checked."""
+    if given is None:
+        return None
+    return np.ascontiguousarray(_check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True))

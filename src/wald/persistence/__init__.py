@@ -16,8 +16,11 @@ from ..early_exit.estimators import ANY_EARLY_EXIT, ESTIMATORS
 from ..utils.warn import warn_caller
 from . import container
 from .archives import UntrustedTypesError
-from .early_exit import Parts, assemble, encode_early_exit, require_no_estimators
+from .assembling import assemble
+from .early_exit import encode_early_exit
+from .parts import Parts
 from .saved import SavedModel
+from .wrapped import require_no_estimators
 
 __all__ = [
     "FileFormatError",

@@ -19,7 +19,8 @@ from ..models import AdditiveModel, decompose, families
 from ..models.asked import AskedFunction
 from ..models.asking import asked_model, title_of
 from ..models.encoding import decode_terms, encode_terms
-from ..models.opaque import Looks, OpaqueTerms, opaque_model
+from ..models.looks import Looks
+from ..models.opaque import OpaqueTerms, opaque_model
 from ..models.packing import memory
 from ..models.reading import of_classes
 from ..models.terms import Terms
@@ -28,9 +29,10 @@ from ..sources import Schema
 from ..surrogates import Surrogate, surrogates_of
 from ..surrogates.scores import Scores
 from ..utils.warn import warn_caller
+from .describing import NotRebuildableError, describe_member
 from .members import decode_member, encode_member
 from .models import decode_labels, encode_labels
-from .rebuilding import NotRebuildableError, Reader, Writer
+from .rebuilding import Reader
 
 #: Limits of what a file may speak of.
 MOST_SURROGATES, MOST_NUMBERS = 1000, 1 << 20
@@ -91,13 +93,9 @@ def _described(surrogate: Surrogate, arrays: Arrays, where: str) -> dict[str, An
         return {"scores": chain, "bound": "inf" if np.isinf(bound) else float(bound)}
     if surrogate.ask is not None or not hasattr(surrogate.model, "predict"):
         return {}
-
-    def describe(member: AdditiveModel, n_columns: int | None, own: Arrays, place: str) -> dict[str, Any]:
-        return Writer(member, n_columns, own).node(member.estimator, place)
-
     try:
         read = decompose(surrogate.model)
-        section = encode_member(read, own, f"{where}.classifier", describe)
+        section = encode_member(read, own, f"{where}.classifier", describe_member)
         decode_member(Section(section, f"header.{where}.classifier", dict(own)), _rebuild, "classifier")
     except (TypeError, ValueError, NotRebuildableError):  # what wald does not read, or a file does not describe
         return {}

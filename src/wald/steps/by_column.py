@@ -24,8 +24,10 @@ from .later import Later
 from .numbers import Numbers, numbers_of_records
 from .pieces import Piece, n_columns_of, pieces_of
 from .probing import kinds_of
+from .questions import MOST_VALUES
 from .step import ROWS_AT_ONCE
-from .tables import BYTES, MOST_VALUES, Lookup, Table, Tables
+from .table import Lookup, Table
+from .tables import BYTES, Tables
 from .text_columns import TextColumn, TextReader
 from .unmet import MISSING, Unmet
 

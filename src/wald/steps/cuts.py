@@ -22,7 +22,8 @@ from .functions import ByState, ColumnFunction
 from .later import Later, nothing_later
 from .numbers import columns_of, number_reader, of_number, operations_of
 from .probing import Kind, kinds_of
-from .tables import BYTES, MOST_VALUES
+from .questions import MOST_VALUES
+from .tables import BYTES
 
 #: Up to this number of thresholds, each number is compared with all of them.
 FEW = 24

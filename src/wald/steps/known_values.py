@@ -31,9 +31,11 @@ COLUMNWISE: tuple[type, ...] = (*ENCODERS, SimpleImputer, StandardScaler, MinMax
 TEXTS = ("a value that no encoder knows", *"~^|#@`$%&!?", *map(chr, range(0x2460, 0x2474)))
 #: Whole numbers from this one on are not told apart by all of scikit-learn's conversions.
 INEXACT = 2**53
+#: Values that an encoder knows in a column: texts, or numbers.
+Known = list[str] | NDArray[Any]
 
 
-def known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[Any]] | None:
+def known_values(transformer: Any, n_columns: int) -> list[Known] | None:
     """Values that a transformer knows in each of its columns: texts or numbers; None if it is no encoder of these."""
     steps = flat(transformer)
     if any(type(step) not in COLUMNWISE or gives_frames(step) or overrides(step) for step in steps):
@@ -43,7 +45,7 @@ def known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[A
         return None
     if len(encoders) > 1:  # the second would know what the first writes
         return None
-    known: list[list[str] | NDArray[Any]] = []
+    known: list[Known] = []
     for c, categories in enumerate(encoders[0].categories_):
         values = [value for value in categories.tolist() if not is_missing(value)]
         for step in steps[: steps.index(encoders[0])]:
@@ -65,7 +67,7 @@ def known_values(transformer: Any, n_columns: int) -> list[list[str] | NDArray[A
     return known
 
 
-def for_keys(known: list[str] | NDArray[Any]) -> list[str] | NDArray[Any]:
+def for_keys(known: Known) -> Known:
     """Known values as `Keys` takes them."""
     return known if isinstance(known, list) else known.astype(np.float64 if known.dtype.kind == "f" else np.int64)
 

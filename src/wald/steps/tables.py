@@ -7,107 +7,31 @@ which values are equal to it, is what the table says.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
 from ..sources import Source
 from .functions import ByState, ColumnFunction
-from .keys import NA, NAN, NONE, Keys
-from .known_values import ENCODERS, flat, for_keys, known_values, unknown_value
+from .keys import Keys
+from .known_values import ENCODERS, flat, for_keys, known_values
 from .later import Later, nothing_later
-from .probing import Kind, all_held, holds, kinds_of, made_table
-from .unmet import NEVER, Silent, Unmet, met_in_fit, silent_states
-from .written import Floats, Written, canonical, columns_of, differing, equal, keys_of, stacked
+from .probing import Kind, kinds_of
+from .questions import MOST_VALUES, Questions, are_booleans, own_kinds, record_kind
+from .table import Lookup, Table
+from .unmet import Silent, Unmet, met_in_fit, silent_states
+from .written import Floats, Written, columns_of, differing, equal
 
 #: What finds the values of cells, and what is then told which missing cells were met, if anybody wants to know.
 LateCells = tuple[_core.Lookup, Callable[[Silent], None] | None]
-#: Largest number of values in the tables of one encoder as arrays, and in one array that it is asked for.
-MOST_VALUES = 1 << 22
 #: Up to this number of rows of a table, cells are replaced by a byte.
 BYTES = 256
 #: Rows of random values on which the tables are compared with the encoder.
 COMPARED = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """What the states of a column's cells become, for cells of one kind.
-
-    Attributes
-    ----------
-    rows : int ndarray of shape (n_states,)
-        Row of the column's table for each state of its keys.
-    refused : bool ndarray of shape (n_states,)
-        States about which the encoder itself must be asked, or which raise.
-    silent : tuple of bool
-        Whether None, NaN and pandas.NA are taken for an unknown category.
-    """
-
-    rows: NDArray[np.int64]
-    refused: NDArray[np.bool_]
-    silent: Silent = NEVER
-
-
-@dataclass(eq=False)
-class Table:
-    """One column that is read, and what is written for the values that it may have.
-
-    Attributes
-    ----------
-    column : int
-        Number of the raw column.
-    keys : Keys
-    own : int ndarray of shape (n_own,)
-        Numbers of the columns that it determines, among those of the encoder.
-    asked : ndarray or CSR matrix of shape (n_rows, n_own)
-        The distinct rows of these columns.
-    written : int ndarray of shape (n_written,)
-        Numbers of the columns that are written in the end.
-    values : ndarray or CSR matrix of shape (n_rows, n_written)
-        What is written for each of the rows.
-    booleans : bool
-        Whether the known values are True and False.
-    """
-
-    column: int
-    keys: Keys
-    own: NDArray[np.intp]
-    asked: Written
-    written: NDArray[np.intp]
-    values: Written
-    booleans: bool = False
-    _rows: dict[bytes, int] = field(default_factory=dict)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of distinct rows."""
-        return int(self.values.shape[0])
-
-    def has(self, values: Written) -> bool:
-        """Whether a row holds these values."""
-        return keys_of(values)[0] in self._rows
-
-    def begin(self, states: Written) -> None:
-        """Take the distinct rows of values of the written columns."""
-        new = []
-        for i, key in enumerate(keys_of(states)):
-            if key not in self._rows:
-                self._rows[key] = len(self._rows)
-                new.append(i)
-        self.asked = self.values = states[new]
-
-    def rows_of(self, states: Written) -> NDArray[np.int64]:
-        """Rows of the table for these values of the written columns; -1 where it has none."""
-        return np.array([self._rows.get(key, -1) for key in keys_of(states)], dtype=np.int64)
 
 
 class Tables:
@@ -136,13 +60,8 @@ class Tables:
     def __init__(
         self, transformer: Any, columns: list[int], names: list[Any] | None, first: int, weight: float | None
     ) -> None:
-        self.transformer, self.columns, self.names, self._weight, self._first = (
-            transformer,
-            columns,
-            names,
-            weight,
-            first,
-        )
+        self.transformer, self.columns, self.names = transformer, columns, names
+        self._weight, self._first = weight, first
         self._known = known_values(transformer, len(columns)) or []
         self.later = nothing_later(slice(first, first))
         self.tables: list[Table] = []
@@ -159,15 +78,16 @@ class Tables:
         if known_values(transformer, len(columns)) is None:
             return None
         made = cls(transformer, columns, names, first, weight)
-        return made if made._begun() else None
+        kinds = own_kinds(made._known, names is not None)
+        return None if kinds is None or made.lookups(kinds) is None else made
 
     def of_records(self, library: str) -> list[Lookup] | None:
         """What values in records become, as they do in a frame that is made of these."""
-        lookups = self.lookups(tuple(_record_kind(known, library) for known in self._known))
+        lookups = self.lookups(tuple(record_kind(known, library) for known in self._known))
         if lookups is None:
             return None
         return [
-            _one_missing(lookup, len(known), any(value != value for value in categories.tolist()))
+            lookup.with_one_missing(len(known), any(value != value for value in categories.tolist()))
             for lookup, known, categories in zip(lookups, self._known, self._categories, strict=True)
         ]
 
@@ -287,48 +207,24 @@ class Tables:
         found: list[NDArray[Any]] = next(s for s in flat(self.transformer) if type(s) in ENCODERS).categories_
         return found
 
-    # ---- asking ----------------------------------------------------------------------------------------------------
-
-    def _begun(self) -> bool:
-        """Make the tables from rows of the kinds that the encoder's own categories have."""
-        kinds = self._own_kinds()
-        if kinds is None:
-            return False
-        lookups = self._looked_up(kinds)
-        if lookups is None:
-            return False
-        self._lookups[kinds] = lookups
-        return True
-
-    def _own_kinds(self) -> tuple[Kind, ...] | None:
-        """Kinds in which the known values certainly are what the encoder means."""
-        text = np.dtype(object)
-        dtypes = [text if isinstance(known, list) else known.dtype for known in self._known]
-        if self.names is None:
-            same = dtypes[0] if len(set(dtypes)) == 1 else text
-            return (("numpy", same),) * len(dtypes)
-        if find_spec("pandas") is None:
-            return None
-        import pandas  # noqa: F401 - probing reads it from the loaded modules
-
-        return tuple(("pandas", dtype) for dtype in dtypes)
+    # ---- making the tables -----------------------------------------------------------------------------------------
 
     def _looked_up(self, kinds: tuple[Kind, ...]) -> list[Lookup] | None:
-        states = [self._states(known, kind) for known, kind in zip(self._known, kinds, strict=True)]
-        if any(not each for each in states):
+        questions = Questions(self.transformer, self.names, self._weight, self._known, kinds, self._sparse)
+        if not all(questions.states):
             return None
-        usual = [next(iter(each.values())) for each in states]
         begun = not self.tables
         try:
-            base = self._asked(kinds, [[value] for value in usual], begins=begun, n_rows=max(map(len, states)))
+            base = questions.first(begun)
         except Exception:  # whatever the encoder refuses
             return None
+        self._sparse = questions.sparse
         found: list[tuple[NDArray[np.intp], Written]] = []
-        for j, each in enumerate(states):
-            asked = self._asked_of(kinds, usual, j, each)
-            if asked is None:
+        for j in range(len(self._known)):
+            answered = questions.of_states(j)
+            if answered is None:
                 return None
-            found.append(asked)
+            found.append(answered)
         first = base.toarray()[0] if self._sparse else base[0]
         differences = [differing(values, first) for _, values in found]
         if begun and not self._begin_tables(first, differences):
@@ -336,7 +232,7 @@ class Tables:
         if not begun and not all(table.has(columns_of(base, table.own)) for table in self.tables):
             return None
         lookups: list[Lookup] = []
-        for table, (which, values), differs in zip(self.tables, found, differences, strict=True):
+        for k, (table, (which, values), differs) in enumerate(zip(self.tables, found, differences, strict=True)):
             differs[table.own] = False
             if differs.any():
                 return None
@@ -347,81 +243,11 @@ class Tables:
             rows: NDArray[np.int64] = np.zeros(table.keys.n_states, dtype=np.int64)
             refused: NDArray[np.bool_] = np.ones(table.keys.n_states, dtype=bool)
             rows[which[at >= 0]], refused[which[at >= 0]] = at[at >= 0], False
-            known, categories = self._known[len(lookups)], self._categories[len(lookups)]
-            silent = silent_states(
-                flat(self.transformer), categories, rows, refused, len(known), isinstance(known, list)
-            )
+            known, categories = self._known[k], self._categories[k]
+            text = isinstance(known, list)
+            silent = silent_states(flat(self.transformer), categories, rows, refused, len(known), text)
             lookups.append(Lookup(rows, refused, silent))
-        return lookups if self._agrees(kinds, states, lookups) else None
-
-    def _states(self, known: Any, kind: Kind) -> dict[int, Any]:
-        """The states that cells of a kind can have, each with a value that has it."""
-        text = isinstance(known, list)
-        values = list(known) if text else known.tolist()
-        missing: list[Any] = [None, float("nan")]
-        if find_spec("pandas") is not None:
-            import pandas
-
-            missing.append(pandas.NA)
-        every = dict(enumerate(values))
-        certain = text and (kind[1] in (np.dtype(object), "category") or "str" in str(kind[1]).lower())
-        found = every if certain or all_held(kind, values) else {s: v for s, v in every.items() if holds(kind, v)}
-        unknown = unknown_value(values, kind, text)
-        others = enumerate([*unknown, *missing], len(values) + 1 - len(unknown))
-        return found | {s: value for s, value in others if holds(kind, value)}
-
-    def _asked_of(
-        self, kinds: tuple[Kind, ...], usual: list[Any], j: int, states: dict[int, Any]
-    ) -> tuple[NDArray[np.intp], Written] | None:
-        """What is written for the states of column j, beside usual values in the others; without those that raise."""
-
-        def ask(which: list[int]) -> Written:
-            lists = [[value] * len(which) for value in usual]
-            lists[j] = [states[s] for s in which]
-            return self._asked(kinds, lists)
-
-        n_known = len(self._known[j])
-        known, others = [s for s in states if s < n_known], [s for s in states if s >= n_known]
-        try:
-            return np.array([*known, *others], dtype=np.intp), ask([*known, *others])
-        except Exception:  # one of them is refused
-            pass
-        which, values = list(known), []
-        try:
-            values += [ask(known)] if known else []
-        except Exception:
-            return None
-        for s in others:
-            try:
-                values.append(ask([s]))
-            except Exception:  # the encoder itself will say so
-                continue
-            which.append(s)
-        return np.array(which, dtype=np.intp), stacked(values)
-
-    def _asked(
-        self, kinds: tuple[Kind, ...], lists: list[list[Any]], *, begins: bool = False, n_rows: int = 0
-    ) -> Written:
-        """What the transformer writes for rows of these values.
-
-        `begins`: whether this decides if tables are sparse, because up to `n_rows` rows will be asked for.
-        """
-        with warnings.catch_warnings(), sklearn.config_context(transform_output="default"):
-            warnings.simplefilter("ignore")
-            written = self.transformer.transform(made_table(kinds, self.names, lists))
-        if begins and n_rows * written.shape[1] > MOST_VALUES:
-            if not sparse.issparse(written):
-                raise MemoryError("no array as large")
-            self._sparse = True
-        table = written if self._weight is None else written * self._weight
-        if self._sparse:
-            return canonical(table)
-        table = table.toarray() if sparse.issparse(table) else np.asarray(table)
-        if table.ndim != 2 or table.dtype.kind not in "biuf":
-            raise TypeError("no table of numbers")
-        return table
-
-    # ---- the tables ------------------------------------------------------------------------------------------------
+        return lookups if self._agrees(questions, lookups) else None
 
     def _begin_tables(self, base: Floats, differences: list[NDArray[np.bool_]]) -> bool:
         """Find which column determines which of the written ones; False if one is determined by several."""
@@ -435,15 +261,15 @@ class Tables:
             written = np.flatnonzero(owner == j)
             nothing = np.empty((0, len(written)), dtype=base.dtype)
             keys = Keys(for_keys(self._known[j]))
-            booleans = _are_booleans(self._known[j])
+            booleans = are_booleans(self._known[j])
             self.tables.append(Table(column, keys, written, nothing, written + self._first, nothing, booleans))
         return True
 
-    def _agrees(self, kinds: tuple[Kind, ...], states: list[dict[int, Any]], lookups: list[Lookup]) -> bool:
+    def _agrees(self, questions: Questions, lookups: list[Lookup]) -> bool:
         """Whether the transformer writes for random rows what the tables say."""
         rng = np.random.default_rng(0)
         lists, rows = [], []
-        for each, lookup in zip(states, lookups, strict=True):
+        for each, lookup in zip(questions.states, lookups, strict=True):
             allowed = [s for s in each if not lookup.refused[s]]
             if not allowed:
                 return False
@@ -451,31 +277,8 @@ class Tables:
             lists.append([each[int(s)] for s in drawn])
             rows.append(lookup.rows[drawn])
         try:
-            own = self._asked(kinds, lists)
+            own = questions.answers(lists)
         except Exception:
             return False
         pairs = zip(self.tables, rows, strict=True)
         return all(equal(columns_of(own, table.own), table.asked[at]) for table, at in pairs)
-
-
-def _one_missing(lookup: Lookup, n_known: int, is_nan: bool) -> Lookup:
-    """A lookup in which all missing values count as the one that the encoder may know."""
-    rows, refused = lookup.rows.copy(), lookup.refused.copy()
-    missing = [n_known + state for state in (NONE, NAN, NA)]
-    own = n_known + (NAN if is_nan or refused[n_known + NONE] else NONE)
-    rows[missing], refused[missing] = rows[own], refused[own]
-    return Lookup(rows, refused, lookup.silent if lookup.silent[NAN - NONE if own == n_known + NAN else 0] else NEVER)
-
-
-def _are_booleans(known: list[str] | NDArray[Any]) -> bool:
-    return not isinstance(known, list) and known.dtype == bool
-
-
-def _record_kind(known: list[str] | NDArray[Any], library: str) -> Kind:
-    """The kind of the column that a frame gets for values of records."""
-    text, booleans = isinstance(known, list), _are_booleans(known)
-    if library != "polars":
-        return "pandas", np.dtype(object if text else bool if booleans else np.float64)
-    import polars
-
-    return "polars", polars.String if text else polars.Boolean if booleans else polars.Float64

@@ -12,8 +12,8 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import assert_all_finite
 
 from ..models import decompose
+from ..models.looks import where_finite
 from ..models.made import linear_map
-from ..models.opaque import where_finite
 from ..sources import Source, source_of
 from .landmarks import landmarks
 from .scores import Scores
