@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_limits
 
 try:
     import matplotlib
@@ -76,6 +77,13 @@ def bench_package() -> Iterator[None]:
     sys.path[:] = path
     os.environ.clear()
     os.environ.update(environ)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread_of_openmp() -> Iterator[None]:
+    """Train the models of scikit-learn on one thread: they are small, and tests share the processors."""
+    with threadpool_limits(1, user_api="openmp"):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -16,27 +16,24 @@ import pytest
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
-testing = pytest.importorskip("typer.testing")
+pytest.importorskip("typer.testing")
 
-from matplotlib.figure import Figure  # noqa: E402
-from sklearn.base import clone  # noqa: E402
-from sklearn.frozen import FrozenEstimator  # noqa: E402
+from commands.running import run
+from matplotlib.figure import Figure
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 
-from wald import EarlyExitClassifier, Planner, cli  # noqa: E402
-from wald.commands.demo.material import Material, load  # noqa: E402
-from wald.commands.demo.measure import Exhibit, measure  # noqa: E402
-from wald.commands.demo.pictures import draw, draw_panel, pick_rows, share_map  # noqa: E402
-from wald.commands.demo.report import promise, report, table  # noqa: E402
-from wald.utils.figures import number, share  # noqa: E402
+from wald import EarlyExitClassifier, Planner, cli
+from wald.commands.demo.material import Material, load
+from wald.commands.demo.measure import Exhibit, measure
+from wald.commands.demo.pictures import draw, draw_panel, pick_rows, share_map
+from wald.commands.demo.report import promise, report, table
+from wald.utils.figures import number, share
 
 # the risk could pay for more than a tenth of a class of a tenth
 pytestmark = pytest.mark.filterwarnings("ignore:The certificate's risk")
 
 PICTURES = ("cost-against-disagreement.png", "pixels-read.png", "first-support-vectors.png")
-
-
-def run(*words: str) -> Any:
-    return testing.CliRunner().invoke(cli.build(), list(words))
 
 
 def refusal(*words: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -10,11 +11,20 @@ import pytest
 testing = pytest.importorskip("typer.testing")
 pytest.importorskip("rich")
 
+# typer would make the commands anew for each call of them, which takes longer than most calls.
+testing._get_command = functools.cache(testing._get_command)
 
-def run(*words: object) -> Any:
+
+@functools.cache
+def application() -> Any:
     from wald import cli
 
-    return testing.CliRunner().invoke(cli.build(), [str(word) for word in words])
+    return cli.build()
+
+
+def run(*words: object, content: bytes | None = None) -> Any:
+    """Run a command, with `content` on stdin."""
+    return testing.CliRunner().invoke(application(), [str(word) for word in words], input=content)
 
 
 def done(*words: object, code: int = 0) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands.running import done
 
 import wald
 
@@ -33,8 +34,7 @@ def test_json_alone_is_on_stdout(files: Path) -> None:
 
 
 def test_help_names_every_command_and_code() -> None:
-    result = process("--help")
-    assert result.returncode == 0
+    result = done("--help")
     for word in ("fit", "predict", "inspect", "bench", "demo", "Exit codes"):
         assert word in result.stdout
 
@@ -67,8 +67,9 @@ def test_a_mistake_is_one_line_on_stderr(files: Path, tmp_path: Path) -> None:
     assert result.stderr == f"wald predict: {path}: No such file or directory\n"
 
 
-def test_figures_are_not_cut_on_a_narrow_terminal(files: Path) -> None:
-    result = process("inspect", files / "svc.wald")
+def test_figures_are_not_cut_on_a_narrow_terminal(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    result = done("inspect", files / "svc.wald")
     assert "…" not in result.stdout
     assert "rows that get here" in result.stdout
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands.running import done, refusal, testing
+from commands.running import done, refusal, run
 from commands.test_process import ENVIRONMENT
 from sklearn.linear_model import LogisticRegression
 
@@ -32,9 +32,7 @@ def table(text: str) -> list[list[str]]:
 
 
 def piped(content: bytes, *words: object) -> Any:
-    from wald import cli
-
-    return testing.CliRunner().invoke(cli.build(), [str(word) for word in words], input=content)
+    return run(*words, content=content)
 
 
 @pytest.fixture(scope="module")

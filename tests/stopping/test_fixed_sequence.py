@@ -89,6 +89,36 @@ def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
     assert len(seen) > 10
 
 
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_pairs_along_a_grid_are_those_of_every_row_at_every_scale(kind):
+    stage_scores = three_classes(400) if kind == "multiclass" else rows(400)
+    truth = np.random.default_rng(1).integers(-1, 2, size=400).astype(np.int32)
+    stage_scores = replace(stage_scores, truth=truth)
+    boundary = Boundary.upper(0.0, SD) if kind == "multiclass" else LADDER
+    full, seen = stage_scores.full, set()
+    for q, strata in counts_along(stage_scores, boundary, GRID, [Line("rows", None), Line("rows of class 1", 1)]):
+        answers, _ = stage_scores.leave(*boundary.thresholds(q, stage_scores.dtype))
+        worse, better = (answers != truth) & (full == truth), (answers == truth) & (full != truth)
+        pairs = [(int(worse[mask].sum()), int(better[mask].sum())) for mask in (truth > -2, truth == 1)]
+        assert [(s.n_disagreements, s.n_better) for s in strata] == pairs
+        seen.add(pairs[0])
+    assert len(seen) > 10
+
+
+def test_many_scales_are_evaluated_at_once(monkeypatch):
+    evaluated = []
+    leave_along = StageScores.leave_along
+    monkeypatch.setattr(StageScores, "leave_along", lambda *args: evaluated.append(len(args[2])) or leave_along(*args))
+    scores = rows(400)
+    assert sum(1 for _ in counts_along(scores, LADDER, GRID, [Line("rows", None)])) == len(GRID) == sum(evaluated)
+    assert len(evaluated) < len(GRID) / 10
+    evaluated.clear()
+    next(counts_along(rows(100_000), LADDER, GRID[-1:], [Line("rows", None)]))
+    for _ in counts_along(rows(100_000), LADDER, GRID[-3:], [Line("rows", None)]):
+        pass
+    assert evaluated == [1, 1, 1, 1]  # of many rows one at a time, lest memory runs out
+
+
 def test_the_grid_spans_from_nobody_to_nearly_everybody():
     stage_scores = rows(2000, seed=1)
     assert GRID.shape == (1000,)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ COMMON = np.array([f"word{i}" for i in range(150)] + ["Caf\u00e9", "\u00dcber"])
 TELLING = np.array([[f"{kind}{i}" for i in range(8)] for kind in ("red", "green", "blue")])
 
 
+@functools.cache
 def texts_of(n: int, n_classes: int, seed: int) -> tuple[list[str], Any]:
     """Texts of 5 to 400 words, of which a tenth say to which class they belong."""
     rng = np.random.default_rng(seed)
@@ -286,10 +286,12 @@ def test_orders_of_texts_are_for_texts(order: str) -> None:
 
 
 def test_inspect_counts_words_and_costs_characters(tmp_path: Path) -> None:
+    pytest.importorskip("typer")
+    from commands.running import done
+
     fast, model = planned(TfidfVectorizer(), n=400)
     wald.save(fast, tmp_path / "fast.wald")
-    command = [sys.executable, "-m", "wald", "inspect", str(tmp_path / "fast.wald")]
-    shown = " ".join(subprocess.run(command, capture_output=True, text=True, check=False).stdout.split())
+    shown = " ".join(done("inspect", tmp_path / "fast.wald").stdout.split())
     assert f"{len(model[0].vocabulary_)} words or slices; " in shown
     assert "characters per row expected" in shown
 

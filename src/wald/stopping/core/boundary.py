@@ -123,17 +123,22 @@ class Boundary:
         ValueError
             If `q` is negative or NaN, or `dtype` is no float32 or float64.
         """
+        if not q >= 0.0:
+            raise ValueError(f"q must not be negative or NaN. Got {q!r} instead.")
+        low, high = self.thresholds_along(np.array([q], dtype=np.float64), dtype)
+        return low[0], high[0]
+
+    def thresholds_along(self, scales: npt.NDArray[np.float64], dtype: npt.DTypeLike) -> tuple[FloatArray, FloatArray]:
+        """Give the thresholds of `thresholds` for each of several scales, as arrays of shape (n_scales, T)."""
         kind = np.dtype(dtype)
         if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"Thresholds are float32 or float64. Got {kind} instead.")
-        if not q >= 0.0:
-            raise ValueError(f"q must not be negative or NaN. Got {q!r} instead.")
-        if np.isinf(q):
-            disabled = np.full(self.n_stages, np.inf, dtype=kind)
-            return -disabled, disabled
-        with np.errstate(over="ignore"):  # an overflow to infinity is cautious
+        q = scales[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow to infinity is cautious
             low = self.low_center - q * self.low_scale
             high = self.high_center + q * self.high_scale
+        closed = np.isinf(scales)
+        low[closed], high[closed] = -np.inf, np.inf
         # Centres that differ per side can cross at small q. Swapped, they leave a gap in which no row may
         # leave, instead of an overlap in which both sides claim it.
         low, high = np.minimum(low, high), np.maximum(low, high)

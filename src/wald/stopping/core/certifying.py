@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from .validation import require_fraction
 
 #: Number of scales in a grid; the chosen scale is on average half a step more cautious than necessary.
 N_STEPS = 1000
+#: Scales that are evaluated at once: at most so many, and no more than make so many comparisons. Later ones than the
+#: first that fails are in vain.
+_MOST_SCALES, _MOST_VALUES = 64, 1 << 16
 
 
 def q_grid(stage_scores: StageScores, boundary: Boundary, n_steps: int = N_STEPS) -> npt.NDArray[np.float64]:
@@ -288,42 +292,57 @@ def counts_along(
     """Count rows and losses of every stratum at each scale of the grid in turn.
 
     Only rows that can lose or gain something at a scale are evaluated there; while `q` is cautious, these are few.
+    Scales are evaluated several at a time, and rows are counted anew only where an answer or a loss changes.
     """
     members = [line.members(stage_scores.right) for line in about]
-    reach = _loses_below(stage_scores, boundary, any(line.early for line in about))
-    by_reach = np.argsort(-reach, kind="stable")
-    rising = -reach[by_reach]
     sizes = [int(np.count_nonzero(mask)) for mask in members]
-    for q in np.asarray(grid, dtype=np.float64).tolist():
-        rows = by_reach[: np.searchsorted(rising, -q, side="right")]
-        some = stage_scores.take(rows)
-        answers, stage = some.leave(*boundary.thresholds(q, stage_scores.dtype))
-        lost = some.lost(answers, stage)
+
+    def counted(
+        rows: npt.NDArray[np.intp], full: npt.NDArray[np.int32], answers: npt.NDArray[np.int32], lost: npt.NDArray[Any]
+    ) -> tuple[Stratum, ...]:
         if stage_scores.truth is not None:
             worse, better = rows[lost > 0], rows[lost < 0]
             pairs = [tuple(int(np.count_nonzero(mask[which])) for which in (worse, better)) for mask in members]
-            yield (
-                q,
-                tuple(
-                    Stratum(line.name, n, more, line.risk, n_better=fewer)
-                    for line, n, (more, fewer) in zip(about, sizes, pairs, strict=True)
-                ),
+            return tuple(
+                Stratum(line.name, n, more, line.risk, n_better=fewer)
+                for line, n, (more, fewer) in zip(about, sizes, pairs, strict=True)
             )
-            continue
         if stage_scores.losses is None:
-            counts = [line.counts(n, some.full[lost], answers[lost]) for line, n in zip(about, sizes, strict=True)]
-            yield q, tuple(Stratum(line.name, *count, line.risk) for line, count in zip(about, counts, strict=True))
-            continue
+            counts = [line.counts(n, full[lost], answers[lost]) for line, n in zip(about, sizes, strict=True)]
+            return tuple(Stratum(line.name, *count, line.risk) for line, count in zip(about, counts, strict=True))
         losses, given = np.zeros(stage_scores.n_rows), stage_scores.full.copy()
         losses[rows], given[rows] = lost, answers
         masks = [line.members(given) if line.early else own for line, own in zip(about, members, strict=True)]
-        yield q, tuple(_of_losses(line, losses[mask]) for line, mask in zip(about, masks, strict=True))
+        return tuple(_of_losses(line, losses[mask]) for line, mask in zip(about, masks, strict=True))
+
+    reach = _loses_below(stage_scores, boundary, any(line.early for line in about))
+    by_reach = np.argsort(-reach, kind="stable")
+    rising = -reach[by_reach]
+    left = np.asarray(grid, dtype=np.float64)
+    while len(left):
+        n = min(len(left), _MOST_SCALES)
+        while True:
+            rows = by_reach[: np.searchsorted(rising, -left[:n].min(), side="right")]
+            if n == 1 or n * len(rows) * stage_scores.n_stages <= _MOST_VALUES:
+                break
+            n //= 2
+        some = stage_scores.take(rows)
+        answers, stages = some.leave_along(*boundary.thresholds_along(left[:n], stage_scores.dtype))
+        lost = some.lost(answers, stages)
+        same = (answers[1:] == answers[:-1]).all(axis=1) & (lost[1:] == lost[:-1]).all(axis=1)
+        strata = counted(rows, some.full, answers[0], lost[0])
+        yield float(left[0]), strata
+        for i, (q, unchanged) in enumerate(zip(left[1:n].tolist(), same.tolist(), strict=True), start=1):
+            if not unchanged:
+                strata = counted(rows, some.full, answers[i], lost[i])
+            yield q, strata
+        left = left[n:]
 
 
 def _of_losses(line: Line, losses: npt.NDArray[np.float64]) -> Stratum:
     """Sum up the losses of a stratum. Losses between 0 and 1 are kept in the order of the rows, which p-values need."""
     total = float(losses.sum())
-    if np.isin(losses, (0.0, 1.0)).all():
+    if ((losses == 0.0) | (losses == 1.0)).all():
         return Stratum(line.name, len(losses), int(total), line.risk)
     return Stratum(line.name, len(losses), total, line.risk, losses=losses)
 

@@ -156,8 +156,33 @@ class StageScores(StageTable):
             answers[rows] = above[rows, first] if self.answers is None else self.answers[rows, first]
         return answers, stage
 
+    def leave_along(self, low: FloatArray, high: FloatArray) -> tuple[CodeArray, IndexArray]:
+        """Let every row leave, for each of several pairs of thresholds at once.
+
+        Parameters
+        ----------
+        low, high : arrays of shape (n_pairs, T)
+            As `Boundary.thresholds_along` returns them.
+
+        Returns
+        -------
+        answers, stage : arrays of shape (n_pairs, N)
+            For each pair what `leave` returns.
+        """
+        if not self.margins.size:
+            shape = len(high), self.n_rows
+            return np.broadcast_to(self.full, shape), np.full(shape, self.n_stages, dtype=np.intp)
+        leaves, above = exits(self.margins, low[:, None] if self.two_sided else None, high[:, None])
+        first = leaves.argmax(axis=2)
+        left = np.take_along_axis(leaves, first[:, :, None], axis=2)[:, :, 0]
+        if self.answers is None:
+            given = np.take_along_axis(above, first[:, :, None], axis=2)[:, :, 0].astype(np.int32)
+        else:
+            given = self.answers[np.arange(self.n_rows), first]
+        return np.where(left, given, self.full), np.where(left, first, self.n_stages)
+
     def lost(self, answers: CodeArray, stage: IndexArray) -> npt.NDArray[Any]:
-        """Loss of each row, for what `leave` returned.
+        """Loss of each row, for what `leave` or `leave_along` returned.
 
         Booleans; numbers from 0 to 1 where losses are given; -1, 0 and 1 where true labels are.
         """
@@ -165,9 +190,9 @@ class StageScores(StageTable):
             return self._worse(answers)
         if self.losses is None:
             return np.asarray(answers != self.full)
-        early = np.flatnonzero(stage < self.n_stages)
-        lost = np.zeros(self.n_rows)
-        lost[early] = self.losses[early, stage[early]]
+        early = stage < self.n_stages
+        lost = np.zeros(stage.shape)
+        lost[early] = self.losses[np.nonzero(early)[-1], stage[early]]
         return lost
 
     def lost_at(self, t: int, above: bool = True) -> npt.NDArray[Any]:
