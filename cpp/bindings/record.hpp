@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "bindings/fields.hpp"
-#include "bindings/keys.hpp"
 #include "bindings/fixed_calls.hpp"
+#include "bindings/keys.hpp"
 
 namespace wald::bindings {
 
