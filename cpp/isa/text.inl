@@ -41,8 +41,8 @@ inline bool scan_tokens(const std::uint8_t* text, std::size_t n, bool lower, std
         for (int s = 0; s < kSteps; ++s) {
 #if defined(__AVX512F__)
             const __m512i x = _mm512_loadu_si512(from);
-            const auto below = [](__m512i v, char first, char n) {
-                return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8(first)), _mm512_set1_epi8(n));
+            const auto below = [](__m512i v, char first, char width) {
+                return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8(first)), _mm512_set1_epi8(width));
             };
             const __mmask64 upper = lower ? below(x, 'A', 26) : 0;
             _mm512_storeu_si512(out + i, _mm512_mask_add_epi8(x, upper, x, _mm512_set1_epi8(0x20)));
