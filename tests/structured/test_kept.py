@@ -6,6 +6,7 @@ import asyncio
 import os
 import pickle
 import shelve
+import signal
 import threading
 import time
 from collections import Counter
@@ -459,8 +460,8 @@ def test_a_disk_without_room_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
     keep_features(memory=0, disk=100)
     rows = Kept()
     rows.put(range(3), [np.full(10, i, dtype=np.float32) for i in range(3)])
-    assert [rows.get(i) is not None for i in range(3)] == [True, True, False]
-    np.testing.assert_array_equal(rows.get(1), np.full(10, 1, dtype=np.float32))
+    assert [rows.get(i) is not None for i in range(3)] == [False, False, True]
+    np.testing.assert_array_equal(rows.get(2), np.full(10, 2, dtype=np.float32))
     keep_features(disk=2**30)
 
     def full(*given: Any) -> Any:
@@ -470,9 +471,9 @@ def test_a_disk_without_room_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
     rows.put([7], [b"a row"])
     assert rows.get(7) is None
     monkeypatch.setattr("wald.structured.keeping.RowFile.read", full)
-    assert rows.get(1) is None
-    rows.put([1], [b"again"])  # where the file cannot be read, the part can be kept anew
-    assert len(rows) == 1
+    assert rows.get(2) is None
+    rows.put([2], [b"again"])  # where the file cannot be read, the part can be kept anew
+    assert len(rows) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
@@ -567,3 +568,32 @@ def test_costs_are_those_of_a_part_that_is_asked() -> None:
     assert again.group_costs_[1] == first >= 0.002
     timed = BudgetedPredictor(again, UniformPolicy().fit(again), budget=500.0, feature_costs="time").fit(X)
     assert timed.group_costs_[1] >= 2000.0
+
+
+def test_a_full_file_begins_anew_and_forgets_the_oldest() -> None:
+    before = keep_features(memory=0, disk=3 * 40)
+    try:
+        kept = Kept()
+        for i in range(8):
+            kept.put([i], [np.full(10, i, dtype=np.float32)])
+        assert [i for i in range(8) if kept.get(i) is not None] == [6, 7]
+        assert kept.get(7).tolist() == [7.0] * 10
+        kept.put(["long"], [np.zeros(31, dtype=np.float32)])
+        assert kept.get("long") is None
+        assert kept.get(7) is not None
+    finally:
+        keep_features(memory=before.memory, disk=before.disk)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
+def test_a_fork_waits_for_no_lock_of_a_thread_that_it_does_not_have() -> None:
+    kept = Kept()
+    with kept._lock, kept.claims._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            kept.put(["a"], [np.zeros(2, dtype=np.float32)])
+            claim, mine, _ = kept.claims.take(["b"])
+            kept.claims.end(claim, mine)
+            os._exit(0 if kept.get("a") is not None and mine == ["b"] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

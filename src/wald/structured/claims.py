@@ -8,6 +8,8 @@ import time
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from ..utils.locks import ForkLock
+
 
 class Claim:
     """What one thread asks about.
@@ -42,7 +44,7 @@ class Claims:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._held: dict[Hashable, Claim] = {}
         self._process = os.getpid()
 

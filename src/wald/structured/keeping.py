@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
 import weakref
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stopping.core.validation import require_integer
+from ..utils.locks import ForkLock
 
 
 @dataclass
@@ -41,7 +41,7 @@ def keep_features(*, memory: int | None = None, disk: int | None = None) -> Kept
     """Say how much of what extractors gave is kept.
 
     What does not fit into memory goes to a temporary file, which has no name and ends with the process: asking again
-    costs more than reading. What does not fit there either is forgotten, the oldest first.
+    costs more than reading. When the file is full, what is in it is forgotten, and it begins anew.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class RowFile:
         self.size, self.process = 0, os.getpid()
         self._file: Any = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # closed by the next line
         weakref.finalize(self, self._file.close)
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def add(self, row: NDArray[np.float32] | bytes) -> Place:
         """Write a row; OSError if that fails."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import marshal
 import os
-import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,7 @@ from scipy import sparse
 
 from ..calls import Counts
 from ..calls.keys import key_of
+from ..utils.locks import ForkLock
 from .claims import Claims
 from .keeping import LIMITS, Place, RowFile
 
@@ -35,8 +35,8 @@ Row = NDArray[np.float32] | bytes
 class Kept:
     """Features by the keys of parts.
 
-    If they take more memory than `keep_features` allows, the oldest go to a temporary file, and what is too much for
-    that is forgotten.
+    If they take more memory than `keep_features` allows, the oldest go to a temporary file, which begins anew when it
+    is full.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Kept:
     def __init__(self) -> None:
         self.counts, self.seconds = Counts(), 0.0
         self.claims = Claims()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._rows: dict[Hashable, Row] = {}
         self._places: dict[Hashable, Place] = {}
         self._file: RowFile | None = None
@@ -96,11 +96,12 @@ class Kept:
                 self._bytes -= _size(self._rows.pop(oldest))
 
     def _move(self, key: Hashable, row: Row) -> None:
-        """Write a row to the file, if there is room."""
+        """Write a row to the file; one that is full is left, with all that it holds."""
         size = len(row) if isinstance(row, bytes) else row.nbytes
-        written = 0 if self._file is None else self._file.size
-        if written + size > LIMITS.disk:
+        if size > LIMITS.disk:
             return
+        if self._file is not None and self._file.size + size > LIMITS.disk:
+            self._file, self._places = None, {}
         try:
             if self._file is None or self._file.process != os.getpid():
                 self._file = RowFile()

@@ -13,6 +13,7 @@ from .budget import BudgetedPredictor
 from .certificate import StructureCertificate
 from .certified_answers import certify_answers
 from .conll import Treebank
+from .parser_learning import annotated
 from .per_part import checked_longest
 from .policies.base import Policy
 from .policies.iterated import IteratedPolicy
@@ -76,8 +77,6 @@ class SharedBudget:
                 f"budget must be at least {sum(cheap):.6g} a word, the cost of the cheap groups of tagger and parser. "
                 f"Got {budget!r}."
             )
-        if len(bank) < 4:
-            raise ValueError(f"A budget needs at least 4 sentences to learn from. Got {len(bank)}.")
         first, second = bank[: len(bank) // 2], bank[len(bank) // 2 :]
         seen = (first, models[0].predict(first))
         fitted = [_policy(*each, pipeline.random_state) for each in zip(policies, models, seen, strict=True)]
@@ -100,7 +99,10 @@ class SharedBudget:
         float
             Mean cost of a word, on the sentences that place the thresholds.
         """
-        spare = min(budget - sum(self.cheap), sum(self.costly))
+        if budget >= sum(self.cheap) + sum(self.costly):
+            self.pipeline.stages_ = (None, None)
+            return sum(self.cheap) + sum(self.costly)
+        spare = budget - sum(self.cheap)
         found: tuple[float, Stages, float] | None = None
         for mine in self._shares(spare):
             tagging, tagged = self._under(0, mine, self.bank)
@@ -155,7 +157,7 @@ class SharedBudget:
 
     def _budgets(self, risk: float, longest: int) -> list[float]:
         """Budgets to test, the largest first, chosen on other sentences than those that test them."""
-        full, low = sum(self.cheap + self.costly), sum(self.cheap)
+        full, low = sum(self.cheap) + sum(self.costly), sum(self.cheap)
         high, end = full, low
         if self._lost(low, longest) > _BEYOND * risk:
             for _ in range(_HALVINGS):
@@ -200,6 +202,14 @@ class SharedBudget:
         """Mean share of equal tags of the two kinds, and of equal heads."""
         tags = [float(same(self.reference, found, name).mean()) for name in ("upos", "xpos")]
         return float(np.mean(tags)) + float(np.mean(found.heads == self.reference.heads))
+
+
+def enough_sentences(X: Any, least: int) -> Treebank:
+    """Annotated sentences, if there are enough of them for a budget."""
+    bank = annotated(X)
+    if len(bank) < least:
+        raise ValueError(f"A budget needs at least {least} sentences to learn from. Got {len(bank)}.")
+    return bank
 
 
 def _check(policies: Any, models: tuple[Any, Any]) -> None:

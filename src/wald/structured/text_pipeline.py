@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
@@ -20,7 +21,7 @@ from .parser import DependencyParser
 from .parser_learning import annotated
 from .pipeline_learning import both_tags, mean_parser
 from .policies.base import Policy
-from .shared_budget import SharedBudget, Stages
+from .shared_budget import SharedBudget, Stages, enough_sentences
 from .tokens import treebank_of_tokens
 from .word_tagger import WordTagger
 
@@ -249,8 +250,8 @@ class TextPipeline(BaseEstimator):
         ----------
         X : Treebank or sequence
             Annotated sentences that `fit` did not see. Policies learn from one half, and the other half places
-            thresholds and chooses the shares. With a risk, these are the halves of the first half, and the second half
-            is the certificate's: its sentences must be independent draws from those to come.
+            thresholds and chooses the shares. With a risk, these are halves of a random half, and the rest is the
+            certificate's: its sentences must be independent draws from those to come.
         budget : float or None, default=None
             Mean cost of a word in all, in the units of the stages' ``group_costs_``: seconds, unless groups have other
             costs. Without budget and risk, everything is bought again.
@@ -283,16 +284,17 @@ class TextPipeline(BaseEstimator):
         with all_or_nothing(self):
             self._buy_everything()
             if budget is not None:
-                shared = SharedBudget.learn(self, annotated(X), policies, float(budget))
+                shared = SharedBudget.learn(self, enough_sentences(X, 4), policies, float(budget))
                 self.mean_cost_ = shared.best(float(budget))
                 self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
             elif risk is not None:
                 require_fraction("fit_budget", "risk", risk)
                 require_fraction("fit_budget", "confidence", confidence)
-                bank = annotated(X)
+                bank = enough_sentences(X, 8)
+                order = check_random_state(self.random_state).permutation(len(bank))
                 half = len(bank) // 2
-                shared = SharedBudget.learn(self, bank[:half], policies, None)
+                shared = SharedBudget.learn(self, bank[order[:half]], policies, None)
                 self.certificate_, self.mean_cost_ = shared.certify(
-                    bank[half:], risk=risk, confidence=confidence, max_parts=max_parts
+                    bank[order[half:]], risk=risk, confidence=confidence, max_parts=max_parts
                 )
         return self
