@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -178,3 +180,21 @@ def test_what_is_evaluated_in_full_costs_the_model_s_units():
         for risk in (0, 0.05):
             fast = EarlyExitClassifier(linear, risk=risk, random_state=0, feature_costs=prices).fit(rows)
             assert fast.plan_.full_cost == pytest.approx(prices.sum())
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8", "f2"])
+@pytest.mark.parametrize("risk", [0, 0.01])
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_alone_are_those_of_the_details_in_calls_of_any_size(name, risk, dtype):
+    """Few distinct values make ties; arrays of labels alone go a shorter way."""
+    rows = np.clip(np.rint(X + 3), 0, 6).astype(dtype)
+    model = MODELS[name].fit(rows[:1000].astype(float), Y[:1000])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about rare classes
+        fast = fitted(model, rows[1000:3000].astype(float), risk=risk)
+    for some in (rows[3000:], np.asfortranarray(rows[3000:]), rows[3000::2], rows[3000:, ::-1][:, ::-1]):
+        told = fast.predict(some, details=True).labels
+        for n in (1, 5, 100, len(some)):
+            np.testing.assert_array_equal(fast.predict(some[:n]), told[:n])
+        if risk == 0:
+            np.testing.assert_array_equal(told, model.predict(some))
