@@ -1,5 +1,4 @@
-// An engine whose calls have all arguments but the rows fixed once. A call looks at one NumPy array, and at nothing
-// else.
+// An engine whose arguments are fixed once, all but the rows. A call looks at one NumPy array, and at nothing else.
 #pragma once
 
 #include <array>
@@ -36,17 +35,9 @@ public:
     nb::object codes(nb::handle X, int n_threads) const {
         if (!X.type().is(array_type_)) return nb::none();
         const Buffer array(X);
-        const std::optional<Dtype> dtype = array.native_dtype();
-        if (!dtype || array.ndim() != 2 || array.shape(0) == 0 || array.shape(1) != engine_.n_features())
-            return nb::none();
-        Rows rows;
-        rows.dtype = *dtype;
-        rows.n_rows = array.shape(0);
-        rows.n_columns = array.shape(1);
-        rows.data = array.data();
-        rows.row_stride = array.stride(0);
-        rows.column_stride = array.stride(1);
-        return engine_.codes(rows, n_threads, n_stages_, end_, working_[static_cast<std::size_t>(*dtype)]);
+        const std::optional<Rows> rows = read(array, 2);
+        if (!rows || rows->n_rows == 0) return nb::none();
+        return engine_.codes(*rows, n_threads, n_stages_, end_, working_[static_cast<std::size_t>(rows->dtype)]);
     }
 
 private:
@@ -70,12 +61,24 @@ private:
     BoundEngine::Found decide(nb::handle given, std::size_t ndim) const {
         if (!given.type().is(array_type_)) return {};  // a subclass may hold more than its buffer, such as a mask
         const Buffer array(given);
+        const std::optional<Rows> rows = read(array, ndim);
+        if (!rows || rows->n_rows != 1) return {};
+        return engine_.answer_one(rows->data, rows->column_stride, rows->dtype, n_stages_, end_,
+                                  working_[static_cast<std::size_t>(rows->dtype)]);
+    }
+    // The rows of an array: one of a 1-D array, or all of a 2-D array; none if the engine does not read them in place,
+    // or if they have not the model's columns.
+    std::optional<Rows> read(const Buffer& array, std::size_t ndim) const {
         const std::optional<Dtype> dtype = array.native_dtype();
-        if (!dtype || array.ndim() != ndim || array.shape(ndim - 1) != engine_.n_features() ||
-            (ndim == 2 && array.shape(0) != 1))
-            return {};
-        return engine_.answer_one(array.data(), array.stride(ndim - 1), *dtype, n_stages_, end_,
-                                  working_[static_cast<std::size_t>(*dtype)]);
+        if (!dtype || array.ndim() != ndim || array.shape(ndim - 1) != engine_.n_features()) return std::nullopt;
+        Rows rows;
+        rows.dtype = *dtype;
+        rows.n_rows = ndim == 1 ? 1 : array.shape(0);
+        rows.n_columns = engine_.n_features();
+        rows.data = array.data();
+        rows.row_stride = ndim == 1 ? 0 : array.stride(0);
+        rows.column_stride = array.stride(ndim - 1);
+        return rows;
     }
 
     BoundEngine engine_;

@@ -245,9 +245,9 @@ class CompiledPlan:
             return Answers(self._predictor, decided)
 
     def labels_of(self, X: Any, n_threads: int = 1) -> NDArray[Any] | None:
-        """Labels of the rows of an array, and nothing else of them.
+        """Labels of the rows of an array, without costs and stages.
 
-        None where more is to be done than to call the engine, or the model: `predict` does it, or says what is wrong.
+        None if one call of the engine, or of the model, is not enough: `predict` then answers, or says what is wrong.
         """
         if self.monitor is not None or self.reader.seen is not None:
             return None

@@ -152,7 +152,7 @@ class Predictor:
         return self._late is not None
 
     def _fixed_calls(self) -> _core.FixedCalls | None:
-        """What answers single rows of the terms' columns; None if exits rely on ranges, or the engine has none."""
+        """What answers rows of the terms' columns in arrays; None if exits rely on ranges, or the engine has none."""
         decision = self.model.decision
         if self._ranges is not None or (decision.valued and (not decision.early_values or decision.n_outputs > 1)):
             return None
