@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import pickle
 import shelve
-import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -19,6 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from structured.kept_cases import OTHERS, TAGS, WAYS, WORDS, Service, X, Y, endings, initials, model_of, sentences
 
 from wald import Calls
 from wald.datasets import make_chains
@@ -29,71 +27,11 @@ from wald.structured import (
     FeatureGroup,
     asking,
     budget,
-    keep_features,
 )
 from wald.structured.extractors import Context
-from wald.structured.kept import Kept, key_of_part
+from wald.structured.kept import key_of_part
 from wald.structured.policies import OneShotPolicy, UniformPolicy
 from wald.structured.rows import joined, rows_of
-
-WORDS = [f"{first}{second}" for first in "abcdefgh" for second in ("an", "ed", "ly")]
-TAGS = {word: {"an": "N", "ed": "V", "ly": "A"}[word[1:]] for word in WORDS}
-
-
-def sentences(n: int, seed: int, words: list[str] = WORDS) -> tuple[list[list[str]], list[list[str]]]:
-    rng = np.random.default_rng(seed)
-    texts = [[words[i] for i in rng.integers(len(words), size=rng.integers(1, 6))] for _ in range(n)]
-    return texts, [[TAGS[word] for word in text] for text in texts]
-
-
-X, Y = sentences(60, 0)
-OTHERS, _ = sentences(60, 1)
-
-
-class Service:
-    """Tells endings, and counts how often it was asked about each word; fails where it is told."""
-
-    def __init__(self) -> None:
-        self.asked: Counter[str] = Counter()
-        self.batches: list[int] = []
-        self.fails_at: str | None = None
-
-    def __call__(self, words: list[str]) -> Any:
-        if self.fails_at in words:
-            raise ConnectionError("no route")
-        self.asked.update(words)
-        self.batches.append(len(words))
-        return [endings(word) for word in words]
-
-    async def later(self, words: list[str]) -> Any:
-        await asyncio.sleep(0)
-        return self(words)
-
-    @property
-    def most(self) -> int:
-        return max(self.asked.values(), default=0)
-
-
-def endings(word: str) -> list[float]:
-    return [float(word.endswith(ending)) for ending in ("an", "ed", "ly")]
-
-
-def initials(words: list[str]) -> Any:
-    return [ord(word[0]) / 100 for word in words]
-
-
-WAYS: dict[str, Callable[[Service], Any]] = {
-    "function": lambda service: service,
-    "coroutine function": lambda service: service.later,
-    "calls": lambda service: Calls(service, batch_size=5),
-    "calls at once": lambda service: Calls(service.later, batch_size=5, max_concurrency=3),
-    "calls in threads": lambda service: Calls(service, batch_size=5, max_concurrency=2, timeout=60.0),
-}
-
-
-def model_of(extract: Any, **parameters: Any) -> ChainClassifier:
-    groups = [FeatureGroup("initial", initials, cost=1.0), FeatureGroup("service", extract, cost=9.0)]
-    return ChainClassifier(groups, max_iter=3, random_state=0, **parameters)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -400,105 +338,6 @@ def test_what_comes_too_late_is_kept_for_the_next_time(sets: dict[str, Any]) -> 
     assert group.counts.rows == len(service.asked)
 
 
-@pytest.fixture
-def limits() -> Iterator[None]:
-    before = keep_features()
-    yield
-    keep_features(memory=before.memory, disk=before.disk)
-
-
-@pytest.mark.usefixtures("limits")
-def test_the_oldest_are_forgotten() -> None:
-    keep_features(memory=10_000, disk=0)
-    rows = Kept()
-    for i in range(100):
-        rows.put([i], [np.zeros(10, dtype=np.float32)])
-    assert 10 < len(rows) < 100
-    assert rows.get(99) is not None
-    assert rows.get(0) is None
-    rows.put([1], [b"a row"])
-    assert rows.get(1) == b"a row"
-    rows.forget()
-    assert len(rows) == 0
-    keep_features(memory=1000)
-    model = model_of(Service()).fit(X, Y)
-    assert model.predict(X) == model_of(Service()).fit(X, Y).predict(X)
-
-
-@pytest.mark.usefixtures("limits")
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("container", [list, np.array, sparse.csr_matrix])
-def test_what_is_too_much_for_memory_goes_to_a_file(way: str, container: Any) -> None:
-    service = Service()
-
-    def ask(words: list[str]) -> Any:
-        return container(service(words))
-
-    async def later(words: list[str]) -> Any:
-        return ask(words)
-
-    extract = {"function": ask, "coroutine function": later}.get(way, Calls(ask, batch_size=5))
-    keep_features(memory=0)
-    model = model_of(extract).fit(X, Y)
-    assert not model.feature_groups[1].kept._rows
-    policy = OneShotPolicy(target="wrong", cv=2, random_state=0).fit(model, X, Y)
-    fast = BudgetedPredictor(model, policy, budget=5.0).fit(OTHERS)
-    answers = fast.predict(X + OTHERS)
-    assert service.most == 1
-    keep_features(memory=2**28)
-    other = model_of(Service()).fit(X, Y)
-    policy = OneShotPolicy(target="wrong", cv=2, random_state=0).fit(other, X, Y)
-    assert BudgetedPredictor(other, policy, budget=5.0).fit(OTHERS).predict(X + OTHERS) == answers
-    model.forget_features()
-    assert len(model.feature_groups[1].kept) == 0
-    model.predict(X)
-    assert service.most == 2
-
-
-@pytest.mark.usefixtures("limits")
-def test_a_disk_without_room_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_features(memory=0, disk=100)
-    rows = Kept()
-    rows.put(range(3), [np.full(10, i, dtype=np.float32) for i in range(3)])
-    assert [rows.get(i) is not None for i in range(3)] == [False, False, True]
-    np.testing.assert_array_equal(rows.get(2), np.full(10, 2, dtype=np.float32))
-    keep_features(disk=2**30)
-
-    def full(*given: Any) -> Any:
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("wald.structured.keeping.RowFile.add", full)
-    rows.put([7], [b"a row"])
-    assert rows.get(7) is None
-    monkeypatch.setattr("wald.structured.keeping.RowFile.read", full)
-    assert rows.get(2) is None
-    rows.put([2], [b"again"])  # where the file cannot be read, the part can be kept anew
-    assert len(rows) == 0
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
-@pytest.mark.usefixtures("limits")
-def test_forks_read_the_file_and_write_their_own() -> None:
-    keep_features(memory=0)
-    rows = Kept()
-    rows.put(["before"], [b"before"])
-    child = os.fork()
-    if child == 0:  # the test's process must not end here in another way
-        rows.put(["child"], [b"child"])
-        os._exit(0 if (rows.get("before"), rows.get("child")) == (b"before", b"child") else 1)
-    rows.put(["parent"], [b"parent"])
-    assert os.waitpid(child, 0)[1] == 0
-    assert [rows.get(key) for key in ("before", "parent", "child")] == [b"before", b"parent", None]
-
-
-@pytest.mark.parametrize("limit", [{"memory": -1}, {"disk": 0.5}, {"disk": "1 GB"}])
-def test_limits_are_whole_numbers(limit: dict[str, Any]) -> None:
-    before = keep_features()
-    with pytest.raises(ValueError, match=rf"'{next(iter(limit))}' parameter of keep_features must be an integer"):
-        keep_features(**limit)
-    assert keep_features() == before
-
-
 def test_rows_are_put_together_as_they_were() -> None:
     dense = np.array([[0, 1.5, 0], [0, 0, 0], [2, 0, -3]], dtype=np.float32)
     rows = sparse.csr_matrix(dense)
@@ -568,32 +407,3 @@ def test_costs_are_those_of_a_part_that_is_asked() -> None:
     assert again.group_costs_[1] == first >= 0.002
     timed = BudgetedPredictor(again, UniformPolicy().fit(again), budget=500.0, feature_costs="time").fit(X)
     assert timed.group_costs_[1] >= 2000.0
-
-
-def test_a_full_file_begins_anew_and_forgets_the_oldest() -> None:
-    before = keep_features(memory=0, disk=3 * 40)
-    try:
-        kept = Kept()
-        for i in range(8):
-            kept.put([i], [np.full(10, i, dtype=np.float32)])
-        assert [i for i in range(8) if kept.get(i) is not None] == [6, 7]
-        assert kept.get(7).tolist() == [7.0] * 10
-        kept.put(["long"], [np.zeros(31, dtype=np.float32)])
-        assert kept.get("long") is None
-        assert kept.get(7) is not None
-    finally:
-        keep_features(memory=before.memory, disk=before.disk)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
-def test_a_fork_waits_for_no_lock_of_a_thread_that_it_does_not_have() -> None:
-    kept = Kept()
-    with kept._lock, kept.claims._lock:
-        child = os.fork()
-        if child == 0:
-            signal.alarm(5)
-            kept.put(["a"], [np.zeros(2, dtype=np.float32)])
-            claim, mine, _ = kept.claims.take(["b"])
-            kept.claims.end(claim, mine)
-            os._exit(0 if kept.get("a") is not None and mine == ["b"] else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
