@@ -266,21 +266,6 @@ def test_a_centring_scaler_refuses_sparse_rows_as_scikit_learn_does(last):
         fast.recertify(sparse.csr_array(X))
 
 
-@pytest.mark.parametrize("params", [{"risk": 0}, {"risk": 0.05}, {"risk": 0.05, "cost": "time"}], ids=str)
-def test_an_svc_of_dense_rows_answers_sparse_ones_whatever_their_values(params):
-    X, y = far_from_zero()
-    X = np.round(X)  # with repeated rows, some of which are ties
-    model = SVC(kernel="poly", degree=1, coef0=1.0).fit(X[:500], y[:500])
-    rows = sparse.csr_array(X)
-    for given in (X, rows):
-        fast = quiet(model, given[1000:], **params)
-        labels = fast.predict(X)
-        np.testing.assert_array_equal(fast.predict(rows), labels)
-        np.testing.assert_array_equal(in_calls(fast.predict, rows[:200], 1), labels[:200])
-        if params["risk"] == 0:
-            np.testing.assert_array_equal(labels, model.predict(X))
-
-
 # ---- bits and extremes ---------------------------------------------------------------------------------------------
 
 

@@ -349,7 +349,7 @@ def test_rows_of_any_form_are_looked_at():
 
     X, _ = rows(n=1500)
     y = targets(X)[:, 0]
-    svr = SVR(C=0.1).fit(X[:200], y[:200])  # on dense rows: it refuses sparse ones itself
+    svr = SVR(C=0.1).fit(sparse.csr_matrix(X[:200]), y[:200])  # which takes dense rows, too
     options = {"tolerance": 0.5, "risk": 0.2, "planner": UNITS, "random_state": 0, "relative": "std"}
     dense, thin = (EarlyExitRegressor(svr, **options).fit(R) for R in (X[200:], sparse.csr_matrix(X[200:])))
     assert dense.tolerance_ == pytest.approx(thin.tolerance_)

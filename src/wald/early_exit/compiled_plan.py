@@ -38,7 +38,7 @@ from .passing_on import passed_on
 from .predictor import Predictor, Trace
 from .rare_classes import rare_classes
 from .reader import RowReader
-from .rows import Rows, preprocessed, refuse_half_precision
+from .rows import Rows, preprocessed, refuse_unlike
 from .self_check import Agreement, require_own_answers
 
 
@@ -377,7 +377,7 @@ class CompiledPlan:
         """
         self.require_unchanged()
         source = self._whole(X)
-        refuse_half_precision(self.model, source)
+        refuse_unlike(self.model, source)
         return self._in_full(method, source, n_threads)
 
     def proba_of_one(self, x: Any) -> NDArray[Any]:

@@ -137,16 +137,8 @@ def as_met(model: AdditiveModel, source: Source) -> Any:
 
 
 def predict_wrapped(model: AdditiveModel, source: Source) -> NDArray[Any]:
-    """Labels that the wrapped estimator predicts in one call for these rows.
-
-    A kernel machine that was trained on dense rows refuses sparse ones, so they are made dense.
-    """
-    X = as_met(model, source)
-    if not (model.dense_only and source.is_sparse) or model.preprocessing is not None or model.centres:
-        return np.asarray(model.estimator.predict(X))
-    step = max(1, COPIED_BYTES // (8 * max(1, X.shape[1])))
-    starts = range(0, max(1, X.shape[0]), step)
-    return np.concatenate([model.estimator.predict(X[start : start + step].toarray()) for start in starts])
+    """Labels that the wrapped estimator predicts in one call for these rows."""
+    return np.asarray(model.estimator.predict(as_met(model, source)))
 
 
 # ---- the wrapped model's arithmetic --------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ..sources import Source
 from ..steps import ByColumn
 from .full_model import as_met
 from .predictor import Predictor
+from .rows import own_of_sparse
 
 #: Scores become such numbers for about so many rows at a time.
 AT_ONCE = 1 << 16
@@ -31,6 +32,9 @@ def numbers_in_full(predictor: Predictor, method: str, source: Source, n_threads
     -------
     ndarray of shape (n_rows,) or (n_rows, n_numbers)
     """
+    own = own_of_sparse(predictor.model, method, source) if predictor.model.preprocessing is None else None
+    if own is not None:
+        return own
     n_pieces = max(1, source.n_rows // AT_ONCE)
     found: NDArray[Any] | None = None
     start = 0

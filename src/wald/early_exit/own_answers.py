@@ -74,9 +74,7 @@ class Reference:
     def met(self, source: Source) -> Any:
         """Rows as the object gets them."""
         if self._raw:
-            model = self._model
-            dense = model.dense_only and source.is_sparse and model.preprocessing is None and not model.centres
-            return source.rows.toarray() if dense else as_met(model, source)
+            return as_met(self._model, source)
         rows = source.rows
         for step in self._model.steps:
             rows = keeping_rows(step).transform(rows)

@@ -179,7 +179,7 @@ class PlannedEstimator(EarlyExitEstimator):
             model = self._read(inner)
         if model.texts is not None:
             model.texts.vectorizer.require(source)
-        if source.is_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
+        if source.becomes_sparse and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = self._read(inner, fold=False)
         lazy = model.schema.matched(source) if source.is_lazy else None
         if isinstance(lazy, LazyRows):  # a group of which the model reads nothing is not fetched

@@ -25,12 +25,12 @@ from ..steps import ByColumn, RawColumns
 from ..steps.above import Above
 from ..steps.text_records import TextNames, TextRecord
 from .bought import BoughtColumns, carrying, undecided
-from .full_model import FullModel, predict_wrapped
+from .full_model import FullModel, codes_of, predict_wrapped
 from .late_columns import LateColumns
 from .late_model import LateModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
-from .rows import check_finite, preprocessed, refuse_half_precision
+from .rows import check_finite, own_of_sparse, preprocessed, refuse_unlike
 from .stage_tables import compared
 from .texts import Texts
 
@@ -217,7 +217,11 @@ class Predictor:
         self, source: Source, n_threads: int, budget: float | None, full: bool, stages: int | None
     ) -> Decisions:
         if self.model.preprocessing is None:
-            refuse_half_precision(self.model, source)
+            refuse_unlike(self.model, source)
+            own = own_of_sparse(self.model, "predict", source)
+            if own is not None:
+                codes = own if self.model.decision.valued else codes_of(self.model, own)
+                return self._in_full(codes, Status.HANDED_OVER)
         elif source.n_rows == 0:  # transformers refuse empty input
             return NOTHING
         early = not full and stages is None
@@ -309,8 +313,6 @@ class Predictor:
             return self._in_full(step.codes(source, n_threads), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:
             return self._in_full(self._full.predict(source), Status.FULL)  # sums of ones, which SciPy adds faster
-        if source.is_sparse and self.model.centres and self.model.preprocessing is None:
-            return self._in_full(self._full.predict(source), Status.HANDED_OVER)
         if source.n_rows <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":

@@ -30,7 +30,7 @@ from ..steps.columns import needed, text_columns
 from ..steps.encoded_categories import EncodedCategories
 from .odd_cells import with_place
 from .record_columns import in_kind
-from .rows import refuse_half_precision
+from .rows import refuse_unlike
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ class RowReader:
             named = dict(zip(model.schema.names or (), given, strict=True))
             return None, self.records([named], lambda _: "x")
         if model.preprocessing is None and values.dtype not in NATIVE:
-            refuse_half_precision(model, ArraySource(values[None]))
+            refuse_unlike(model, ArraySource(values[None]))
             values = numbers_of_row(values, x, model.terms.accepts.conversion.integers)
         return values, ArraySource(values[None]) if values is x else self._of_array(values[None])
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite
 
-from ..models import AdditiveModel
+from ..models import AdditiveModel, fitted_for_good
 from ..models.documents import DocumentSteps
 from ..sources import Source, source_of
 from ..steps import RawColumns
@@ -82,8 +82,9 @@ def preprocessed(model: AdditiveModel, source: Source, n_threads: int = 1) -> So
         source = source_of(step.transform(source, n_threads))
     elif step is not None:
         source = source_of(step.transform(source))
-    refuse_half_precision(model, source)
-    if source.is_sparse and model.centres:
+    refuse_unlike(model, source)
+    _refuse_stored_nan(model, source)
+    if source.becomes_sparse and model.centres:
         raise ValueError(
             "X is sparse, but the plan was made on dense rows, and a step of the pipeline centres columns. Give "
             "dense rows here, or call fit on sparse rows."
@@ -91,11 +92,53 @@ def preprocessed(model: AdditiveModel, source: Source, n_threads: int = 1) -> So
     return source
 
 
-def refuse_half_precision(model: AdditiveModel, source: Source) -> None:
-    """Refuse float16 rows for a model whose terms include a scaler or an imputer.
+def own_of_sparse(model: AdditiveModel, method: str, source: Source) -> NDArray[Any] | None:
+    """What a method of the wrapped estimator returns for sparse rows that it reads otherwise than the terms.
 
-    These steps compute in float16 then, with errors of a thousandth, and the terms do not.
+    A scaler centres dense rows only. A NaN that sparse rows store is not missing for trees of scikit-learn.
+
+    Returns
+    -------
+    ndarray or None
+        None for rows that the terms read as the estimator does.
+
+    Raises
+    ------
+    ValueError
+        If the estimator refuses them, or was left out of the file from which the model comes.
     """
+    if not source.becomes_sparse or not (model.centres or _stores_other_nan(model, source)):
+        return None
+    if model.leaf is None or fitted_for_good(model.leaf) is not None:
+        _refuse_stored_nan(model, source)
+        raise ValueError("X is sparse, and a step of the pipeline centres columns. Give X.toarray().")
+    return np.asarray(getattr(model.estimator, method)(source.rows))
+
+
+def _stores_other_nan(model: AdditiveModel, source: Source) -> bool:
+    return source.becomes_sparse and not model.terms.accepts.stored_nan and source.stores_nan()
+
+
+def _refuse_stored_nan(model: AdditiveModel, source: Source) -> None:
+    if _stores_other_nan(model, source):
+        raise ValueError(
+            "X is sparse and stores NaN, which trees of scikit-learn refuse, or send to the right at every split. Give "
+            "X.toarray(), where NaN is a missing value."
+        )
+
+
+def refuse_unlike(model: AdditiveModel, source: Source) -> None:
+    """Refuse rows of a kind that the terms would read, and the wrapped model does not, or not with the same numbers.
+
+    These are sparse rows for a model that takes dense ones only, and float16 rows for a model whose terms include a
+    scaler or an imputer: such steps compute in float16 then, with errors of a thousandth, and the terms do not.
+    """
+    if model.dense_only and source.becomes_sparse and not model.centres:  # whose scaler says it better
+        name = "the model" if model.leaf is None else type(model.leaf).__name__
+        raise ValueError(
+            f"X is sparse, and {name} takes dense rows only, or was trained on such. Give X.toarray(), or a "
+            "frame of dense columns."
+        )
     if model.folded is not None and source.is_half:
         raise ValueError(
             "X is of dtype float16, in which the pipeline's scaler or imputer would compute, with errors of a "

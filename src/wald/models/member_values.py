@@ -95,6 +95,7 @@ class MemberValues(Packable, Thresholded, Filed):
             infinity=all(accepts.infinity for accepts in each),
             sparse=all(a.sparse and not m.dense_only for a, m in zip(each, self.members, strict=True)),
             conversion=each[0].conversion if alone else PLAIN,
+            stored_nan=all(accepts.stored_nan for accepts in each),
         )
 
     @property

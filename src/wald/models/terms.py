@@ -32,12 +32,15 @@ class Accepts:
         Whether rows may be sparse.
     conversion : Conversion
         Conversion of rows that are neither floats nor uint8, as the wrapped model converts them.
+    stored_nan : bool, default=True
+        Whether the model takes a NaN that a sparse row stores for one of a dense row.
     """
 
     nan: bool = False
     infinity: bool = False
     sparse: bool = True
     conversion: Conversion = PLAIN
+    stored_nan: bool = True
 
 
 #: Rows of finite numbers, which most families accept.

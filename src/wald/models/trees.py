@@ -129,7 +129,10 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
         """What the model accepts, with its own conversion of integers and categories."""
         single = self.f32_rows or self.f32_integers
         conversion = Conversion(np.dtype(np.float32 if single else np.float64), not self.refuses_categories)
-        return Accepts(self.nan, self.infinity, conversion=conversion)
+        # Trees of scikit-learn send a NaN in a sparse row to the right, wherever missing values went in training. Its
+        # forests of classes and values refuse such a matrix, but not a frame of sparse columns.
+        scikit_learn = self.f32_rows and not self.refuses_categories
+        return Accepts(self.nan, self.infinity, conversion=conversion, stored_nan=not scikit_learn)
 
     @property
     def description(self) -> str:

@@ -109,7 +109,7 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
     @property
     def accepts(self) -> Accepts:
         """What the ensemble accepts."""
-        return Accepts(nan=self.nan, sparse=self.sparse)
+        return Accepts(nan=self.nan, sparse=self.sparse, stored_nan=False)  # its members may be trees
 
     @property
     def description(self) -> str:

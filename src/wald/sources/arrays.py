@@ -108,7 +108,7 @@ class SparseSource(Source):
     """
 
     rows: Any = None
-    is_sparse = True
+    is_sparse = becomes_sparse = True
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows.tocsr()
@@ -131,6 +131,10 @@ class SparseSource(Source):
             csr = csr.copy()
             csr.sum_duplicates()
         return csr
+
+    def stores_nan(self) -> bool:
+        """Whether one of the stored values is NaN."""
+        return self.rows.dtype.kind == "f" and bool(np.isnan(self.rows.data).any())
 
     def plain(self, single: bool, coded: Collection[int] = ()) -> Any:
         """The matrix with float64 in place of other floats."""

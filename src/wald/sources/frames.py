@@ -16,7 +16,7 @@ from .. import _core
 from .arrays import ArraySource
 from .cells import Cells
 from .cells_of import cells_of_frame, cells_of_pandas_frame
-from .held import column_reader, held_columns, whole_block
+from .held import column_reader, held_array, held_columns, whole_block
 from .source import PLAIN, Block, Conversion, Source, model_dtype, piece_rows
 from .values import NATIVE, as_numbers, becomes_float64, numbers_of, plain_numbers, refuse_times
 
@@ -85,6 +85,17 @@ class FrameSource(Source):
             numeric = len(dtypes) > 0 and all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
             return numeric and np.result_type(*dtypes) == np.float16
         return self.library == "pyarrow" and {str(kind) for kind in self.rows.schema.types} == {"halffloat"}
+
+    @cached_property
+    def becomes_sparse(self) -> bool:  # type: ignore[override]  # only read
+        """Whether all columns are sparse ones of pandas."""
+        if not self._pandas or self.n_columns == 0 or type(held_array(self.rows, 0)) is np.ndarray:
+            return False
+        return all(str(dtype).startswith("Sparse") for dtype in set(self.rows.dtypes))
+
+    def stores_nan(self) -> bool:
+        """Whether a sparse column has missing values; one whose fill is missing is refused by scikit-learn itself."""
+        return self.becomes_sparse and any(self.rows.iloc[:, c].array.isna().any() for c in range(self.n_columns))
 
     def take(self, rows: NDArray[np.intp] | slice) -> FrameSource:
         """Give the rows at these places."""

@@ -102,6 +102,8 @@ class Source(ABC):
         Whether rows are stored by columns, so that single columns can be read.
     is_half : bool
         Whether the numbers are float16.
+    becomes_sparse : bool
+        Whether scikit-learn reads the rows as a sparse matrix: one, or a frame of sparse columns alone.
     is_lazy : bool
         Whether columns are fetched when they are read. A model finds them by name, in any order, whatever its library.
     """
@@ -113,6 +115,7 @@ class Source(ABC):
     is_sparse: bool = False
     is_columnar: bool = False
     is_half: bool = False
+    becomes_sparse: bool = False
     is_lazy: bool = False
 
     @property
@@ -141,6 +144,10 @@ class Source(ABC):
     def held(self) -> NDArray[Any] | None:
         """The array in which the rows lie, as they are; None if they lie in none."""
         return None
+
+    def stores_nan(self) -> bool:
+        """Whether rows that become a sparse matrix hold NaN among the values that they store."""
+        return False
 
     def plain(self, single: bool, coded: Collection[int] = ()) -> Any:
         """The rows with NumPy's own numbers, for models whose own checks refuse other ones.

@@ -115,8 +115,7 @@ def read_kernel_ridge(model: Any, decompose: Decompose) -> Reading:
             raise TypeError(f"KernelRidge with degree={model.degree!r} is not supported: it must be a whole number.")
         gamma = 1.0 / vectors.shape[1] if model.gamma is None else float(model.gamma)
         terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
-    read = _reading(terms, ValueLink("identity"), np.dtype(model.dual_coef_.dtype))
-    return replace(read, dense_only=not sparse.issparse(model.X_fit_))
+    return _reading(terms, ValueLink("identity"), np.dtype(model.dual_coef_.dtype))
 
 
 def _reading(terms: LinearTerms | KernelTerms, link: ValueLink, dtype: Any = FLOAT64) -> Reading:
