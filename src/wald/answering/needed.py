@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
+from ..utils.reals import as_float
 from .cuts import fewest_sampled
 from .learning import FEWEST
 
@@ -60,7 +61,7 @@ def require_promise(risk: Any, confidence: Any, max_calls: Any) -> None:
             f"put the model into an EarlyExitClassifier. Got {risk!r} instead."
         )
     for name, value in (("risk", risk), ("confidence", confidence)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < as_float(value) < 1:
             raise ValueError(f"{name} must be a number above 0 and below 1. Got {value!r} instead.")
     if max_calls is not None and (isinstance(max_calls, bool) or not isinstance(max_calls, Integral) or max_calls < 1):
         raise ValueError(f"max_calls must be a whole number of at least 1, or None. Got {max_calls!r} instead.")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils.reals import as_float
 from .counts import Counts
 from .running import BusyError, Here, InLoop, Loop, Place, awaited, is_async
 
@@ -314,6 +315,6 @@ def _whole(name: str, value: Any, least: int) -> int:
 
 
 def _seconds(name: str, value: Any, least: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < math.inf:
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= as_float(value) < math.inf:
         raise ValueError(f"{name} must be a {'positive ' if least else ''}number of seconds. Got {value!r}.")
     return float(value)

@@ -12,6 +12,7 @@ from ..plan import CostModel
 from ..stopping import Ladder, Lossless, Needs, Rule
 from ..stopping.core.boundary import Sides
 from ..stopping.rules.rules import check_rule
+from ..utils.reals import as_float
 
 ORDERS = ("greedy", "qwyc", "random", "sorted", "in order", "spread")
 
@@ -127,7 +128,7 @@ def require_sides(rule: Rule, sides: Sides) -> None:
 
 def is_share(value: Any) -> bool:
     """Whether a value is a number above 0 and below 1."""
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < 1
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 < as_float(value) < 1
 
 
 def _is_auto(value: Any) -> bool:

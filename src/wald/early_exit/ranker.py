@@ -17,6 +17,7 @@ from ..models.boosters import unfrozen
 from ..models.reading import Kind
 from ..ranking import Asked, Race, Ranked, RankingCertificate, RankingPlan, RowGroups, planned
 from ..sources import RawSource
+from ..utils.reals import as_float
 from .data_split import is_fitted
 from .exact import fit_in_full, read_as
 from .group_streams import ranked_each
@@ -193,7 +194,7 @@ class EarlyExitRanker(RankedEstimator):
         if not is_whole(self.k):
             raise ValueError(f"k must be a positive whole number. Got {self.k!r} instead.")
         risk: Any = self.risk
-        if risk is not None and not (isinstance(risk, Real) and 0 <= float(risk) < 1):
+        if risk is not None and not (isinstance(risk, Real) and 0 <= as_float(risk) < 1):
             raise ValueError(f"risk must be None, or a number of at least 0 and below 1. Got {risk!r} instead.")
         if not (isinstance(self.confidence, Real) and 0 < self.confidence < 1):
             raise ValueError(f"confidence must be a number above 0 and below 1. Got {self.confidence!r} instead.")

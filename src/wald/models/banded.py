@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from ..utils.reals import as_float
 from .boosters import BoosterClassifier
 from .reading import Kind
 
@@ -92,7 +93,7 @@ def checked_bands(bands: Any, kind: Kind) -> list[float]:
 
 def _is_finite(value: Any) -> bool:
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    return number and math.isfinite(value)
+    return number and math.isfinite(as_float(value))
 
 
 def require_two_classes(model: Any) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ..utils.reals import as_float
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -183,7 +187,10 @@ def _column_costs(
                     f"feature_costs names {name!r}, which is neither a feature name nor one of feature_groups."
                 )
     elif costs is not None:
-        single = np.asarray(costs, dtype=np.float64)
+        try:
+            single = np.asarray(costs, dtype=np.float64)
+        except OverflowError:
+            raise ValueError("feature_costs must be finite and positive. Got one that is too large.") from None
         if single.shape != (n_features,):
             raise ValueError(
                 f"feature_costs must have shape ({n_features},), one cost per feature. Got {single.shape} instead."
@@ -195,6 +202,6 @@ def _column_costs(
 
 
 def _positive(cost: float, name: str) -> float:
-    if not (np.isfinite(cost) and cost > 0):
+    if not (isinstance(cost, Real) and 0 < as_float(cost) < math.inf):
         raise ValueError(f"feature_costs must be finite and positive. Got {cost!r} for {name!r}.")
     return float(cost)

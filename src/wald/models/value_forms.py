@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 
 from ..outputs import Values
 from ..outputs.values import Margin
+from ..utils.reals import as_float
 from .links import Method
 from .model import AdditiveModel
 from .plain import PlainTerms, terms_for
@@ -99,7 +100,7 @@ def called(model: AdditiveModel) -> str:
 def checked_tolerance(tolerance: Any, relative: Any, what: str = "values") -> float:
     """The tolerance of `what` as a float; raise ValueError unless it is positive, and of a size to be computed with."""
     number = isinstance(tolerance, Real) and not isinstance(tolerance, bool | np.bool_)
-    if not (number and 0 < float(tolerance) < np.inf):
+    if not (number and 0 < as_float(tolerance) < np.inf):
         unit = "in the unit of the values" if what == "values" else "such as 0.05"
         raise ValueError(
             f"tolerance must be a positive number, {unit}, or None for {what} in full. Got {tolerance!r} instead."

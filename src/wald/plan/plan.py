@@ -13,6 +13,7 @@ from ..engine import Stages
 from ..models.packing import Surrogates
 from ..models.planning import Precision
 from ..stopping import Boundary
+from ..utils.reals import as_float
 from .cost import CostModel
 from .moments import Floats
 from .order import Ints
@@ -130,11 +131,12 @@ class Plan(Recipe):
         """
         if not isinstance(budget, Real):
             raise TypeError(f"budget must be a number. Got {budget!r} instead.")
-        if not budget >= self.stage_costs[0]:
+        allowed = as_float(budget)
+        if not allowed >= self.stage_costs[0]:
             raise ValueError(
                 f"budget must be at least {self.stage_costs[0]:g}, the cost of the first stage. Got {budget!r} instead."
             )
-        return int(np.flatnonzero(self.stage_costs <= budget)[-1])
+        return int(np.flatnonzero(self.stage_costs <= allowed)[-1])
 
     def __repr__(self) -> str:
         way = "evaluate everything" if self.evaluate_all else f"q={self.q:.3g}"

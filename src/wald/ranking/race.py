@@ -14,6 +14,7 @@ from .. import _core
 from ..engine import Stages
 from ..sources import Conversion, Source, source_of
 from ..utils.deadlines import checked_deadline
+from ..utils.reals import as_float
 from .groups import Indices, RowGroups
 from .measures import Floats
 
@@ -43,6 +44,7 @@ class Limits(NamedTuple):
         """
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, Real)):
             raise TypeError(f"budget must be a number. Got {budget!r} instead.")
+        budget = None if budget is None else as_float(budget)
         seconds = checked_deadline(deadline)
         if budget is not None and not budget >= stage_costs[0]:
             first = "the cost of the first stage" if len(stage_costs) > 1 else "since every row is evaluated in full"

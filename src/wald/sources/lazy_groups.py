@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..calls import Asked, BadAnswerError, Calls
 from ..utils.figures import first_of
+from ..utils.reals import as_float
 from .frames import is_frame
 from .given import source_of
 from .values import as_numbers
@@ -137,7 +138,7 @@ class Groups:
 
     def _prices(self, costs: Mapping[str, float]) -> dict[str, float]:
         for group, cost in costs.items():
-            if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 < float(cost) < math.inf:
+            if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 < as_float(cost) < math.inf:
                 raise ValueError(
                     f"costs[{group!r}] must be positive and finite. Got {cost!r}. What is at hand costs little: leave "
                     "it out."

@@ -6,6 +6,8 @@ import math
 from numbers import Real
 from typing import Any
 
+from .reals import as_float
+
 
 def checked_deadline(given: Any) -> float:
     """Seconds of a deadline; infinite for None.
@@ -19,7 +21,7 @@ def checked_deadline(given: Any) -> float:
         return math.inf
     if isinstance(given, bool) or not isinstance(given, Real):
         raise TypeError(f"deadline must be a number. Got {given!r} instead.")
-    seconds = float(given)
+    seconds = as_float(given)
     if not seconds > 0:
         raise ValueError(f"deadline must be a positive number of seconds. Got {given!r} instead.")
     return seconds

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...utils.reals import as_float
 from ...utils.stage_table import FloatArray
 
 
@@ -39,7 +40,7 @@ def require_not_negative(owner: str, name: str, value: float) -> None:
 
 def require_positive(owner: str, name: str, value: float) -> None:
     """Raise ValueError unless `value` is finite and greater than 0."""
-    if not (isinstance(value, Real) and math.isfinite(value) and value > 0.0):
+    if not (isinstance(value, Real) and 0.0 < as_float(value) < math.inf):
         raise ValueError(f"The {name!r} parameter of {owner} must be finite and positive. Got {value!r} instead.")
 
 
@@ -53,7 +54,8 @@ def require_integer(owner: str, name: str, value: Any, least: int, most: int | N
 
 def require_between(owner: str, name: str, value: Any, low: float, high: float = math.inf) -> None:
     """Raise ValueError unless `value` is finite and lies between two bounds, these included."""
-    if not (isinstance(value, Real) and math.isfinite(value) and low <= float(value) <= high):  # also refuses NaN
+    number = as_float(value) if isinstance(value, Real) else math.nan
+    if not (math.isfinite(number) and low <= number <= high):  # also refuses NaN
         bounds = f"finite and at least {low:g}" if high == math.inf else f"in [{low:g}, {high:g}]"
         raise ValueError(f"The {name!r} parameter of {owner} must be {bounds}. Got {value!r} instead.")
 
