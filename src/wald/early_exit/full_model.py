@@ -21,6 +21,7 @@ from ..engine import Cascade, Status
 from ..models import AdditiveModel
 from ..models.protocols import Bounded
 from ..sources import Source, source_of
+from ..sources.values import NATIVE
 from ..utils.labels import codes_of_labels
 
 #: Number of copies of a tied row in a call of the wrapped model. The kernels of common BLAS libraries process so many
@@ -148,7 +149,8 @@ def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
     """Scores of the innermost model for preprocessed rows."""
     for step in model.steps:
         Z = keeping_rows(step).transform(Z)
-    return np.asarray(model.leaf.decision_function(Z))
+    scores = np.asarray(model.leaf.decision_function(Z))
+    return scores if scores.dtype in NATIVE else scores.astype(np.float64)  # extended precision
 
 
 def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.floating[Any]]] | None:

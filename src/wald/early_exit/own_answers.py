@@ -165,7 +165,9 @@ class Reference:
             assert model.links.predict is not None
             compared = _exact("predict", own, model.links.predict(scores))
             if not model.serves_full:  # by how much an exponential moves hangs on the score
-                compared = replace(compared, tolerance=RELATIVE[8] * (1.0 + np.abs(compared.own).max(initial=0.0)))
+                least = RELATIVE[8] * (1.0 + np.abs(compared.own).max(initial=0.0))
+                moved = _moved(model.links.predict, scores, _score_tolerance(model, own.dtype, scores, errors))
+                compared = replace(compared, tolerance=least + moved)
         else:
             compared = _bounded(model, "predict", own, scores, errors)
         self._require_near(compared, rows, name)
@@ -256,12 +258,25 @@ def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors
         unsure = np.asarray((np.abs(scores) <= 4 * errors[:, None]).any(axis=1), dtype=bool)
         if getattr(model.leaf, "decision_function_shape", "ovo") == "ovr":
             ours = output.votes_and_sums(scores)
-    relative = RELATIVE[min(8, own.dtype.itemsize, model.dtype.itemsize)]
-    # a number near 0 may be a difference of large ones, which were rounded by their own size
-    relative = max(relative, 16 * least_precision(model.terms))
-    tolerance = 4 * errors + relative * _largest(own)
+    tolerance = _score_tolerance(model, own.dtype, own, errors)
     tolerance[unsure] = np.inf
     return Compared(method, own, ours, tolerance if own.ndim == 1 else tolerance[:, None])
+
+
+def _score_tolerance(model: AdditiveModel, dtype: np.dtype[Any], numbers: NDArray[Any], errors: Floats) -> Floats:
+    """Differences of scores that rounding explains, where the library answers with a dtype."""
+    relative = RELATIVE[min(8, dtype.itemsize, model.dtype.itemsize)]
+    # a number near 0 may be a difference of large ones, which were rounded by their own size
+    relative = max(relative, 16 * least_precision(model.terms))
+    return np.asarray(4 * errors + relative * _largest(numbers))
+
+
+def _moved(link: Callable[[Floats], NDArray[Any]], scores: Floats, by: Floats) -> Floats:
+    """How far numbers of scores move where the scores move."""
+    with np.errstate(all="ignore"):
+        high, low = link(scores + by[:, None]), link(scores - by[:, None])
+        moved = np.abs(np.asarray(high, dtype=np.float64) - low)
+    return np.where(np.isfinite(moved), moved, 0.0)
 
 
 def _largest(numbers: NDArray[Any]) -> float:
