@@ -336,8 +336,11 @@ class Predictor:
         scores = None if self._texts is None else self._texts.full_scores(source, n_threads)
         if scores is None:
             scores = self.scores(source, n_threads)
-        values, status = np.asarray(link(scores)), np.full(len(scores), Status.FULL, dtype=np.uint8)
         refused = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        if len(refused):  # the way back from a transformed target may refuse such scores
+            scores = scores.copy()
+            scores[refused] = 0.0
+        values, status = np.asarray(link(scores)), np.full(len(scores), Status.FULL, dtype=np.uint8)
         if len(refused):
             rows = source.take(refused)
             if self.model.preprocessing is None:
