@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 from lightgbm import LGBMRanker
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from wald import EarlyExitClassifier, EarlyExitRanker, EarlyExitRegressor, Planner
 
@@ -49,3 +54,23 @@ def test_a_budget_and_a_deadline_limit_nothing_or_are_refused():
     for limit in ("budget", "deadline"):
         with pytest.raises(ValueError, match=limit):
             early.rank(X[:40], 3, **{limit: -HUGE})
+
+
+def test_a_cell_is_refused_by_its_place_where_transformers_read_it():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X[:300], columns=list("abc")).assign(k=np.where(X[:300, 0] > 0, "x", "y"))
+    columns = ColumnTransformer(
+        [("one-hot", OneHotEncoder(), ["k"]), ("scaled", make_pipeline(SimpleImputer(), StandardScaler()), ["a", "b"])]
+    )
+    for last, y in ((Ridge(), X[:300, 0]), (LogisticRegression(), X[:300, 0] > 0)):
+        model = make_pipeline(columns, last).fit(frame, y)
+        shell = EarlyExitRegressor if isinstance(last, Ridge) else EarlyExitClassifier
+        fast = shell(model, risk=0).fit(frame)
+        row = frame.iloc[0].to_dict()
+        for ask, given in (
+            (fast.predict_one, {**row, "a": HUGE}),
+            (fast.predict_records, [{**row, "b": HUGE}]),
+            (fast.predict, frame[:1].assign(a=pd.Series([HUGE], dtype=object))),
+        ):
+            with pytest.raises(ValueError, match=r"column '[ab]'.*(row|record) 0|x\['a'\]"):
+                ask(given)

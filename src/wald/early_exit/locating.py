@@ -37,6 +37,8 @@ class located:  # noqa: N801  # a function in all but speed: a generator takes a
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, ValueError | TypeError | OverflowError):
             locate(error, self._X, self._model, self._model.schema.names, self._word)
+        if isinstance(error, OverflowError):  # an integer that no float holds, which transformers themselves met
+            raise ValueError(str(error)) from error
 
 
 def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = None, word: str = "row") -> None:
