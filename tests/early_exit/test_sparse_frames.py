@@ -12,13 +12,14 @@ from sklearn.ensemble import (
     IsolationForest,
     RandomForestClassifier,
     VotingClassifier,
+    VotingRegressor,
 )
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge, SGDOneClassSVM
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from wald import EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRegressor, load, save
 
@@ -113,6 +114,10 @@ def test_a_file_of_trees_refuses_stored_nan(tmp_path):
         for method in ("predict", "decision_function"):
             with pytest.raises(ValueError, match=r"sparse and stores NaN.*toarray"):
                 getattr(fast, method)(given)
+    vote = VotingRegressor([("a", ExtraTreesRegressor(3)), ("b", DecisionTreeRegressor())]).fit(with_nan(X), rows()[1])
+    save(shell(vote, None), tmp_path / "vote.wald")
+    with pytest.raises(ValueError, match=r"sparse and stores NaN.*toarray"):  # its members are read from a file
+        load(tmp_path / "vote.wald").predict(thin(with_nan(X)))
     own = forest.predict(sparse.csr_array(X))
     np.testing.assert_array_equal(fast.predict(sparse.csr_array(X)), own)
 

@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite
 
 from ..models import AdditiveModel, fitted_for_good
 from ..models.documents import DocumentSteps
+from ..models.tree_classifier import STORED_NAN
 from ..sources import Source, source_of
 from ..steps import RawColumns
 from .parameters import SHELLS
@@ -121,10 +122,7 @@ def _stores_other_nan(model: AdditiveModel, source: Source) -> bool:
 
 def _refuse_stored_nan(model: AdditiveModel, source: Source) -> None:
     if _stores_other_nan(model, source):
-        raise ValueError(
-            "X is sparse and stores NaN, which trees of scikit-learn refuse, or send to the right at every split. Give "
-            "X.toarray(), where NaN is a missing value."
-        )
+        raise ValueError(STORED_NAN)
 
 
 def refuse_unlike(model: AdditiveModel, source: Source) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
@@ -27,6 +28,13 @@ from .units import Floats
 
 if TYPE_CHECKING:
     from ..engine import Packed
+
+
+#: About a NaN that a sparse row stores, where its trees are scikit-learn's.
+STORED_NAN = (
+    "X is sparse and stores NaN, which trees of scikit-learn refuse, or send to the right at every split. Give "
+    "X.toarray(), where NaN is a missing value."
+)
 
 
 def require_columns(model: Any, X: Any) -> None:
@@ -121,6 +129,8 @@ class TreeModel(FittedForGood):
         finite: Any = False if terms.accepts.infinity else "allow-nan" if terms.accepts.nan else True
         rows = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_all_finite=finite, ensure_min_samples=0)
         require_columns(self, rows)
+        if sparse.issparse(rows) and not terms.accepts.stored_nan and np.isnan(rows.data).any():
+            raise ValueError(STORED_NAN)
         return (packed or self.packed).scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
 
     def _accepts(self) -> tuple[bool, bool]:
