@@ -74,3 +74,14 @@ def test_a_linear_classifier_behind_extended_precision(last, divisor):
             np.testing.assert_array_equal(fast.predict(X[:n]), model.predict(X[:n]))
             np.testing.assert_array_equal(fast.decision_function(X[:n]), model.decision_function(X[:n]))
         assert fast.predict_one(X[0]) == model.predict(X[:1])[0]
+
+
+def test_answers_of_no_rows_have_the_shape_of_others():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = rows()
+    classes = xgboost.XGBClassifier(n_estimators=3, n_jobs=1).fit(X, np.digitize(y, [0.5, 2]))
+    pair = xgboost.XGBRegressor(n_estimators=3, n_jobs=1).fit(X, np.column_stack([y, -y]))
+    probabilities = EarlyExitClassifier(classes, risk=0).fit().predict_proba(X[:0])
+    values = EarlyExitRegressor(pair, risk=0).fit().predict(X[:0])
+    assert (probabilities.shape, probabilities.dtype) == ((0, 3), np.float32)
+    assert (values.shape, values.dtype) == ((0, 2), np.float32)
