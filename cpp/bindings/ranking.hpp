@@ -56,7 +56,7 @@ public:
             const Unlocked unlocked;
             const Rows rows = b.view();
             const RowSet set = b.set(rows, n_threads);
-            race_->rank(set, {span_of(ends)}, {k, q, set.n_threads}, scores.data(), stages.data());
+            race_->rank(set, {span_of(ends)}, {k, q, set.n_threads}, {scores.data(), stages.data()});
         }
         return nb::make_tuple(scores, stages);
     }
@@ -74,8 +74,8 @@ public:
             const Unlocked unlocked;
             const Rows rows = b.view();
             const RowSet set = b.set(rows, n_threads);
-            race_->rank_within(set, {span_of(ends)}, {k, q, set.n_threads}, {trees, seconds}, scores.data(),
-                               stages.data(), undecided.data());
+            race_->rank_within(set, {span_of(ends)}, {k, q, set.n_threads}, {trees, seconds},
+                               {scores.data(), stages.data(), undecided.data()});
         }
         return nb::make_tuple(scores, stages, undecided);
     }
