@@ -27,10 +27,6 @@ public:
         });
         return {found, errors};
     }
-    nb::ndarray<nb::numpy, double> exact_scores(const nb::list& texts, int n_threads) {
-        require(same_bits(), "the scores of this model are near those of scikit-learn, not the same: see `same_bits`");
-        return std::get<0>(scores(texts, n_threads));
-    }
     std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int64_t>>
     prefixes(const nb::list& texts, const Longs& looks, std::int64_t block, int n_threads) {
         require_looks(looks, block);
@@ -253,10 +249,6 @@ described : dict
 
 A score is NaN, and its bound infinite, where scikit-learn must be asked: for what is no str, a str with lone
 surrogates, or a text of 2 GB.)doc")
-        .def("exact_scores", &BoundText::exact_scores, "texts"_a, "n_threads"_a = 1,
-             nb::sig("def exact_scores(self, texts: list[typing.Any], n_threads: int = 1) -> "
-                     "numpy.typing.NDArray[numpy.float64]"),
-             "Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.")
         .def("prefixes", &BoundText::prefixes, "texts"_a, "looks"_a, "block"_a = 0, "n_threads"_a = 1,
              nb::sig("def prefixes(self, texts: list[typing.Any], looks: numpy.typing.NDArray[numpy.int64], "
                      "block: int = 0, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float64], "
