@@ -99,7 +99,7 @@ test-full: $(VENV)/.installed-dev
 
 # The tests of the engine at every SIMD level below this machine's best, at which `test-full` runs. Validation, messages,
 # policies and files do not depend on the level.
-LEVELS := tests/engine tests/trees/test_tree_engine.py tests/trees/test_sklearn_trees.py \
+LEVELS := tests/engine $(patsubst %,tests/trees/test_%.py, tree_engine tree_values packed_trees sklearn_trees) \
   $(patsubst %,tests/online/test_%.py, boosting boosting_streams reference shrinking stages streams) \
   $(patsubst %,tests/structured/test_%.py, chain constraints decoders evidence inference labels_by_name learners \
   long_sentences parser parser_pruner parser_session part_rows) \

@@ -7,6 +7,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/bind_engine.hpp"
 #include "bindings/boosting.hpp"
 #include "bindings/chain_learners.hpp"
 #include "bindings/chain_tagger.hpp"

@@ -1,7 +1,7 @@
 // Races of groups of rows for the first places of rankings. The arguments are checked here.
 #pragma once
 
-#include "bindings/engine.hpp"
+#include "bindings/stages.hpp"
 #include "core/ranking/group_race.hpp"
 
 namespace wald::bindings {
@@ -11,37 +11,20 @@ public:
     BoundRace(const Model& model, nb::handle described, const Doubles& usual) {
         require(model.trees != nullptr && model.n_outputs() == 1, "rows race by tree ensembles with one output");
         const ModelShape& shape = model.packed->shape();
-        Fields f(described);
-        StagesSpec stages;
-        f.read("terms", stages.terms);
-        f.read("least_variance", stages.least_variance);
-        std::vector<Fields> readouts = f.parts("readouts");
-        const std::size_t n = stages.terms.size();
-        require(readouts.size() == n && usual.size() == n, "every stage needs a readout and a usual error");
+        StagesReader reader(described, shape);
+        const std::size_t n = reader.size();
+        require(reader.n_readouts() == n && usual.size() == n, "every stage needs a readout and a usual error");
         for (std::size_t t = 0; t < n; ++t) {
-            require(stages.terms[t] >= (t == 0 ? 1 : stages.terms[t - 1]) && stages.terms[t] <= shape.n_terms,
-                    "terms must be positive, and must not fall, nor pass the last term");
+            reader.check_terms(t, 1, "terms must be positive, and must not fall, nor pass the last term");
             require(usual.data()[t] >= 0 && fits_single(usual.data()[t]), "usual errors must be finite, not negative");
         }
-        require(static_cast<float>(stages.least_variance) > 0 && fits_single(stages.least_variance),
-                "least_variance must be positive in single precision");
-        BoundEngine::Sums sums;  // `stages` points into it until the race is built
-        Fields of_sums = f.part("sums");
-        require(n == 0 || !of_sums.none(), "the stages of a race need running sums");
-        if (n > 0) BoundEngine::read_sums(of_sums, readouts, shape, stages, sums);
-        std::vector<Matrix> weights;
-        for (std::size_t t = 0; t < n; ++t) {
-            weights.push_back(readouts[t].get<Matrix>("weights"));
-            readouts[t].read("bias", stages.bias.emplace_back());
-            require(stages.bias[t].size() == 1 && weights[t].shape(0) == 1 &&
-                        weights[t].shape(1) == static_cast<std::size_t>(stages.n_sums),
-                    "weights need one number for each sum; bias, one");
-            stages.weights.push_back(span_of(weights[t]));
-            BoundEngine::check_readout(shape, stages.weights[t]);
-            BoundEngine::check_readout(shape, stages.bias[t]);
-        }
+        reader.read_least_variance();
+        Fields sums = reader.sums();
+        require(n == 0 || !sums.none(), "the stages of a race need running sums");
+        if (n > 0) reader.read_sums(std::move(sums));
+        reader.read_weights("weights need one number for each sum; bias, one");
         try {
-            race_ = group_race(*model.trees, stages, span_of(usual));
+            race_ = group_race(*model.trees, reader.spec, span_of(usual));
         } catch (const std::invalid_argument& error) {
             throw nb::value_error(error.what());
         }
@@ -56,7 +39,7 @@ public:
             const Unlocked unlocked;
             const Rows rows = b.view();
             const RowSet set = b.set(rows, n_threads);
-            race_->rank(set, {span_of(ends)}, {k, q, set.n_threads}, scores.data(), stages.data());
+            race_->rank(set, {span_of(ends)}, {k, q, set.n_threads}, {scores.data(), stages.data()});
         }
         return nb::make_tuple(scores, stages);
     }
@@ -74,8 +57,8 @@ public:
             const Unlocked unlocked;
             const Rows rows = b.view();
             const RowSet set = b.set(rows, n_threads);
-            race_->rank_within(set, {span_of(ends)}, {k, q, set.n_threads}, {trees, seconds}, scores.data(),
-                               stages.data(), undecided.data());
+            race_->rank_within(set, {span_of(ends)}, {k, q, set.n_threads}, {trees, seconds},
+                               {scores.data(), stages.data(), undecided.data()});
         }
         return nb::make_tuple(scores, stages, undecided);
     }

@@ -1433,11 +1433,6 @@ class Text:
         surrogates, or a text of 2 GB.
         """
 
-    def exact_scores(self, texts: list[Any], n_threads: int = 1) -> NDArray[numpy.float64]:
-        """
-        Return the scores alone, which have scikit-learn's bits; ValueError unless `same_bits`.
-        """
-
     def prefixes(
         self, texts: list[Any], looks: NDArray[numpy.int64], block: int = 0, n_threads: int = 1
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]:

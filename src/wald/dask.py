@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .clusters import Job, Predictions, Shipment, ship
-from .clusters.job import promise
+from .clusters.job import predictions
 from .clusters.shipping import required
 from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
@@ -15,7 +15,7 @@ from .utils.documentation import completes_documentation
 __all__ = ["predict"]
 
 
-@completes_documentation(Job.of, ship)
+@completes_documentation(Job.of, ship, outcome=predictions)
 def predict(
     dataset: Any,
     model: EarlyExit | str | os.PathLike[str],
@@ -46,17 +46,6 @@ def predict(
     rows : dask.dataframe.DataFrame
         The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested. Divisions
         and index are kept; with groups, the index alone, by which rows can be sorted again.
-    certificate : Certificate, RankingCertificate or None
-        The promise; None with a budget, which it does not cover.
-
-    Raises
-    ------
-    ImportError
-        If the engine's library is not installed.
-    TypeError
-        If the data set or the model is of another kind, or has no probabilities that are asked for.
-    ValueError
-        If columns are missing, or a file of the model alone does not give its answers.
     """
     dask, frames = required("dask", "dask"), required("dask.dataframe", "dask")
     if isinstance(dataset, frames.Series):
@@ -83,7 +72,7 @@ def predict(
     if groups is not None:  # all rows of a group into one partition
         dataset = dataset.shuffle(on=groups)
     rows = dataset.map_partitions(_answer, sent, job, meta=meta)
-    return Predictions(rows, promise(received, job))
+    return predictions(rows, received, job)
 
 
 def _answer(part: Any, shipment: Shipment, job: Job) -> Any:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .stopping import Certificate
-from .stopping.core.certificate import Stratum, failure_of, passes
 from .stopping.core.fixed_sequence import fixed_sequence
+from .stopping.core.stratum import Stratum, failure_of, passes
 from .stopping.core.validation import require_fraction
 
 __all__ = ["Margin", "calibrate_margin"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .clusters import Job, Predictions, receive, ship
-from .clusters.job import promise
+from .clusters.job import predictions
 from .clusters.shipping import required
 from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
@@ -15,7 +15,7 @@ from .utils.documentation import completes_documentation
 __all__ = ["predict"]
 
 
-@completes_documentation(Job.of, ship)
+@completes_documentation(Job.of, ship, outcome=predictions)
 def predict(
     dataset: Any,
     model: EarlyExit | str | os.PathLike[str],
@@ -49,17 +49,6 @@ def predict(
     -------
     rows : ray.data.Dataset
         The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested.
-    certificate : Certificate, RankingCertificate or None
-        The promise; None with a budget, which it does not cover.
-
-    Raises
-    ------
-    ImportError
-        If the engine's library is not installed.
-    TypeError
-        If the data set or the model is of another kind, or has no probabilities that are asked for.
-    ValueError
-        If columns are missing, or a file of the model alone does not give its answers.
     """
     ray, data = required("ray", "ray"), required("ray.data", "ray")
     if not isinstance(dataset, data.Dataset):
@@ -88,7 +77,7 @@ def predict(
         num_cpus=1,
         compute=_pool(data, workers, int(ray.cluster_resources().get("CPU", 1))),
     )
-    return Predictions(rows, promise(received, job))
+    return predictions(rows, received, job)
 
 
 def _pool(data: Any, workers: Any, n_cpus: int) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .clusters import Job, Predictions, ship
-from .clusters.job import arrow_type, promise
+from .clusters.job import arrow_type, predictions
 from .clusters.shipping import required
 from .clusters.whole_groups import whole_groups
 from .early_exit.answer_columns import AnswerColumns
@@ -17,7 +17,7 @@ from .utils.documentation import completes_documentation
 __all__ = ["predict"]
 
 
-@completes_documentation(Job.of, ship)
+@completes_documentation(Job.of, ship, outcome=predictions)
 def predict(
     dataset: Any,
     model: EarlyExit | str | os.PathLike[str],
@@ -48,17 +48,6 @@ def predict(
     -------
     rows : pyspark.sql.DataFrame
         The kept columns, then ``label`` or ``value``, and ``cost``, ``stage`` and probabilities if requested.
-    certificate : Certificate, RankingCertificate or None
-        The promise; None with a budget, which it does not cover.
-
-    Raises
-    ------
-    ImportError
-        If the engine's library is not installed.
-    TypeError
-        If the data set or the model is of another kind, or has no probabilities that are asked for.
-    ValueError
-        If columns are missing, or a file of the model alone does not give its answers.
     """
     sql = required("pyspark.sql", "spark")
     if not isinstance(dataset, sql.DataFrame):
@@ -94,7 +83,7 @@ def predict(
     if groups is not None:  # all rows of a group into one partition, side by side
         dataset = dataset.repartition(groups).sortWithinPartitions(groups)
     rows = dataset.mapInArrow(answer, _schema(dataset, job, types))
-    return Predictions(rows, promise(received, job))
+    return predictions(rows, received, job)
 
 
 def _types(model: EarlyExit, job: Job) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Votes of arbitrary estimators: the ensembles' own scores and labels, with and without early exits."""
+"""Votes of arbitrary estimators, with and without early exits."""
 
 from __future__ import annotations
 
@@ -10,130 +10,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from models.voters import SLOW, data, early
 from persistence.forge import put_together, taken_apart
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import wald
 from wald import EarlyExitClassifier, Planner
-from wald.models import TreeTerms, VoteTerms, check_terms, decompose
+from wald.models import TreeTerms, check_terms, decompose
 from wald.persistence import FileFormatError, from_bytes, to_bytes
 from wald.stopping import VoteBoundary
-
-SEEDS = range(60)
-
-
-def random_rows(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, labels and other rows; half of the time of few distinct values."""
-    X = rng.normal(size=(500, 5))
-    y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.4 * rng.normal(size=500)).argsort().argsort() * n_classes // 500
-    if rng.random() < 0.5:
-        X = np.round(X)
-    names = np.array(["a", "b", "c", "d"]) if rng.random() < 0.5 else np.array([3, 5, 7, 11])
-    dtype = np.float32 if rng.random() < 0.5 else np.float64
-    return X[:160].astype(dtype), names[y[:160]], X[160:].astype(dtype)
-
-
-def random_member(rng: np.random.Generator, soft: bool) -> Any:
-    state = int(rng.integers(1000))
-    pool: list[Any] = [
-        DecisionTreeClassifier(max_depth=int(rng.integers(1, 5)), max_features=2, random_state=state),
-        GaussianNB(),
-        KNeighborsClassifier(int(rng.integers(1, 6))),
-        LogisticRegression(C=10.0 ** rng.integers(-2, 3)),
-        RandomForestClassifier(4, max_depth=2, random_state=state),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-    ]
-    if not soft:
-        pool += [LinearSVC(C=0.1), SVC(C=10.0 ** rng.integers(-1, 2)), make_pipeline(StandardScaler(), SVC())]
-    return pool[rng.integers(len(pool))]
-
-
-def random_voting(rng: np.random.Generator, voting: str) -> Any:
-    n = int(rng.integers(2, 8))
-    weights = [None, rng.integers(1, 4, n).tolist(), rng.random(n).tolist()][rng.integers(3)]
-    members = [(f"m{i}", random_member(rng, voting == "soft")) for i in range(n)]
-    if n > 2 and rng.random() < 0.4:
-        members[n // 2] = (members[n // 2][0], "drop")
-    return VotingClassifier(members, voting=voting, weights=weights)
-
-
-def random_bagging(rng: np.random.Generator) -> Any:
-    few = bool(rng.random() < 0.3)
-    return BaggingClassifier(
-        random_member(rng, few),
-        int(rng.integers(2, 8)),
-        max_features=float(rng.choice([0.6, 1.0])),
-        max_samples=12 if few else 1.0,
-        random_state=int(rng.integers(1000)),
-    )
-
-
-def random_adaboost(rng: np.random.Generator) -> Any:
-    base = [LogisticRegression(C=0.1), GaussianNB(), LinearSVC(C=0.01), SVC(C=0.1)][rng.integers(4)]
-    return AdaBoostClassifier(base, n_estimators=int(rng.integers(2, 8)), random_state=int(rng.integers(1000)))
-
-
-KINDS = {
-    "soft": lambda rng: random_voting(rng, "soft"),
-    "hard": lambda rng: random_voting(rng, "hard"),
-    "bagging": random_bagging,
-    "adaboost": random_adaboost,
-}
-
-
-def own_scores(model: Any, X: np.ndarray) -> np.ndarray | None:
-    if isinstance(model, AdaBoostClassifier):
-        return model.decision_function(X)
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else None
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_labels_are_the_ensembles_own(kind: str, seed: int) -> None:
-    rng = np.random.default_rng([seed, list(KINDS).index(kind)])
-    X, y, others = random_rows(rng, int(rng.integers(2, 5)))
-    model = KINDS[kind](rng).fit(X, y)
-    read = decompose(model)
-    assert read.changed() is None
-    scores, own = read.terms.scores(others), own_scores(model, others)
-    if own is not None and read.terms.n_outputs == (1 if own.ndim == 1 else own.shape[1]):
-        exact = isinstance(read.terms, TreeTerms) or (read.terms.exact and read.row_by_row == "always")
-        if exact:
-            np.testing.assert_array_equal(scores, own.reshape(len(own), -1))
-        else:
-            np.testing.assert_allclose(scores, own.reshape(len(own), -1), rtol=1e-5, atol=1e-6)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
-        others[:150]
-    )
-    for n in (1, 5, 100):
-        rows = others[150 : 150 + n]
-        np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))
-    for row in others[150:155]:
-        assert fast.predict_one(row) == model.predict(row[None])[0]
-
-
-def data(n_classes: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(n_classes)
-    X = rng.normal(size=(4300, 5))
-    y = (X[:, 0] + X[:, 1] * X[:, 2]).argsort().argsort() * n_classes // len(X)
-    return X[:300], y[:300], X[300:]
-
-
-SLOW = [("svc", SVC()), ("bayes", GaussianNB()), ("near", KNeighborsClassifier()), ("line", LogisticRegression())]
 
 
 @pytest.fixture(scope="module", params=["hard", "soft", "bagging", "adaboost"])
@@ -166,8 +62,7 @@ def test_the_contract_of_terms(fitted) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_answers_are_the_same_in_every_call(fitted, dtype, risk) -> None:
     model, X = fitted
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0)
-    fast.fit(X[:2500].astype(dtype))
+    fast = early(model, X[:2500].astype(dtype), risk=risk)
     rows = X[2500:].astype(dtype)
     labels, cost = fast.predict(rows, return_cost=True)
     assert np.mean(labels != model.predict(rows)) <= 1.5 * risk
@@ -223,9 +118,7 @@ def test_a_row_stops_when_the_rest_cannot_overturn_its_lead(n_members: int, n_cl
     weights = 1 + np.arange(n_members) % 3 if weighted else np.ones(n_members, dtype=int)
     members = [(f"s{i}", Slope(i)) for i in range(n_members)]
     model = VotingClassifier(members, weights=weights.tolist() if weighted else None).fit(X, y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
-        others[:500]
-    )
+    fast = early(model, others[:500])
     rows = others[500:1500]
     labels, cost = fast.predict(rows, return_cost=True)
     np.testing.assert_array_equal(labels, model.predict(rows))
@@ -253,9 +146,7 @@ def test_members_that_were_seen_are_not_called_again() -> None:
     model = VotingClassifier([(f"m{i}", kind()) for i, kind in enumerate(kinds)]).fit(
         X + np.arange(300)[:, None] % 3, y
     )
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
-        others[:500]
-    )
+    fast = early(model, others[:500])
     for kind in kinds:
         kind.rows = 0
     fast.predict(others[500:628])  # one block
@@ -266,9 +157,7 @@ def test_a_lossless_plan_without_exits_is_one_call_of_the_ensemble() -> None:
     X, y, others = data()
     kinds = [counting(KNeighborsClassifier) for _ in range(2)]  # two equal members are never decided by one of them
     model = VotingClassifier([(f"m{i}", kind()) for i, kind in enumerate(kinds)], voting="soft").fit(X, y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
-        others[:500]
-    )
+    fast = early(model, others[:500])
     assert fast.plan_.evaluate_all
     for kind in kinds:
         kind.rows = 0
@@ -307,9 +196,7 @@ def test_members_get_the_frames_that_they_were_fitted_on() -> None:
     model = VotingClassifier([("name", by_name), ("all", GaussianNB()), ("svc", SVC())]).fit(frame, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
-            later[:500]
-        )
+        fast = early(model, later[:500])
         np.testing.assert_array_equal(fast.predict(later[500:]), model.predict(later[500:]))
         assert fast.predict_one(others[500]) == model.predict(later[500:501])[0]
 
@@ -320,53 +207,17 @@ def test_sparse_rows(voting: str) -> None:
     X, others = np.abs(np.round(X)), sparse.csc_matrix(np.abs(np.round(others)))
     members = [("nb", MultinomialNB()), ("line", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=4))]
     model = VotingClassifier(members, voting=voting).fit(sparse.csr_matrix(X), y)
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
-        others[:500]
-    )
+    fast = early(model, others[:500])
     labels = model.predict(others[500:])
     np.testing.assert_array_equal(fast.predict(others[500:]), labels)
     np.testing.assert_array_equal(fast.predict(others[500:505]), labels[:5])
     np.testing.assert_array_equal(fast.predict(others[500:].toarray()), labels)
 
 
-def test_a_tree_that_is_fitted_again_is_noticed() -> None:
-    X, y, _ = data()
-    model = VotingClassifier([("a", DecisionTreeClassifier()), ("b", DecisionTreeClassifier())]).fit(X, y)
-    read = decompose(model)
-    assert read.changed() is None
-    model.estimators_[1].fit(X[:50], y[:50])
-    assert read.changed() == "tree_ of DecisionTreeClassifier was replaced after wald read the model."
-
-
-def test_what_a_member_changes_is_noticed() -> None:
-    X, y, others = data()
-    for change in (
-        lambda model: model.estimators_[1].fit(X[:100], y[:100]),
-        lambda model: model.estimators_[1].var_.__imul__(2),
-        lambda model: model.estimators_[2].set_params(n_neighbors=3),
-        lambda model: model.set_params(weights=[1, 2, 3, 4]),
-        lambda model: model.weights.reverse(),
-        lambda model: model.set_params(voting="soft"),
-        lambda model: model.estimators_[4].steps[1][1].coef_.__imul__(-1),
-        lambda model: model.estimators_.pop(),
-    ):
-        members = [*SLOW, ("pipe", make_pipeline(StandardScaler(), LogisticRegression()))]
-        model = VotingClassifier(members, weights=[1, 1, 1, 1, 2]).fit(X, y)
-        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
-            others[:300]
-        )
-        fast.predict(others[:10])
-        change(model)
-        with pytest.raises(ValueError, match="after wald read the model"):
-            fast.predict(others[:10])
-
-
 @pytest.mark.filterwarnings("ignore:The certificate's risk")
 def test_a_copy_by_pickle_answers_alike(fitted) -> None:
     model, X = fitted
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, planner=Planner(cost="units"), random_state=0).fit(
-        X[:1000]
-    )
+    fast = early(model, X[:1000], risk=0.05)
     again = pickle.loads(pickle.dumps(fast))
     for one, other in zip(
         fast.predict(X[1000:1500], return_cost=True), again.predict(X[1000:1500], return_cost=True), strict=True
@@ -430,9 +281,7 @@ TRUSTED = [
 def test_a_file_holds_the_members(fitted, risk: float, tmp_path: Path) -> None:
     pytest.importorskip("skops")
     model, X = fitted
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, planner=Planner(cost="units"), random_state=0).fit(
-        X[:1000]
-    )
+    fast = early(model, X[:1000], risk=risk)
     with pytest.raises(ValueError, match=r"A vote of .* cannot be saved without its estimators.*pipeline='skops'"):
         wald.save(fast, tmp_path / "fast.wald")
     wald.save(fast, tmp_path / "fast.wald", pipeline="skops")
@@ -453,9 +302,7 @@ def test_files_with_other_members_or_without_them_are_refused() -> None:
     raw = []
     for weights in ([1, 2, 1, 1], [1, 1, 2, 1]):
         model = VotingClassifier(SLOW, weights=weights).fit(X, y)
-        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0, planner=Planner(cost="units"), random_state=0).fit(
-            others[:500]
-        )
+        fast = early(model, others[:500])
         raw.append(taken_apart(to_bytes(fast, pipeline="skops")))
     (header, arrays), (_, other_arrays) = raw
     with pytest.raises(FileFormatError, match="other terms than the file"):
@@ -470,101 +317,3 @@ def test_files_with_other_members_or_without_them_are_refused() -> None:
     ):
         with pytest.raises(FileFormatError):
             from_bytes(put_together(header, arrays | {name: array}))
-
-
-class Odd(ClassifierMixin, BaseEstimator):
-    """A classifier with wrong answers."""
-
-    def __init__(self, says: str = "fine") -> None:
-        self.says = says
-
-    def fit(self, X, y):
-        self.classes_, self.n_features_in_ = np.unique(y), X.shape[1]
-        return self
-
-    def predict(self, X):
-        return {"unknown": np.full(len(X), 9), "text": np.full(len(X), "no"), "short": np.zeros(len(X) - 1, int)}[
-            self.says
-        ]
-
-    def predict_proba(self, X):
-        if self.says == "error":
-            raise RuntimeError("no answer")
-        shape = (len(X), 3) if self.says == "short" else (len(X), 2)
-        return np.full(shape, 1.5)
-
-
-@pytest.mark.parametrize(
-    ("voting", "says", "words"),
-    [
-        ("hard", "unknown", r"odd \(Odd\) predicts .*9.*, which is none of the classes \[0, 1\]"),
-        ("hard", "text", r"odd \(Odd\) predicts .*no.*, which is none of the classes"),
-        ("hard", "short", r"predict of odd \(Odd\) returned an array of shape \(127,\) for 128 rows"),
-        ("soft", "short", r"odd \(Odd\) gives 3 probabilities for 2 classes"),
-        ("soft", "fine", r"odd \(Odd\) gives probabilities from 1\.5 to 1\.5"),
-        ("soft", "error", "no answer"),
-    ],
-)
-def test_wrong_answers_of_members_are_named(voting, says, words) -> None:
-    X, y, others = data()
-    model = VotingClassifier([("odd", Odd(says)), ("bayes", GaussianNB())], voting=voting).fit(X, y)
-    with pytest.raises((ValueError, RuntimeError), match=words) as caught:
-        decompose(model).terms.scores(others[:10])
-    if says == "error":
-        assert "odd (Odd), a member of the wrapped ensemble" in caught.value.__notes__[0]
-
-
-class Texts(ClassifierMixin, BaseEstimator):
-    """A classifier that does not say how many columns it takes."""
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X):
-        return np.zeros(len(X), int)
-
-
-def test_what_cannot_be_read_is_refused_by_name() -> None:
-    X, y, _ = data()
-
-    def voting(**changes: Any) -> Any:
-        model = VotingClassifier([("svc", SVC()), ("bayes", GaussianNB())]).fit(X, y)
-        for name, value in changes.items():
-            setattr(model, name, value)
-        return model
-
-    several = BaggingClassifier(GaussianNB(), 2).fit(X, y)
-    several.classes_ = [np.array([0, 1])] * 2
-    boosted = AdaBoostClassifier(GaussianNB(), n_estimators=2).fit(X, y)
-    boosted.estimators_, boosted.estimator_weights_ = boosted.estimators_[:1] * 2, np.array([1.0, -1.0])
-    for model, error, words in (
-        (voting(voting="soft"), TypeError, r"svc \(SVC\), a member of this VotingClassifier, has no predict_proba"),
-        (voting(voting="loud"), ValueError, "must be 'hard' or 'soft'. Got 'loud'"),
-        (voting(weights=[1.0]), ValueError, "2 members and weights of shape"),
-        (voting(weights=[1.0, np.nan]), ValueError, "must be finite"),
-        (voting(weights=[0, 0]), ValueError, "sum to 0"),
-        (voting(weights=[3, -1]), ValueError, "negative weight, -1"),
-        (several, TypeError, "answers several outputs"),
-        (boosted, ValueError, "sum to 0"),
-        (VotingClassifier([("t", Texts())]).fit(X, y), TypeError, "Put what reads texts or records in front"),
-    ):
-        with pytest.raises(error, match=words):
-            decompose(model)
-
-
-def test_texts_in_columns_are_refused_where_members_encode_them() -> None:
-    X, y, _ = data()
-    frame = pd.DataFrame({"kind": np.where(X[:, 0] > 0, "a", "b"), "size": X[:, 1]})
-    coded = make_pipeline(ColumnTransformer([("code", OneHotEncoder(), ["kind"])]), LogisticRegression())
-    model = VotingClassifier([("coded", coded), ("same", coded)]).fit(frame, y)
-    with pytest.raises(ValueError, match="could not convert string to float"):
-        EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(frame)
-
-
-def test_facts_name_the_members() -> None:
-    X, y, _ = data()
-    read = decompose(VotingClassifier([("a", Perceptron()), ("b", "drop"), ("c", GaussianNB())]).fit(X, y))
-    assert isinstance(read.terms, VoteTerms)
-    assert read.terms.facts() == {"terms": 2, "members": ["a (Perceptron)", "c (GaussianNB)"]}
-    assert read.terms.description == "vote of 2 members (Perceptron, GaussianNB)"

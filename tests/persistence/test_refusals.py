@@ -25,11 +25,6 @@ from wald.persistence import container
 from wald.stopping import Boundary, Certificate, Ladder, Needs
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.wald"
-
-
 @dataclass(frozen=True)
 class OwnRule:
     """A user-defined rule."""

@@ -28,11 +28,6 @@ terms_only = pytest.mark.filterwarnings("ignore:The file holds the terms")  # of
 PARAMETERS = ("risk", "confidence", "planner__rule", "planner__cost", "planner__certificate_fraction", "n_jobs")
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.wald"
-
-
 @pytest.mark.one_in(3)
 @terms_only
 @pytest.mark.parametrize("name", MAKERS)

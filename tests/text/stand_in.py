@@ -58,9 +58,6 @@ class Text:
     def scores(self, texts: list[Any], n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         return self._scored(texts)
 
-    def exact_scores(self, texts: list[Any], n_threads: int = 1) -> np.ndarray:
-        return self._scored(texts)[0]
-
     @property
     def same_bits(self) -> bool:
         return self._of["coef_bound"] is None

@@ -28,7 +28,6 @@ def same_scores(vectorizer: Any, documents: list[str], n_outputs: int, dtype: An
     if text.same_bits:
         assert_array_equal(scores, expected)
         assert_array_equal(errors, 0.0)
-        assert_array_equal(text.exact_scores(documents), expected)
     else:
         assert (np.abs(scores - expected).max(axis=1) <= errors).all()
         assert errors.max() < 1e-3
@@ -93,8 +92,6 @@ def test_bounds_where_bits_are_not_known() -> None:
             assert errors.max() < (1e-2 if form == "float32" else 1e-8)
         if form == "float32":
             assert np.abs(scores - expected).max() > 0  # so that the bound was needed
-            with pytest.raises(ValueError, match="same_bits"):
-                text.exact_scores(documents)
 
 
 def test_repeated_columns_and_gaps() -> None:

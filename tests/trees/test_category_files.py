@@ -18,7 +18,7 @@ import pytest
 from persistence.forge import put_together, taken_apart
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
-from trees.test_categories import fitted_lightgbm, fitted_xgboost, in_ascii, reordered, table, with_columns, with_unseen
+from trees.category_tables import fitted_lightgbm, fitted_xgboost, in_ascii, reordered, table, with_columns, with_unseen
 
 import wald
 from wald import EarlyExitClassifier, Planner

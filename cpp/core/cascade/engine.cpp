@@ -3,7 +3,7 @@
 
 #include "core/cascade/columns.hpp"
 #include "core/cascade/first_stage.hpp"
-#include "core/cascade/tree_run.hpp"
+#include "core/cascade/trees.hpp"
 
 namespace wald {
 

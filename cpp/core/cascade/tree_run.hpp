@@ -20,27 +20,25 @@ public:
         : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), capacity_(round_up(capacity, kPanelRows)),
           two_sided_(cascade.decision().two_sided()), by_margin_(outputs_ == 1 && !two_sided_),
           several_(outputs_ > 1 && cascade.decision().scored()), f64_(cascade.trees_->reader().compares_f64(call.rows)),
-          tiles_(pass_tiles(cascade, call)), full_(*cascade.trees_, call.rows), race_(outputs_, capacity_) {
-        const std::int64_t n_sums = std::int64_t{outputs_} * c_.n_sums_, n_scores = std::int64_t{outputs_} * kTileRows;
+          tiles_(cascade.trees_->reader(), call.rows, needs(cascade, call)), full_(*cascade.trees_, call.rows),
+          race_(outputs_, capacity_), sums_(outputs_, cascade.n_sums_, capacity_) {
+        const std::int64_t n_scores = std::int64_t{outputs_} * kTileRows;
         const std::int64_t n_work = std::max(outputs_, c_.decision().n_classes);
         Arena& arena = thread_arena();
         arena.reset(Arena::bytes<std::int64_t>(capacity_ + kTileRows) + Arena::bytes<std::int32_t>(capacity_) +
-                    Arena::bytes<float>(n_sums * capacity_) + tiles_.bytes() + full_.bytes() +
-                    (c_.racing() ? Race::bytes(outputs_, capacity_) : 0) + Arena::bytes<float>(n_sums * kTileRows) +
-                    (several_ ? 2 : 1) * Arena::bytes<float>(n_scores) + Arena::bytes<float>(n_sums) +
-                    2 * Arena::bytes<float*>(n_sums) + 2 * Arena::bytes<float>(n_work) + Arena::bytes<double>(n_work));
+                    sums_.bytes() + tiles_.bytes() + full_.bytes() +
+                    (c_.racing() ? Race::bytes(outputs_, capacity_) : 0) +
+                    (several_ ? 2 : 1) * Arena::bytes<float>(n_scores) + Arena::bytes<float>(sums_.size()) +
+                    2 * Arena::bytes<float>(n_work) + Arena::bytes<double>(n_work));
         ids_ = arena.take<std::int64_t>(capacity_ + kTileRows);
         positions_ = arena.take<std::int32_t>(capacity_);
-        sums_ = arena.take<float>(n_sums * capacity_);
+        sums_.take(arena);
         tiles_.take(arena);
         full_.take(arena);
         if (c_.racing()) race_.take(arena);
-        part_ = arena.take<float>(n_sums * kTileRows);
         estimates_ = arena.take<float>(n_scores);
         if (several_) kept_scores_ = arena.take<float>(n_scores);
-        row_sums_ = arena.take<float>(n_sums);
-        pointers_ = arena.take<float*>(n_sums);
-        parts_ = arena.take<float*>(n_sums);
+        row_sums_ = arena.take<float>(sums_.size());
         z_ = arena.take<float>(n_work);
         float_work_ = arena.take<float>(n_work);
         work_ = arena.take<double>(n_work);
@@ -98,16 +96,11 @@ public:
     }
 
 private:
-    static TileReader pass_tiles(const TreeCascade& cascade, const Call& call) {
-        std::int64_t panel_bytes = 0;
-        bool any_cut = false;
-        for (const TreePass& pass : cascade.passes_) {
-            if (pass.first >= call.n_stages) break;
-            const StepTrees& steps = pass.trees.trees().steps();
-            panel_bytes = std::max(panel_bytes, steps.bins().panel_bytes());
-            any_cut = any_cut || steps.any_cut();
-        }
-        return {cascade.trees_->reader(), call.rows, panel_bytes, any_cut};
+    static TileNeeds needs(const TreeCascade& cascade, const Call& call) {
+        TileNeeds needs;
+        for (const TreePass& pass : cascade.passes_)
+            if (pass.first < call.n_stages) needs.add(pass.trees.trees());
+        return needs;
     }
 
     void start(std::int64_t begin, std::int64_t end) {
@@ -117,10 +110,9 @@ private:
             ids_[i] = call_.row(begin + i);
             positions_[i] = i;
         }
-        for (int s = 0; s < outputs_ * c_.n_sums_; ++s) std::fill_n(sum(s), n_, 0.0f);
+        sums_.clear(n_);
         if (c_.racing()) race_.start(n_);
     }
-    float* sum(int s) const { return sums_ + s * capacity_; }  // s = output * n_sums + its sum; one value per row
     std::int64_t position(int i) const { return begin_ + positions_[i]; }
     // Rows that are evaluated in full skip no terms.
     void write(int i, const Answer& answer, int stage, const Ledger& ledger) const {
@@ -142,7 +134,7 @@ private:
     // their labels and confidence.
     void evaluate(const TreePass& pass, int t, const Tile& tile, int first) {
         if (pass.by_class) return race(pass, t, tile, first);
-        add(pass.trees, t - pass.first, tile, first);
+        sums_.add(pass.trees, t - pass.first, tile, first, tiles_.n_rows());
         for (int k = 0; k < outputs_; ++k) {
             float* const to = estimates_ + std::int64_t{k} * kTileRows;
             estimate(t, k, first, tile.n, to);
@@ -157,7 +149,7 @@ private:
         for (int i = 0; i < tile.n; ++i) running |= status_[i] == Status::pending ? race_.candidates(first + i) : 0;
         for (; running != 0; running &= running - 1) {
             const int k = std::countr_zero(running);
-            add(pass.trees, (t - pass.first) * outputs_ + k, tile, first);
+            sums_.add(pass.trees, (t - pass.first) * outputs_ + k, tile, first, tiles_.n_rows());
             estimate(t, k, first, tile.n, estimates_);
             race_.update(k, first, tile.n, estimates_);
         }
@@ -166,48 +158,19 @@ private:
     // Drops classes of a row that stage t has left pending.
     void drop(int t, int first, int i) { race_.drop(first + i, best_[i], c_.race_[t], c_.n_seen(t)); }
 
-    // Adds the leaves of group g of the trees to the sums of a tile whose rows begin at `first`.
-    void add(const SummedTrees& trees, int g, const Tile& tile, int first) {
-        float* const* const sums = sums_of(trees, [&](int s) { return sum(s) + first; });
-        if (tiles_.n_rows() % kPanelRows == 0) {
-            trees.add(g, tile, sums);
-            return;
-        }
-        const std::size_t n_sums = static_cast<std::size_t>(outputs_) * trees.sums().size();
-        for (std::size_t s = 0; s < n_sums; ++s) {  // whole panels are written, also into the next tile's rows
-            parts_[s] = part_ + static_cast<std::int64_t>(s) * kTileRows;
-            std::copy_n(sums[s], tile.n, parts_[s]);
-        }
-        trees.add(g, tile, parts_);
-        for (std::size_t s = 0; s < n_sums; ++s) std::copy_n(parts_[s], tile.n, sums[s]);
-    }
-    // Pointers to the running sums to which these trees add.
-    template <class SumOf>
-    float* const* sums_of(const SummedTrees& trees, const SumOf& sum_of) {
-        float** to = pointers_;
-        for (int k = 0; k < outputs_; ++k)
-            for (const int s : trees.sums()) *to++ = sum_of(k * c_.n_sums_ + s);
-        return pointers_;
-    }
-
     // Estimates of output k for rows [first, first + n). Whole registers are written.
     void estimate(int t, int k, int first, int n, float* to) {
-        estimate(t, k, n, to, [&](int s) { return sum(s) + first; });
+        estimate(t, k, n, to, [&](int s) { return sums_.of(s) + first; });
     }
     // The same, where sum_of(s) points to the rows' values of sum s.
     template <class SumOf>
     void estimate(int t, int k, int n, float* to, const SumOf& sum_of) {
-        mix(c_.estimate(t, k), n, to, sum_of);
+        sums_.mix(c_.estimate(t, k), n, to, sum_of);
         if (c_.variances_.empty()) return;
-        mix(c_.variances_[t], n, variances_, sum_of);
+        sums_.mix(c_.variances_[t], n, variances_, sum_of);
         if (!two_sided_) return;  // confidence is standardized, by `judge`
         const auto threshold = static_cast<float>(c_.decision().threshold);
         estimate_kernels().standardize(variances_, c_.least_variance_, threshold, n, to);
-    }
-    template <class SumOf>
-    void mix(const Mixture& mixture, int n, float* to, const SumOf& sum_of) {
-        for (int j = 0; j < mixture.size(); ++j) pointers_[j] = sum_of(mixture.sums[j]);
-        estimate_kernels().mix(mixture.bias, pointers_, mixture.weights.data(), mixture.size(), n, to);
     }
 
     // Answers the rows of a tile that stage t decides, or all of them if this stage must answer. Returns the number of
@@ -257,9 +220,9 @@ private:
             positions_[left + i] = positions_[first + kept_[i]];
             if (c_.racing()) race_.move(first + kept_[i], left + i);
         }
-        for (int s = 0; s < outputs_ * c_.n_sums_; ++s) {
-            float* const to = sum(s) + left;
-            const float* const from = sum(s) + first;
+        for (std::int64_t s = 0; s < sums_.size(); ++s) {
+            float* const to = sums_.of(s) + left;
+            const float* const from = sums_.of(s) + first;
             for (int i = 0; i < kept; ++i) to[i] = from[kept_[i]];
         }
         return left + kept;
@@ -289,7 +252,7 @@ private:
     // Answers row i from pass p on, without panels.
     void walk(int i, std::size_t p, const Ledger& ledger) {
         const Answering<float> sink(c_.exits_, call_, ledger);
-        for (int s = 0; s < outputs_ * c_.n_sums_; ++s) row_sums_[s] = sum(s)[i];
+        for (std::int64_t s = 0; s < sums_.size(); ++s) row_sums_[s] = sums_.of(s)[i];
         Answer answer = kPending;
         int t = c_.n_stages();
         for (; p < c_.passes_.size() && c_.passes_[p].first < call_.n_stages && answer.status == Status::pending; ++p)
@@ -319,7 +282,7 @@ private:
     }
     template <class X>
     void add_row(const SummedTrees& trees, int g, const X* x) {
-        trees.add_row(g, x, sums_of(trees, [&](int s) { return row_sums_ + s; }));
+        trees.add_row(g, x, sums_.of_trees(trees, [&](int s) { return row_sums_ + s; }));
     }
     // The answer of stage t to row i, or kPending.
     Answer row_answer(int i, int t, const Answering<float>& sink) {
@@ -372,14 +335,13 @@ private:
     TileReader tiles_;
     TreeEnsemble::FullScores full_;
     Race race_;
+    CarriedSums sums_;
     std::int64_t begin_ = 0;
     int n_ = 0;  // undecided rows
     std::int64_t* ids_;
     std::int32_t* positions_;  // counted from begin_
-    float *sums_, *part_;      // (outputs, sums, rows): of all rows; of a tile whose rows share a panel with others
     float *estimates_, *row_sums_, *z_, *float_work_;
     float* kept_scores_ = nullptr;  // as estimates_: with which the rows of a tile leave
-    float **pointers_, **parts_;
     double* work_;
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
     Status status_[kTileRows];
@@ -388,37 +350,5 @@ private:
     alignas(64) float last_[kTileRows];       // by margin: the estimates with which they leave, of which best_ is made
     alignas(64) float variances_[kTileRows];  // of the errors of the estimates, where they are known
 };
-
-template <class Use>
-void TreeCascade::each_run(const Call& call, const Use& use) const {
-    const std::int64_t carried = std::int64_t{trees_->n_outputs()} * (n_sums_ + (racing() ? 1 : 0)) * 4 + 16;
-    const std::int64_t most_read =
-        call.rows.in_columns() ? TreeEnsemble::kChunkRows : kRowsBytes / call.rows.bytes_per_row();
-    const std::int64_t most =
-        std::clamp(std::min(kCarriedBytes / carried, most_read), kLeastChunkRows, TreeEnsemble::kChunkRows);
-    TreeEnsemble::each_chunk(call, most, [&](std::int64_t begin, std::int64_t end) {
-        Run run(*this, call, end - begin);
-        use(run, begin, end);
-    });
-}
-
-inline void TreeCascade::predict(const Call& call, const Ledger& ledger) const {
-    if (call.n == 1) return Run(*this, call, 1).answer(0, 1, ledger);
-    if (call.n_stages > 0 || call.at_end != AtEnd::full)
-        return each_run(call, [&](Run& run, std::int64_t begin, std::int64_t end) { run.answer(begin, end, ledger); });
-    trees_->each_full(call, [&](std::int64_t at, int m, const double* scores) {
-        std::vector<double> work(static_cast<std::size_t>(decision().n_classes));
-        for (int i = 0; i < m; ++i)
-            ledger.write(at + i, full_answer(scores + i * trees_->n_outputs(), work.data()), n_stages(),
-                         scores + i * trees_->n_outputs());
-    });
-}
-
-inline void TreeCascade::trace(const RowSet& set, const Trace& trace) const {
-    if (n_stages() == 0) return;
-    const Call call{set, n_stages(), AtEnd::pending};
-    const Tracing<float> sink{trace, n_stages()};
-    each_run(call, [&](Run& run, std::int64_t begin, std::int64_t end) { run.trace(begin, end, sink); });
-}
 
 }  // namespace wald

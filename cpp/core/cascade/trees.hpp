@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/cascade/running_sums.hpp"
+#include "core/cascade/carried_sums.hpp"
 #include "core/cascade/sinks.hpp"
 #include "core/models/tree_ensemble.hpp"
 
@@ -17,23 +17,6 @@ struct TreePass {
     int first, last;
     bool by_class;
     SummedTrees trees;
-};
-
-// A weighted sum of running sums, of which those without a weight are left out.
-struct Mixture {
-    float bias;
-    std::vector<int> sums;
-    std::vector<float> weights;
-
-    template <class Weight>
-    Mixture(double start, int first, int n, const Weight& weight) : bias(static_cast<float>(start)) {
-        for (int s = 0; s < n; ++s) {
-            if (weight(s) == 0) continue;
-            sums.push_back(first + s);
-            weights.push_back(static_cast<float>(weight(s)));
-        }
-    }
-    int size() const { return static_cast<int>(sums.size()); }
 };
 
 // Rows carry running sums of leaves from stage to stage; a stage's estimate of an output is a mixture of its sums.

@@ -118,7 +118,9 @@ public:
 private:
     const StepTrees& steps() const { return trees_.steps(); }
     TileReader tiles(const Rows& rows) const {
-        return {reader_, rows, steps().bins().panel_bytes(), steps().any_cut()};
+        TileNeeds needs;
+        needs.add(trees_);
+        return {reader_, rows, needs};
     }
     // Calls use(rows, first position) for tiles of `size` rows at positions [begin, end).
     template <class Use>

@@ -34,22 +34,28 @@ struct Limits {
     double seconds = HUGE_VAL;
 };
 
+// What a call finds, by position; `undecided` only within limits.
+struct RankAnswers {
+    double* scores;
+    std::int32_t* stages;
+    std::uint8_t* undecided = nullptr;
+};
+
 class GroupRace {
 public:
     virtual ~GroupRace() = default;
     virtual int n_stages() const = 0;
-    virtual std::int64_t n_features() const = 0;
 
     // Writes a score and a stage for each position. A row that stays has the stage n_stages() and its full score (NaN
     // if it holds a refused value); a row that left has its estimate or, if that is too large, a number just below the
     // full scores of all rows of its group that stayed.
-    virtual void rank(const RowSet& set, const Groups& groups, const RankCall& call, double* scores,
-                      std::int32_t* stages) const = 0;
+    virtual void rank(const RowSet& set, const Groups& groups, const RankCall& call,
+                      const RankAnswers& answers) const = 0;
     // The same within limits. Rows that have not left, and are not evaluated in full either, are marked as undecided:
     // they have the last stage that they took, and scores in the order of its estimates, below those of the rows in
     // full and above those of the rows that left. Of the others, the best by their estimates are evaluated in full.
     virtual void rank_within(const RowSet& set, const Groups& groups, const RankCall& call, const Limits& limits,
-                             double* scores, std::int32_t* stages, std::uint8_t* undecided) const = 0;
+                             const RankAnswers& answers) const = 0;
     // Writes the estimates of all stages, and their usual errors, both (positions, n_stages()); no row leaves. Rows
     // with a refused value have NaN.
     virtual void trace(const RowSet& set, float* estimates, float* errors) const = 0;

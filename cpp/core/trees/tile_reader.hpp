@@ -29,16 +29,26 @@ private:
     std::unique_ptr<const RowTrees<double>> f64_;
 };
 
+// What the tiles of some trees must have room for.
+struct TileNeeds {
+    std::int64_t panel_bytes = 0;
+    bool any_cut = false;  // whether one of the trees may be cut
+
+    void add(const EvaluatedTrees& trees) {
+        panel_bytes = std::max(panel_bytes, trees.steps().bins().panel_bytes());
+        any_cut = any_cut || trees.steps().any_cut();
+    }
+};
+
 class TileReader {
 public:
-    // The trees' panels take at most `panel_bytes`; any_cut says whether one of the trees may be cut.
-    TileReader(const BinReader& reader, const Rows& rows, std::int64_t panel_bytes, bool any_cut)
+    TileReader(const BinReader& reader, const Rows& rows, const TileNeeds& needs)
         : reader_(reader), rows_(rows), f64_(reader.compares_f64(rows)), n_features_(rows.n_columns) {
-        copies_ = any_cut && !(f64_ ? reader.in_place<double>(rows) : reader.in_place<float>(rows));
-        std::int64_t most = panel_bytes > kLargePanel ? kPanelRows : kTileRows;
+        copies_ = needs.any_cut && !(f64_ ? reader.in_place<double>(rows) : reader.in_place<float>(rows));
+        std::int64_t most = needs.panel_bytes > kLargePanel ? kPanelRows : kTileRows;
         if (copies_) most = std::clamp(kCopyBytes / row_bytes(), kLeastRows, most);
         n_rows_ = static_cast<int>(most < kPanelRows ? most : most / kPanelRows * kPanelRows);
-        bin_bytes_ = round_up(n_rows_, kPanelRows) / kPanelRows * panel_bytes;
+        bin_bytes_ = round_up(n_rows_, kPanelRows) / kPanelRows * needs.panel_bytes;
     }
 
     // Rows of a tile: a multiple of kPanelRows, or fewer where a panel of copied rows would take too much memory.

@@ -260,12 +260,27 @@ class Job:
         return pa.table(columns, names=[*(str(name) for _, name in self.kept), *answers])
 
 
-def promise(model: EarlyExit, job: Job) -> AnyCertificate | None:
-    """The promise about the answers to a request; None with a budget."""
+def predictions(rows: Any, model: EarlyExit, job: Job) -> Predictions:
+    """Answers to a request, with their promise.
+
+    Returns
+    -------
+    certificate : Certificate, RankingCertificate or None
+        The promise; None with a budget, which it does not cover.
+
+    Raises
+    ------
+    ImportError
+        If the engine's library is not installed.
+    TypeError
+        If the data set or the model is of another kind, or has no probabilities that are asked for.
+    ValueError
+        If columns are missing, or a file of the model alone does not give its answers.
+    """
     if job.budget is not None:
-        return None
+        return Predictions(rows, None)
     certificate: Certificate = model.compiled_plan_.certificate
-    return certificate if job.groups is None else promise_of(model)
+    return Predictions(rows, certificate if job.groups is None else promise_of(model))
 
 
 def _reads_texts(model: EarlyExit) -> bool:

@@ -33,6 +33,7 @@ SINGLE = 50
 HUNDRED = 100
 
 
+@options.takes_about_data
 def bench(
     file: options.FileArgument,
     data: options.DataArgument,
@@ -48,12 +49,7 @@ def bench(
     ] = None,
     groups: options.Groups = None,
     repeats: Annotated[int, typer.Option(help=f"Times that each median is of, at least {LEAST_REPEATS}.")] = 9,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    format: options.Format = None,
-    header: options.Header = None,
-    zero_based: options.ZeroBased = None,
-    separator: options.Separator = None,
+    about_data: options.AboutData = options.NOTHING_SAID,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
@@ -86,7 +82,7 @@ def bench(
             fast = load_fast(file, threads, None, trust_type or ())
         rival, about_rival = _rival(own_file, wrapped, threads)
         require_ranker(fast, groups)
-        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+        reading = about_data.reading(groups)
         part = read_whole(data, schema_of_saved(fast, file), reading)
         rows = part.rows
         if part.groups is not None:

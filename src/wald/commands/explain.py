@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..early_exit.estimators import EarlyExit
 
 
+@options.takes_about_data
 def explain(
     file: options.FileArgument,
     row: Annotated[
@@ -38,12 +39,7 @@ def explain(
         ),
     ] = None,
     model: options.Model = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    format: options.Format = None,
-    header: options.Header = None,
-    zero_based: options.ZeroBased = None,
-    separator: options.Separator = None,
+    about_data: options.AboutData = options.NOTHING_SAID,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     json: options.Json = False,
@@ -58,7 +54,7 @@ def explain(
     with handling_errors("explain", debug):
         from ..early_exit import EarlyExitRanker
 
-        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+        reading = about_data.reading(groups)
         fast = load_served(file, 1, model, trust_pickle, trust_type or ())
         if isinstance(fast, EarlyExitRanker) and (data is None or not row.isdecimal()):
             raise UserError(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 FAILED = ("too few rows", "too many disagreements")
 
 
+@options.takes_about_data
 def fit(
     model: Annotated[
         Path,
@@ -100,12 +101,7 @@ def fit(
         str | None,
         typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents, queries)."),
     ] = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    format: options.Format = None,
-    header: options.Header = None,
-    zero_based: options.ZeroBased = None,
-    separator: options.Separator = None,
+    about_data: options.AboutData = options.NOTHING_SAID,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
@@ -135,8 +131,7 @@ def fit(
         options.require_writable(output, force, model, data)
         bounds = by_text(risk or ["0.001"])
         if data is None:
-            about = {"--groups": groups, "--drop": drop, "--text": text, "--format": format}
-            _require_none(about | {"--header": header, "--zero-based": zero_based, "--separator": separator})
+            _require_none({"--groups": groups} | about_data.by_option())
             if risk:
                 _require_no_rows(bounds)
         planned: dict[str, Any] = {
@@ -147,7 +142,7 @@ def fit(
         }
         with as_user_error("options"):
             checked_rule(Parameters(None, **planned))
-        form = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+        form = about_data.reading(groups)
         with progress(progress_console(), 4) as step:
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())

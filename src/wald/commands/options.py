@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -103,20 +108,48 @@ TrustType = Annotated[
 ]
 
 
-def reading(
-    format: str | None,
-    drop: list[str] | None,
-    header: bool | None,
-    zero_based: bool | None,
-    separator: str | None,
-    groups: str | None = None,
-    keep: list[str] | None = None,
-    text: str | None = None,
-) -> Reading:
-    """Collect the options about DATA."""
-    if separator is not None:
-        separator_character(separator)  # raises before any work is done
-    return Reading(format, tuple(drop or ()), groups, header, zero_based, separator, tuple(keep or ()), text=text)
+@dataclass(frozen=True)
+class AboutData:
+    """The options about DATA."""
+
+    drop: Drop = None
+    text: Text = None
+    format: Format = None
+    header: Header = None
+    zero_based: ZeroBased = None
+    separator: Separator = None
+
+    def reading(self, groups: str | None = None, keep: list[str] | None = None) -> Reading:
+        """How DATA is read."""
+        if self.separator is not None:
+            separator_character(self.separator)  # raises before any work is done
+        drop, kept = tuple(self.drop or ()), tuple(keep or ())
+        return Reading(self.format, drop, groups, self.header, self.zero_based, self.separator, kept, text=self.text)
+
+    def by_option(self) -> dict[str, Any]:
+        """The values by the names of the options."""
+        return {f"--{name.replace('_', '-')}": value for name, value in vars(self).items()}
+
+
+NOTHING_SAID = AboutData()
+_ABOUT_DATA = get_type_hints(AboutData, include_extras=True)
+
+
+def takes_about_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `AboutData` in place of its parameter ``about_data``."""
+    own = inspect.signature(command, eval_str=True)
+    options = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=a) for name, a in _ABOUT_DATA.items()]
+    parameters: list[Parameter] = []
+    for parameter in own.parameters.values():
+        parameters += options if parameter.name == "about_data" else [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        command(about_data=AboutData(**{name: given.pop(name) for name in _ABOUT_DATA}), **given)
+
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by typer
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def threads(jobs: int) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..jobs import Options, Report
 
 
+@options.takes_about_data
 def predict(
     file: options.FileArgument,
     data: Annotated[
@@ -73,12 +74,7 @@ def predict(
         str | None, typer.Option(metavar="FORMAT", help="Of a folder's parts: parquet (the default), csv or arrow.")
     ] = None,
     model: options.Model = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    format: options.Format = None,
-    header: options.Header = None,
-    zero_based: options.ZeroBased = None,
-    separator: options.Separator = None,
+    about_data: options.AboutData = options.NOTHING_SAID,
     skip_bad: Annotated[
         bool,
         typer.Option(
@@ -110,7 +106,7 @@ def predict(
         many = is_job(data, output)
         data_file, output_file = Path(data[0]), Path(output)
         if many:
-            require_job_options(output, to, format=format, zero_based=zero_based)
+            require_job_options(output, to, format=about_data.format, zero_based=about_data.zero_based)
         elif to is not None:
             raise UserError("--to is for a folder of parts (-o OUT/); a single file's suffix says its format.")
         elif skip_bad:
@@ -128,7 +124,7 @@ def predict(
         if proba:
             _require_probabilities(fast, file)
         require_ranker(fast, groups)
-        reading = options.reading(format, drop, header, zero_based, separator, groups, keep, text)
+        reading = about_data.reading(groups, keep)
         written = Options(
             cost, budget, reading.keep, reading.drop, to or "parquet", proba, skip_bad, reading.text, groups
         )

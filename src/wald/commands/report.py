@@ -16,6 +16,7 @@ from .rankings import require_ranker
 from .rows import data_name, read_whole
 
 
+@options.takes_about_data
 def report(
     file: options.FileArgument,
     data: options.DataArgument,
@@ -31,12 +32,7 @@ def report(
     ] = True,
     groups: options.Groups = None,
     model: options.Model = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    format: options.Format = None,
-    header: options.Header = None,
-    zero_based: options.ZeroBased = None,
-    separator: options.Separator = None,
+    about_data: options.AboutData = options.NOTHING_SAID,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
@@ -58,7 +54,7 @@ def report(
         fast = load_served(file, options.threads(jobs), model, trust_pickle, trust_type or ())
         if groups is not None:
             require_ranker(fast, groups)
-        reading = options.reading(format, drop, header, zero_based, separator, groups, text=text)
+        reading = about_data.reading(groups)
         part = read_whole(data, schema_of_saved(fast, file), reading)
         library = None
         # a model that is not trusted was not read, and is not timed

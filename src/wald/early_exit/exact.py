@@ -8,17 +8,15 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
-from ..sources import Schema, source_of
+from ..sources import source_of
 from .certification import Promise
-from .compiled_plan import CompiledPlan
 from .data_split import is_fitted, is_frozen
+from .held_plan import HeldPlan
 from .no_probabilities import NoProbabilities
 from .parameters import Parameters, require_estimator, require_kind, with_input_tags
 from .targets import require_targets
@@ -26,11 +24,10 @@ from .validation import validate_fit_rows
 from .without_rows import compiled_without_rows
 
 
-class ExactEstimator(NoProbabilities, MetaEstimatorMixin, BaseEstimator):
+class ExactEstimator(NoProbabilities, HeldPlan, MetaEstimatorMixin, BaseEstimator):
     """The methods of an estimator that evaluates every row in full. A subclass says which models it wraps."""
 
     kind: ClassVar[Kind]
-    compiled_plan_: CompiledPlan
 
     def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
         self.estimator = estimator
@@ -117,20 +114,6 @@ class ExactEstimator(NoProbabilities, MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_records,) or (n_records, n_values)
         """
         return self._compiled().predict_records(records, n_threads=effective_threads(self.n_jobs)).labels
-
-    # ---- what was fitted -------------------------------------------------------------------------------------------
-
-    def _compiled(self) -> CompiledPlan:
-        try:
-            return self.compiled_plan_
-        except AttributeError:
-            check_is_fitted(self, "compiled_plan_")
-            raise NotFittedError from None
-
-    @property
-    def schema_(self) -> Schema:
-        """The columns that `predict` reads."""
-        return self._compiled().schema
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "compiled_plan_")

@@ -12,8 +12,8 @@ from ..models import AdditiveModel
 from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, StageScores, q_grid, rows_needed
 from ..stopping.core.binomial import most_disagreements
-from ..stopping.core.certificate import Stratum, passes
 from ..stopping.core.certifying import one_row_per_group
+from ..stopping.core.stratum import Stratum, passes
 from ..utils.figures import thousands
 from .certification import COSTS_NO_MORE, LIKELY, Promise, certified, evaluating_everything, scores_at_stages, tried
 from .late_answers import LateAnswers

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stopping import Boundary, StageScores
-from ..stopping.core.certificate import Stratum
 from ..stopping.core.certifying import counts_along
 from ..stopping.core.risks import Line
+from ..stopping.core.stratum import Stratum
 
 Indices = NDArray[np.intp]
 Floats = NDArray[np.float64]

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Decisions
 from ..engine.threads import effective_threads
-from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
 from ..ranking import GroupPaths, Limits, Race, RankingCertificate, RowGroups, followed
 from ..sources import Source, source_of
@@ -18,12 +17,13 @@ from .answers import Answers
 from .compiled_plan import CompiledPlan
 from .exact import ExactEstimator
 from .explaining_places import PlaceExplanation, explained_place
+from .held_plan import WatchedPlan
 from .locating import located
 from .ranked import MeasuredGroups, counted, in_full, measured_groups, monitor_of, ranked
 from .rows import preprocessed
 
 
-class RankedEstimator(ExactEstimator):
+class RankedEstimator(WatchedPlan, ExactEstimator):
     """The methods of an estimator that ranks the rows of groups. A subclass adds ``fit``, which may plan a race."""
 
     _race: Race | None = None
@@ -155,14 +155,6 @@ class RankedEstimator(ExactEstimator):
 
     # ---- watching --------------------------------------------------------------------------------------------------
 
-    @property
-    def monitor_(self) -> Monitor:
-        """Counts of served groups and what they say of the promise; only after `watched`."""
-        monitor = self._compiled().monitor
-        if monitor is None:
-            raise AttributeError("There is no monitor_: watched(...) gives an estimator that has one.")
-        return monitor
-
     def watched(self, audit_rate: float | None, *, on_broken: str = "warn") -> Self:
         """Watch the promise while groups are served.
 
@@ -212,21 +204,6 @@ class RankedEstimator(ExactEstimator):
                 )
             monitor = monitor_of(compiled, self._race, self.certificate_, audit_rate, on_broken)
         return self._with(compiled.with_monitor(monitor))
-
-    def unwatched(self) -> Self:
-        """Give the same ranker without its monitor, for groups that are not served.
-
-        If the promise is broken and every row is evaluated in full, the monitor stays, and counts no more groups.
-
-        Returns
-        -------
-        EarlyExitRanker
-            This object, if it has no monitor that counts groups.
-        """
-        monitor = self._compiled().monitor
-        if monitor is None or monitor.answers_in_full:
-            return self
-        return self.watched(None)
 
     def _with(self, compiled: CompiledPlan) -> Self:
         """The same ranker with another compiled plan of the same model; the engine is shared."""

@@ -1,23 +1,24 @@
 """What some families of models bring in addition to `Terms`: each is a small class that such a family inherits from.
 
 ``Bounded.of(terms)`` gives terms that have bounds, and None for others; `bounds` gives what holds for both. `Packable`
-is in packing.py, `Filed` in encoding.py.
+is in packing.py, `Filed` in encoding.py, and what terms cost in prices.py.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .encoding import Filed
 from .packing import Packable, Surrogates
+from .prices import Priced, Sharing, refuse_prices, units_of
 from .terms import Terms, TermsProtocol
-from .units import Floats, Ints, Units
+from .units import Floats, Ints
 
 if TYPE_CHECKING:
     from ..steps import ColumnMap
@@ -148,86 +149,6 @@ def bounds(terms: Terms, low: Floats, high: Floats, working: float) -> tuple[Flo
 
 
 # ---- planning --------------------------------------------------------------------------------------------------------
-
-
-class Priced(TermsProtocol):
-    """Terms that have costs of their own, alone or in groups."""
-
-    @abstractmethod
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
-        """Group the terms into units, and give their costs.
-
-        Parameters
-        ----------
-        names : ndarray of str or None
-            Names of the features.
-        groups, costs
-            The parameters ``feature_groups`` and ``feature_costs`` of `EarlyExitClassifier`.
-        run : int
-            Number of neighbouring columns in one cache line.
-
-        Returns
-        -------
-        Units
-            Groups and costs of `Sharing` terms become what units buy (`Units.sharing`).
-
-        Raises
-        ------
-        ValueError
-            If groups or costs are given, and they do not say what terms cost.
-        """
-
-
-class Sharing(Priced):
-    """Terms of which several read the same features: their units share what the user's prices buy (`Units.buys`).
-
-    A plan with prices minimizes them, and not time.
-    """
-
-    @abstractmethod
-    def units_by_columns(self, units: Units) -> Units:
-        """The same units, priced by the time that each takes for a row that is stored by columns.
-
-        Parameters
-        ----------
-        units : Units
-            Units that share nothing.
-
-        Returns
-        -------
-        Units
-            Units that share the columns that they read, with prices in any unit of time.
-        """
-
-
-def units_of(
-    terms: Terms,
-    names: NDArray[Any] | None = None,
-    groups: Mapping[str, Sequence[int | str]] | None = None,
-    costs: ArrayLike | Mapping[str, float] | None = None,
-    run: int = 1,
-) -> Units:
-    """Units of terms, see `Priced.units`; by default one for each term, at cost 1."""
-    priced = Priced.of(terms)
-    if priced is None:
-        refuse_prices(terms, groups, costs)
-        return Units.single(terms.n_terms)
-    return priced.units(names, groups, costs, run)
-
-
-def refuse_prices(terms: Terms, groups: Any, costs: Any) -> None:
-    """Raise ValueError if features have groups or costs, which do not say what the terms cost."""
-    if groups is not None or costs is not None:
-        raise ValueError(
-            f"feature_costs and feature_groups need a linear model or trees: the {terms.unit_name} of a "
-            f"{terms.description} read every feature at once. Its cost is counted in {terms.unit_name}."
-        )
 
 
 class Owned(TermsProtocol):

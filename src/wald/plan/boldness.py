@@ -8,10 +8,10 @@ import numpy as np
 
 from ..models.planning import Precision
 from ..stopping import Boundary, Rule, StageScores, q_grid
-from ..stopping.core.certificate import Stratum
 from ..stopping.core.certifying import counts_along
 from ..stopping.core.fixed_sequence import fixed_sequence
 from ..stopping.core.risks import Promised
+from ..stopping.core.stratum import Stratum
 from .moments import Floats
 from .problem import CertificateSize
 

@@ -12,23 +12,31 @@ _HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
-def completes_documentation(*shared: Any) -> Callable[[_T], _T]:
+def completes_documentation(*shared: Any, outcome: Any = None) -> Callable[[_T], _T]:
     """Complete a docstring with what those of `shared` say of its parameters and attributes, unless it says it itself.
 
     Parameters
     ----------
     *shared : class or function
         With sections of numpydoc in their docstrings.
+    outcome : function, default=None
+        What its docstring returns and raises follows what the docstring itself says of this.
     """
+    outcomes = () if outcome is None else (outcome,)
 
     def complete(owner: _T) -> _T:
-        if not owner.__doc__ or not all(other.__doc__ for other in shared):  # python -OO strips them
+        if not owner.__doc__ or not all(other.__doc__ for other in (*shared, *outcomes)):  # python -OO strips them
             return owner
         own, bases = _sections(owner.__doc__), [_sections(other.__doc__) for other in shared]
         known = {name: entry for base in bases for name, entry in _entries(base["Parameters"]).items()}
         known |= _entries(own.pop("Parameters"))
         attributes = {name: entry for base in bases for name, entry in _entries(base.get("Attributes", "")).items()}
         attributes |= _entries(own.pop("Attributes", ""))
+        for other in outcomes:
+            more = _sections(other.__doc__)
+            own |= {
+                name: f"{own.get(name, '')}\n{more[name]}".lstrip() for name in ("Returns", "Raises") if name in more
+            }
         sections = {
             "": own.pop(""),
             "Parameters": "\n".join(known[name] for name in inspect.signature(owner).parameters if name in known),

@@ -4,115 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from ...utils.figures import percent, percent_up, thousands
-from .betting import betting_p_value
-from .binomial import interval, p_value, rows_needed, shared_confidence, smallest_risk
+from .binomial import rows_needed, shared_confidence, smallest_risk
 from .boundary import Boundary
-from .label_words import counted_pairs, sentence
-from .p_values import hoeffding_interval
-from .paired import paired_interval, paired_p_value, paired_rows_needed, paired_smallest_risk
+from .certificate_words import sentence
+from .paired import paired_rows_needed, paired_smallest_risk
 from .risks import Subject
-from .strata import PREDICTED, is_early
+from .strata import is_early
+from .stratum import Failure, Stratum, failure_of, passes
 
-Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
+Status = Literal["certified", "lossless", "measured", "full", Failure]
 #: What answers are compared with: the full model's, or true labels, by which both are right or wrong.
 Reference = Literal["model", "labels"]
-
-#: The answer with which rows leave wrongly, by the name of their stratum or by the class that a promise is about.
-_WRONG = {"outliers": "inlier", "inliers": "outlier"}
-_SIDES = {"positive": "negative", "negative": "positive"}
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """Rows that a promise covers, and how many of them got another answer than the full model's.
-
-    Attributes
-    ----------
-    name : str
-    n_rows : int
-    n_disagreements : int or float
-        The sum of the losses; where these are 0 or 1, a number of rows. With true labels: the rows whose early label is
-        wrong and the full model's right.
-    risk : float or None
-        Promised bound for these rows; None for the certificate's own bound.
-    p_value : float or None
-        Where losses lie between 0 and 1: the p-value against a mean loss above the bound.
-    losses : float64 ndarray or None
-        Losses between 0 and 1, in the order of the rows; None once `counted` has replaced them by a p-value.
-    n_better : int or None
-        With true labels: the rows whose early label is right and the full model's wrong.
-    """
-
-    name: str
-    n_rows: int
-    n_disagreements: float
-    risk: float | None = None
-    p_value: float | None = None
-    losses: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
-    n_better: int | None = field(default=None, metadata={"later": True})
-
-    def p_value_of(self, risk: float, confidence: float) -> float:
-        """P-value against a loss of these rows above their own risk, or else above `risk`; 1 if their mean is above."""
-        own = risk if self.risk is None else self.risk
-        if not self.is_count and self.n_disagreements > own * self.n_rows:
-            return 1.0
-        if self.p_value is not None:
-            return self.p_value
-        if self.losses is not None:
-            return float(betting_p_value(self.losses, own, level=1.0 - confidence))
-        if self.n_better is not None:
-            worse = int(self.n_disagreements)
-            return paired_p_value(worse, self.n_better, self.n_rows, own, level=1.0 - confidence)
-        return p_value(int(self.n_disagreements), self.n_rows, own)
-
-    @property
-    def is_count(self) -> bool:
-        """Whether all losses are 0 or 1."""
-        return isinstance(self.n_disagreements, Integral)
-
-    def is_possible(self, risk: float | None) -> bool:
-        """Whether rows can have these counts and, with losses between 0 and 1, this p-value.
-
-        Parameters
-        ----------
-        risk : float or None
-            Bound for rows without one of their own. None: nothing is promised, and there are no p-values.
-        """
-        if not 0 <= self.n_disagreements <= self.n_rows:
-            return False
-        if self.n_better is not None and not (
-            self.is_count and 0 <= self.n_better <= self.n_rows - self.n_disagreements
-        ):
-            return False
-        own = risk if self.risk is None else self.risk
-        if self.is_count or own is None:
-            return self.p_value is None and self.losses is None
-        if self.losses is not None:
-            total = float(self.losses.sum())
-            return len(self.losses) == self.n_rows and math.isclose(total, self.n_disagreements, rel_tol=1e-9)
-        # n losses of 0 give the smallest p-value against a mean loss of r, (1 - r)^n: that of no disagreement
-        return self.p_value is not None and p_value(0, self.n_rows, own) * (1 - 1e-9) <= self.p_value <= 1.0
-
-    def counted(self, risk: float, confidence: float) -> Stratum:
-        """The same counts with a p-value in place of the losses."""
-        if self.losses is None:
-            return self
-        return replace(self, p_value=self.p_value_of(risk, confidence), losses=None)
-
-    def interval(self, confidence: float) -> tuple[float, float]:
-        """Confidence interval of the mean loss: of Clopper and Pearson, of pairs, or of Hoeffding between 0 and 1."""
-        if self.n_better is not None:
-            return paired_interval(int(self.n_disagreements), self.n_better, self.n_rows, confidence)
-        if isinstance(self.n_disagreements, int):
-            return interval(self.n_disagreements, self.n_rows, confidence)
-        return hoeffding_interval(self.n_disagreements, self.n_rows, confidence)
 
 
 @dataclass(frozen=True)
@@ -239,11 +143,8 @@ class Certificate:
 
         For "each", the class with the fewest rows counts.
         """
-        return self._backed(min((s.n_rows for s in self._parts), default=0))
-
-    def _backed(self, n_rows: int) -> float:
         backed = smallest_risk if self.reference == "model" else paired_smallest_risk
-        return backed(n_rows, self.tested)
+        return backed(min((s.n_rows for s in self._parts), default=0), self.tested)
 
     @property
     def tested(self) -> float:
@@ -317,119 +218,4 @@ class Certificate:
         return not any(own) or (self.about in ("each", "predicted") and all(own) and self.risk == worst)
 
     def __str__(self) -> str:
-        if self.void is not None:
-            return f"void: {self.void}"
-        if self.reference == "labels" and self.status not in ("lossless", "full"):
-            return sentence(self)
-        match self.status:
-            case "lossless":
-                return "lossless: no row can differ"
-            case "full" if self.risk == 0:
-                answers = "labels" if self.event == Certificate.event else "answers"
-                return f"the model's own {answers}, by proof: {self.reason}"
-            case "full":
-                return f"no early exit: {self.reason}"
-            case "certified":
-                return f"{self._event()} {self._promise()}: {self._counts()}"
-            case "measured":
-                return f"measured {self._event()}{self._estimate()}; not a promise"
-            case "too few rows":
-                return f"no early exit: {'; '.join(map(self._scarcity, self._scarce()))}"
-            case "too many disagreements":
-                worst = self.worst
-                risk = self._limit(self.risk_of(worst))
-                differ = " differ" if worst.is_count else ""
-                return (
-                    f"no early exit: {self._count(worst)}{self._note()}{differ} at the most cautious q: "
-                    f"not {risk} with {self._level()} confidence"
-                )
-
-    def _event(self) -> str:
-        event = self.event
-        if self.about in ("positive", "negative"):
-            rows = self.strata[0].name
-            event = f"exits as {_WRONG.get(rows, _SIDES[self.about])} among {rows}"
-        elif self.about == "each" and not any(stratum.risk for stratum in self.strata):
-            event += f" within each {_kind(self.strata)}"
-        elif self.about == "predicted" and all(s.risk is None and is_early(s.name) for s in self.strata):
-            event += f" within each {PREDICTED}{_kind(self.strata)}"
-        return event + " on a random row of a random group" * self.grouped
-
-    def _promise(self) -> str:
-        own = [f", {self._limit(s.risk)} within {s.name.removeprefix('rows of ')}" for s in self.strata if s.risk]
-        overall = [] if self.about in ("each", "predicted") and own else [f", {self._limit(self.risk)}"]
-        bounds = overall + own
-        return f"{''.join(bounds)[2:]}{', all' if len(bounds) > 1 else ''} with {self._level()} confidence"
-
-    def _level(self) -> str:
-        return percent(self.confidence, digits=6)
-
-    def _limit(self, risk: float | None) -> str:
-        return f"<= {percent(risk or 0.0, digits=6)}"
-
-    def _estimate(self) -> str:
-        worst = self.worst
-        low, high = (percent(limit) for limit in self.intervals[self.strata.index(worst)])
-        rate = percent(worst.n_disagreements / max(worst.n_rows, 1))
-        if len(self.strata) == 1:
-            return f" {rate} ({self._level()} interval {low} to {high}), {self._counts()}"
-        together = f"one of {len(self.strata)} intervals that hold together with {self._level()} confidence"
-        return f", at worst {rate} ({low} to {high}, {together}), {self._counts()}"
-
-    def _counts(self) -> str:
-        each = self.about == "classes" or any(s.risk is not None for s in self.strata)
-        counted = self.strata if each else (self.worst,)
-        return f"{', '.join(map(self._count, counted))}{self._note()}"
-
-    def _count(self, stratum: Stratum) -> str:
-        lost = stratum.n_disagreements
-        if stratum.n_better is not None:
-            return counted_pairs(stratum)
-        counted = thousands(lost) if isinstance(lost, int) else f"a loss of {lost:.6g}"
-        return f"{counted} of {thousands(stratum.n_rows)} {stratum.name}"
-
-    def _scarce(self) -> tuple[Stratum, ...]:
-        """Strata whose rows are too few to back the promise even without disagreements."""
-        return tuple(s for s in self.strata if s.n_rows < self.needed_by(s)) or (self.worst,)
-
-    def _scarcity(self, stratum: Stratum) -> str:
-        needed, given = thousands(self.needed_by(stratum)), thousands(stratum.n_rows)
-        least = self._backed(stratum.n_rows)
-        backed = f"a risk of {percent_up(least)} at best" if least < 0.99 else "no risk below 99 %"
-        return f"{needed} certificate {stratum.name} needed, {given} given{self._note()}, which can back {backed}"
-
-    def _note(self) -> str:
-        which = {"too few rows": "in each of", "too many disagreements": "one of"}.get(self.status, "cheapest of")
-        notes = ["one per group"] * self.grouped + [f"{which} {self.n_splits} splits"] * (self.n_splits > 1)
-        return f" ({', '.join(notes)})" if notes else ""
-
-
-def _kind(strata: tuple[Stratum, ...]) -> str:
-    """What the rows of one answer are called: "band", of strata called "rows of band 0" and so on."""
-    name = strata[0].name if strata else ""
-    words = name.replace(PREDICTED, "", 1).split(" ") if is_early(name) else name.split(" ")
-    if words[:2] == ["rows", "of"] and len(words) > 2:
-        return words[2]
-    return "label" if words[0] in _WRONG else "class"
-
-
-def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:
-    """Whether every stratum rejects a disagreement of its own risk or more at level 1 - `confidence`.
-
-    Strata without a risk of their own have `risk`. Because all strata must reject (an intersection-union test), no
-    correction for their number is needed.
-    """
-    return all(s.p_value_of(risk, confidence) <= 1.0 - confidence for s in strata)
-
-
-def _least_p_value(stratum: Stratum, risk: float, confidence: float) -> float:
-    """P-value of so many rows that lose nothing."""
-    if stratum.n_better is None:
-        return p_value(0, stratum.n_rows, risk)
-    return paired_p_value(0, 0, stratum.n_rows, risk, level=1.0 - confidence)
-
-
-def failure_of(strata: tuple[Stratum, ...], risk: float, confidence: float) -> Status:
-    """Why `passes` is false: "too few rows" if they could not pass even without disagreements, else the counts."""
-    scarce = any(_least_p_value(s, risk if s.risk is None else s.risk, confidence) > 1.0 - confidence for s in strata)
-    return "too few rows" if scarce else "too many disagreements"
+        return sentence(self)

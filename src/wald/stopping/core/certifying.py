@@ -13,11 +13,12 @@ import numpy.typing as npt
 from ...utils.stage_table import FloatArray
 from .binomial import shared_confidence
 from .boundary import Boundary
-from .certificate import Certificate, Reference, Status, Stratum, failure_of, passes
+from .certificate import Certificate, Reference, Status
 from .fixed_sequence import fixed_sequence
 from .risks import Line, Promised, Risk, promised, require_risk
 from .row_groups import group_numbers
 from .stage_scores import StageScores
+from .stratum import Stratum, failure_of, passes
 from .validation import require_fraction
 
 #: Number of scales in a grid; the chosen scale is on average half a step more cautious than necessary.

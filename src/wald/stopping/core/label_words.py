@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ...utils.figures import percent, percent_up, thousands
 
 if TYPE_CHECKING:
-    from .certificate import Certificate, Stratum
+    from .certificate import Certificate
+    from .stratum import Stratum
 
 
 def sentence(certificate: Certificate) -> str:

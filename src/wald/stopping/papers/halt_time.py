@@ -10,10 +10,10 @@ from scipy import special
 
 from ..core.binomial import rows_needed
 from ..core.boundary import Boundary
-from ..core.certificate import Stratum
 from ..core.certifying import ungrouped
 from ..core.fixed_sequence import fixed_sequence
 from ..core.stage_scores import StageScores
+from ..core.stratum import Stratum
 from ..core.validation import require_fraction
 
 # The screening level is so many times smaller than the test level. The boldest scale that just passes the screening
