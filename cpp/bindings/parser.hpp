@@ -39,7 +39,8 @@ inline auto decode_tree(FloatMatrix scores, bool projective, bool single_root, b
 inline parser::Settings parser_settings(const ParserSettings& fields) {
     Fields f(fields);
     parser::Settings s;
-    f.read("projective", s.projective), f.read("single_root", s.single_root), f.read("by_head", s.by_head);
+    f.read("projective", s.projective), f.read("single_root", s.single_root), f.read("second_order", s.second_order);
+    f.read("by_head", s.by_head);
     f.read("n_groups", s.n_groups), f.read("filter", s.filter), f.read("factor", s.factor), f.read("extra", s.extra);
     f.read("margin", s.margin), f.read("mira", s.mira), f.read("step", s.step);
     f.read("random_states", s.random_states), f.read("loss_augmented", s.loss_augmented);
@@ -186,6 +187,7 @@ inline nb::dict parser_templates() {
     for (const auto& [name, templates] :
          {std::pair{"tag_pairs", parser::kTagPairs}, std::pair{"tag_words", parser::kTagUnigrams},
           std::pair{"word_pairs", parser::kWordPairs}, std::pair{"word_words", parser::kWordUnigrams},
+          std::pair{"grandparents", parser::kGrandparents}, std::pair{"siblings", parser::kSiblings},
           std::pair{"relations", parser::kLabelPairs}}) {
         const std::vector<std::string_view> texts = parser::split(templates, '|');
         d[name] = std::vector<std::string>(texts.begin(), texts.end());

@@ -146,6 +146,7 @@ public:
     int n() const { return n_; }  // positions
     int size() const { return size_; }
     int head(int i) const { return head_[i]; }
+    const std::uint16_t* heads(int i) const { return head_.data() + i; }
     int modifier(int i) const { return modifier_[i]; }
     int bin(int i) const { return bin_[i]; }
     std::uint64_t between(int i) const { return between_[i]; }

@@ -34,7 +34,7 @@ inline int atom_index(char letter, int offset) {
     return first;
 }
 
-// The atoms that a template uses on one side ('h', 'm', or 0 for a template of one word), one bit each.
+// The atoms that a template uses on one side ('h', 'm', 'x', or 0 for a template of one word), one bit each.
 inline std::uint32_t atoms_of(std::string_view text, char side) {
     std::uint32_t bits = 0;
     for (std::string_view name : split(text, ' ')) {
@@ -49,13 +49,14 @@ inline std::uint32_t atoms_of(std::string_view text, char side) {
     return bits;
 }
 
-// The random coefficient of a template for an atom of one side; side 2 stands for the contexts.
+// The random coefficient of a template for an atom of one side; side 2 stands for the contexts, side 3 for
+// the third word.
 inline std::uint32_t odd_number(std::uint32_t template_id, std::uint32_t side, std::uint32_t atom) {
     return static_cast<std::uint32_t>(mix((std::uint64_t{template_id} << 16) | (side << 8) | atom) >> 32) | 1u;
 }
 inline constexpr std::uint32_t kSalt = 255;  // in place of an atom
 
-// The coefficients of templates, in vectors of sixteen, for both sides and for the contexts.
+// The coefficients of templates, in vectors of sixteen, for all sides and for the contexts.
 class KeyPlan {
 public:
     // Whole vectors of templates, of pairs or of single words, numbered from first_id on.
@@ -79,17 +80,18 @@ public:
 
 private:
     void add_vector(const std::string_view* texts, bool pairs) {
-        for (std::uint32_t s = 0; s < 2; ++s) {
+        for (std::uint32_t s = 0; s < 3; ++s) {
+            const std::uint32_t side = s == 2 ? 3 : s;
             std::uint32_t bits[kLanes], any = 0;
-            for (int l = 0; l < kLanes; ++l) any |= bits[l] = atoms_of(texts[l], pairs ? "hm"[s] : char{0});
+            for (int l = 0; l < kLanes; ++l) any |= bits[l] = atoms_of(texts[l], pairs ? "hmx"[s] : char{0});
             for (std::uint32_t a = 0; a < kAtoms; ++a) {
                 if (!(any >> a & 1)) continue;
                 atoms_[s].push_back(static_cast<std::int32_t>(a));
                 for (std::uint32_t l = 0; l < kLanes; ++l)
-                    coefficients_[s].push_back(bits[l] >> a & 1 ? odd_number(next_id_ + l, s, a) : 0);
+                    coefficients_[s].push_back(bits[l] >> a & 1 ? odd_number(next_id_ + l, side, a) : 0);
             }
             first_[s].push_back(static_cast<std::int32_t>(atoms_[s].size()));
-            for (std::uint32_t l = 0; l < kLanes; ++l) salts_[s].push_back(odd_number(next_id_ + l, s, kSalt));
+            for (std::uint32_t l = 0; l < kLanes; ++l) salts_[s].push_back(odd_number(next_id_ + l, side, kSalt));
         }
         bool any = false;
         for (std::uint32_t c = 0; c < kContexts; ++c)
@@ -102,8 +104,8 @@ private:
     }
 
     std::uint32_t next_id_;
-    std::vector<std::int32_t> first_[2] = {{0}, {0}}, atoms_[2];
-    std::vector<std::uint32_t> coefficients_[2], salts_[2], context_;
+    std::vector<std::int32_t> first_[3] = {{0}, {0}, {0}}, atoms_[3];
+    std::vector<std::uint32_t> coefficients_[3], salts_[3], context_;
     std::vector<std::uint8_t> has_context_;
 };
 
@@ -122,6 +124,13 @@ inline constexpr int kVectors = kLastVector[1];
 inline const KeyPlan& arc_plan() {
     static const KeyPlan plan(0,
                               {{kTagPairs, true}, {kTagUnigrams, false}, {kWordPairs, true}, {kWordUnigrams, false}});
+    return plan;
+}
+
+// The templates of pairs of arcs.
+inline constexpr int kTripleVectors = vectors_of(kGrandparents) + vectors_of(kSiblings);
+inline const KeyPlan& triple_plan() {
+    static const KeyPlan plan(1 << 13, {{kGrandparents, true}, {kSiblings, true}});
     return plan;
 }
 

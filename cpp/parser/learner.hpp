@@ -103,7 +103,7 @@ private:
                 if (arcs.head(i) == h) return scores[i];
             return kNoTree;
         };
-        if (!w_.decode(x_, s)) return;
+        if (!w_.decode(x_, groups_.weights(), s, bought)) return;
 
         difference_.clear();
         int loss = 0;
@@ -117,6 +117,7 @@ private:
             change(gold_[m], m, 1.0f, bought(gold_[m], m));
         }
         if (loss == 0) return;
+        if (s.second_order) violation += change_pairs(bought);
         if (!s.loss_augmented) violation += loss;
         double step = s.step;
         if (s.mira) {
@@ -179,6 +180,23 @@ private:
             w_.scorer.features(g, changed_, 0, [&](std::uint32_t i) { difference_.add(i, value); });
     }
 
+    // Adds the pairs of the right tree that the other one lacks to the difference, and subtracts those that it has
+    // instead. Returns their loss of score.
+    template <class Bought>
+    double change_pairs(Bought&& bought) {
+        double loss = 0;
+        w_.second_order.list(w_.heads.data(), wrong_pairs_);
+        w_.second_order.list(gold_.data(), right_pairs_);
+        const auto count = [&](const ArcPairs& p, float value) {
+            if (!bought(p.head, p.modifier)) return;
+            loss -= value * static_cast<double>(w_.second_order.score(p));
+            w_.second_order.features(p, [&](std::uint32_t i) { difference_.add(i, value); });
+        };
+        for (std::size_t m = 1; m < right_pairs_.size(); ++m)
+            if (wrong_pairs_[m] != right_pairs_[m]) count(wrong_pairs_[m], -1.0f), count(right_pairs_[m], 1.0f);
+        return loss;
+    }
+
     static constexpr double kLabelStep = 0.05;
     Lexicon lexicon_;
     LengthFilter filter_;
@@ -193,7 +211,8 @@ private:
     Difference difference_;
     std::vector<std::int32_t> gold_, gold_labels_;  // of the words, behind the root's -1
     std::vector<int> first_;                        // [modifier] index of its first arc
-    std::vector<char> state_;                       // whether a word has the costly group
+    std::vector<ArcPairs> wrong_pairs_, right_pairs_;
+    std::vector<char> state_;  // whether a word has the costly group
 };
 
 }  // namespace wald::parser

@@ -47,9 +47,10 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
             w.score_cheap(x);
             x.costly.resize(x.cheap.size());
             if (s.n_groups > 1) w.scorer.score(1, arcs.view(), x.costly.data());
-            w.add_up(x, [&](int, int) { return s.n_groups > 1; });
+            const auto bought = [&](int, int) { return s.n_groups > 1; };
+            w.add_up(x, bought);
             watch.lap(w.seconds[1]);
-            w.decode(x, s);
+            w.decode(x, model.weights, s, bought);
             watch.lap(w.seconds[2]);
         });
         w.n_arcs += arcs.size();

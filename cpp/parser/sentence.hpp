@@ -5,6 +5,7 @@
 
 #include "core/interruption.hpp"
 #include "core/thread_pool.hpp"
+#include "parser/second_order.hpp"
 #include "parser/trees.hpp"
 
 namespace wald::parser {
@@ -31,6 +32,7 @@ struct Worker {
     Scorer scorer;
     Chooser chooser;
     Trees trees;
+    SecondOrder second_order;
     Arcs some;
     std::vector<int> where;
     std::vector<float> scores, extra;
@@ -71,10 +73,16 @@ struct Worker {
         for (int i = 0; i < arcs.size(); ++i)
             scores[i] = s.cheap[i] + (bought(arcs.head(i), arcs.modifier(i)) ? s.costly[i] : 0.0f);
     }
-    // Finds the best tree by these scores: heads[1..n); false if there is none.
-    bool decode(const Sentence& s, const Settings& how) {
+    // Finds the best tree by these scores, heads[1..n), and improves it by pairs of bought arcs, which have these
+    // weights; false if there is none.
+    template <class Bought>
+    bool decode(const Sentence& s, const Weights& weights, const Settings& how, Bought&& bought) {
         heads.resize(static_cast<std::size_t>(s.atoms.n()));
-        return trees.best(s.atoms.n(), s.chosen, scores.data(), how, heads.data());
+        if (!trees.best(s.atoms.n(), s.chosen, scores.data(), how, heads.data())) return false;
+        if (!how.second_order) return true;
+        second_order.begin(s.atoms, weights);
+        second_order.climb(s.chosen.arcs, scores.data(), how.projective, how.single_root, bought, heads.data());
+        return true;
     }
 };
 

@@ -73,8 +73,9 @@ public:
             const std::uint8_t* bits = state + offsets_[i];
             const auto owner = [&](int h, int m) { return owner_of(h, m, settings_.by_head) - 1; };
             buy(s, bits, bought_.data() + offsets_[i], owner, w);
-            w.add_up(s, [&](int h, int m) { return bits[owner(h, m)] != 0; });
-            with_error_location(i, 0, [&] { w.decode(s, settings_); });
+            const auto is_bought = [&](int h, int m) { return bits[owner(h, m)] != 0; };
+            w.add_up(s, is_bought);
+            with_error_location(i, 0, [&] { w.decode(s, model_.weights, settings_, is_bought); });
             std::copy(w.heads.begin() + 1, w.heads.end(), heads + starts[k]);
             if (evidence != nullptr) write_evidence(s, w, evidence + starts[k] * kEvidence);
         });

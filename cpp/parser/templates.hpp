@@ -9,6 +9,8 @@
 // between. Where a treebank makes the noun the head of its preposition (Universal Dependencies do), o is the
 // preposition of the modifier, which other parsers read from grandchildren.
 //
+// Pairs of arcs have templates of three words: x is the grandparent or the nearest sibling.
+//
 // A template of a single word is scored once per word, however many arcs the word has. Templates are separated by |.
 #pragma once
 
@@ -40,6 +42,13 @@ inline constexpr std::string_view kWordUnigrams =
     "w-1 w w+1|w-1 t w+1|w+1 w+2|w-2 w-1|s-1 t|s+1 t|s-1 s|s s+1|s t-1 t t+1|w t-2 t-1|w t+1 t+2|w c-1 c+1|"
     "a-1 a t|a a+1 t|w-1 t+1 t|o|o t|o w|o s|o t+1|l r|l t|r t|l t r|l w|r w|l w r|o t r|o t l|o t t-1|"
     "l t-1 t t+1 r";
+// Group 1, pairs of arcs.
+inline constexpr std::string_view kGrandparents =
+    "xt ht mt|xc hc mc|xt ht mw|xt hw mt|xw ht mt|xt hw mw|xw hw mt|xw ht mw|xt mt|xw mw|xt mw|xw mt|xt ht mt mt+1|"
+    "xt ht mt-1 mt|xt mo mt|xw mo mt";
+inline constexpr std::string_view kSiblings =
+    "xt ht mt|xc hc mc|xt ht mw|xt hw mt|xw ht mt|xt hw mw|xw hw mt|xw ht mw|xt mt|xw mw|xt mw|xw mt|xt ht mt mt+1|"
+    "xt xt+1 mt-1 mt|xo xt mo mt|xc mc";
 // Relations, given the arc.
 inline constexpr std::string_view kLabelPairs =
     "ht mt|hw mw|hw mt|ht mw|hc mc|mw mt|hw ht|ms mt ht|hs mt|hw ms|ht mt-1 mt mt+1|ht-1 ht ht+1 mt|ht mt mw-1|"

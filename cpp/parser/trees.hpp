@@ -13,6 +13,7 @@ namespace wald::parser {
 struct Settings {
     bool projective = true;  // Eisner, or Chu-Liu-Edmonds
     bool single_root = true;
+    bool second_order = false;
     bool by_head = false;    // a word's state is that of the arcs it is the head of
     int n_groups = kGroups;  // 1: tags only
     // Which arcs are scored: those that the length filter and, with a margin of at least 0, the pruner leave.

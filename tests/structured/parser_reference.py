@@ -159,6 +159,25 @@ class Reference:
             total += sum(float(weights[row + tag]) for tag in between)
         return total
 
+    def score_pairs(self, sentence: Any, heads: Any, modifier: int) -> float:
+        """Score of the two pairs of an arc in a tree, ``heads`` from the root's on."""
+        head = heads[modifier]
+        if head == 0:
+            return 0.0
+        inside = range(modifier + 1, head) if modifier < head else range(modifier - 1, head, -1)
+        sibling = next((k for k in inside if heads[k] == head), head)
+        values, total = atoms(sentence), 0.0
+        for first, name, third in ((1 << 13, "grandparents", heads[head]), ((1 << 13) + 16, "siblings", sibling)):
+            slot = (8 if third == head else 4 if third > head else 0) + 2 * (head > modifier) + (third < modifier)
+            for t, text in enumerate(self.templates[name], first):
+                key = 0
+                for side, letter, position in ((0, "h", head), (1, "m", modifier), (3, "x", third)):
+                    names = [n[1:] for n in text.split() if n[0] == letter]
+                    key += side_key(t, names, side, position, values)
+                key &= MASK32
+                total += float(self.weights[(key >> (36 - self.bits)) * 16 + ((key & 15) ^ slot)])
+        return total
+
 
 def is_tree(heads: Any) -> bool:
     for m in range(1, len(heads)):

@@ -52,7 +52,7 @@ def train_parser(
         options.require_writable(output, force, treebank, test)
         options.require_seed(seed)
         pipeline = TextPipeline(
-            parser=DependencyParser(arc_margin=6.0, table_bits=bits, max_iter=epochs),
+            parser=DependencyParser(arc_margin=6.0, table_bits=bits, max_iter=epochs, second_order=True),
             n_folds=folds,
             n_jobs=options.threads(jobs),
             random_state=seed,

@@ -130,8 +130,9 @@ class Predictor:
             self.label_one = partial(_value_of_one, one.label, model.links.predict)
         elif one is not None:
             self.label_one, self._decided_row = one.label, one.decided
-            if self._at_end == "full" and (self._rest is Rest.OWN_ENGINE or not plan.evaluate_all):
-                self.codes_of = one.codes
+            if self._at_end == "full":
+                by_engine = self._rest is Rest.OWN_ENGINE or not plan.evaluate_all
+                self.codes_of = one.codes if by_engine else partial(_of_few, one.codes)
 
     def _late_steps(self) -> LateSteps | LateModel | None:
         """What runs steps of the preprocessing late; None if all rows need all of them."""
@@ -582,6 +583,11 @@ def _value_of_one(score_one: Callable[[Any, bool], Any], link: Any, x: Any, with
     score = found[0] if with_cost else found
     value = link(np.array([[score]]))[0]
     return (value, found[1]) if with_cost else value
+
+
+def _of_few(codes_of: Callable[[Any, int], NDArray[np.int32] | None], X: Any, n_threads: int) -> Any:
+    """Codes of few rows by the engine; None for more, which the wrapped model evaluates faster."""
+    return codes_of(X, n_threads) if isinstance(X, np.ndarray) and X.ndim == 2 and len(X) <= FEW_ROWS else None
 
 
 def _nothing(*_: Any) -> None:

@@ -51,6 +51,7 @@ LATER: dict[str, dict[str, Any]] = {
     "EarlyExitRegressor": {"bands": None},
     "EarlyExitOutlierDetector": {"bands": None},
     "ChainClassifier": {"keep_names": False, "constraints": None},
+    "DependencyParser": {"second_order": False},
 }
 #: Types of those of its planner.
 PLANNER: dict[str, Any] = {

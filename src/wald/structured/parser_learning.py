@@ -40,6 +40,8 @@ def check(parser: Any) -> None:
         require_between(owner, "arc_margin", parser.arc_margin, 0)
     if parser.states == "random" and parser.feature_groups != "all":
         raise ValueError("states='random' needs feature_groups='all': with tags alone there is nothing to choose.")
+    if parser.second_order and parser.feature_groups != "all":
+        raise ValueError("second_order=True needs feature_groups='all': pairs of arcs belong to the group of words.")
 
 
 def n_groups(parser: Any) -> int:
@@ -53,6 +55,7 @@ def settings(parser: Any) -> dict[str, Any]:
     return {
         "projective": parser.decoder == "eisner",
         "single_root": parser.single_root,
+        "second_order": parser.second_order,
         "by_head": parser.group_by == "head",
         "n_groups": n_groups(parser),
         "filter": filters,

@@ -59,8 +59,8 @@ class TextPipeline(BaseEstimator):
     tagger : WordTagger, default=None
         Not fitted; None: one with the defaults.
     parser : DependencyParser, default=None
-        Not fitted; None: one with ``arc_margin=6``, ``table_bits=24`` and ``max_iter=6``. With ``states="random"`` it
-        can be put under a budget.
+        Not fitted; None: one with ``arc_margin=6``, ``table_bits=24``, ``max_iter=6`` and
+        ``second_order=True``. With ``states="random"`` it can be put under a budget.
     n_folds : int, default=10
         Taggers that give the parser its tags, each to one of as many pieces of the treebank, in its order: sentences of
         one text stay together. The parser learns from every sentence twice, with these tags and with those of the
@@ -138,7 +138,8 @@ class TextPipeline(BaseEstimator):
             )
         with all_or_nothing(self):
             self.tagger_ = self._made(self.tagger, WordTagger()).fit(bank)
-            parser = self._made(self.parser, DependencyParser(arc_margin=6.0, table_bits=24, max_iter=6))
+            usual = DependencyParser(arc_margin=6.0, table_bits=24, max_iter=6, second_order=True)
+            parser = self._made(self.parser, usual)
             self.parser_ = mean_parser(parser, both_tags(self.tagger_, bank, self.n_folds), self.n_runs)
             self._buy_everything()
         return self
