@@ -167,6 +167,7 @@ def test_a_copy_of_stdin_is_not_left(files: Path, many: Path, tmp_path: Path, nu
     assert not (tmp_path / "labels.npy").exists()
 
 
+@pytest.mark.slow
 @posix
 def test_nohup_is_heeded(files: Path, tmp_path: Path) -> None:
     words = ["predict", files / "svc.wald", files / "test.npy", "-o", tmp_path / "labels.csv"]
