@@ -72,7 +72,7 @@ def write_picture(folder: Path, name: str, draw: Callable[[], Figure]) -> list[P
         matplotlib.rcParams.update(_SETTINGS)
         figure = draw()
         figure.savefig(paths[0])
-        figure.set_layout_engine("none")  # keeps the layout of the PNG
+        figure.set_layout_engine(None)  # keeps the layout of the PNG
         figure.savefig(paths[1], metadata={"Date": None})
     return paths
 

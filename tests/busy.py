@@ -35,13 +35,13 @@ def _rows(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _early_exit(estimator, n: int) -> Callable[[], object]:
-    X, y = _rows(8400)
+    X, y = _rows(4400)
     # By units: measured times would let the load of the machine say whether the engine answers at all.
     fast = EarlyExitClassifier(estimator, risk=0.02, planner=Planner(cost="units"), n_jobs=2, random_state=0)
     fast.fit(X[400:], y[400:])
     # Rows that scikit-learn answers may crash a process that ends, for reasons of its own: BLAS is unloaded meanwhile.
     assert not fast.plan_.evaluate_all
-    many = np.tile(X[400:], (n, 1))
+    many = np.tile(X[400:], (2 * n, 1))
     return lambda: fast.predict(many)
 
 

@@ -31,6 +31,8 @@ ROOT = Path(__file__).parents[1]
 settings.register_profile("wald", derandomize=True, deadline=None)
 settings.load_profile("wald")
 
+# The models of tests are small, and tests share the processors; some are trained when their module is imported.
+threadpool_limits(1, user_api="openmp")
 
 # Child processes inherit ignored signals (``nohup``, a shell's background jobs); tests send them signals.
 for ignored in (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")):
@@ -81,7 +83,7 @@ def bench_package() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread_of_openmp() -> Iterator[None]:
-    """Train the models of scikit-learn on one thread: they are small, and tests share the processors."""
+    """Train the models of libraries that were imported since on one thread, too."""
     with threadpool_limits(1, user_api="openmp"):
         yield
 

@@ -20,6 +20,15 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)[^)]*\)")
 #: A file or a folder in backticks; the folders above it may be left out.
 PATH = re.compile(r"`([\w./-]+/[\w./-]*|[\w.-]+\.(?:py|pyi|hpp|cpp|inl|c|sh|md|toml|json))`")
 ELSEWHERE = {"mnist/"}  # a folder of the user's data
+#: Pages whose code takes seconds: make check runs it, and make test does not.
+SLOW = {
+    f"docs/{name}.md"
+    for name in (
+        *("budget", "guides/any-model", "guides/extractors", "guides/file-types", "guides/neighbours-and-nets"),
+        *("guides/pipelines", "guides/ranking", "guides/served-model", "guides/text", "guides/text-to-tree"),
+        *("guides/thresholds", "guides/values", "guides/when-not", "structured", "trees", "watching"),
+    )
+}
 #: A block of code; the line before it may name the packages that it needs. The site shows what it prints and draws.
 BLOCK: re.Pattern[str] = runpy.run_path(str(ROOT / "docs" / "_ext" / "blocks.py"))["BLOCK"]
 #: Any block between fences, and the language that it names; braces are directives of the site.
@@ -47,7 +56,15 @@ def programs() -> list[Path]:
     return [page for page in PAGES if BLOCK.search(page.read_text("utf-8"))]
 
 
-@pytest.mark.parametrize("page", programs(), ids=name_of)
+def test_slow_pages_are_pages_with_code():
+    assert set(map(name_of, programs())) > SLOW
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (name_of(page) in SLOW)) for page in programs()],
+    ids=name_of,
+)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example writes or registers does not stay
     monkeypatch.setattr(families, "_REGISTERED", copy(families._REGISTERED))

@@ -61,7 +61,7 @@ def _median_wait(call, after: float = 0.25, repeats: int = 5) -> float:
 @pytest.fixture(scope="module")
 def machine():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((9000, 20))
+    X = rng.standard_normal((5000, 20))
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
     return EarlyExitClassifier(SVC(), risk=0.02, random_state=0).fit(X[1000:], y[1000:]), X
 

@@ -109,6 +109,7 @@ def test_a_folder_knows_just_what_the_table_says(folder):
 #: What a rule or a family is called, as the package itself knows them.
 RULES = {name for name in stopping.__all__ if hasattr(getattr(stopping, name), "needs")} - {"Rule"}
 TERMS = {terms.__name__ for terms in families().values() if terms.__module__.startswith("wald.")}
+NAMED = re.compile("|".join(sorted(RULES | TERMS)))
 #: Comparisons of a family's name, or of the kind of an encoded family.
 COMPARED = re.compile(r"\bfamily (==|!=|in)\b|[\"']kind[\"']\]? ?(==|!=)")
 
@@ -140,7 +141,7 @@ def test_only_their_folders_test_for_rules_and_families():
     found = []
     for file in sorted(PACKAGE.rglob("*.py")):
         folder, text = file.relative_to(PACKAGE).parts[0], file.read_text("utf-8")
-        tree = ast.parse(text)
+        tree = ast.parse(text if NAMED.search(text) else "")  # most files name none of them
         if folder != "stopping":
             found += [(file.name, name) for name in RULES & set(asked(tree))]
         if folder != "models":

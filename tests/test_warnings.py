@@ -167,6 +167,7 @@ def test_a_rare_class_is_told_at_the_line_of_fit() -> None:
 
 def test_no_part_of_the_package_counts_frames_by_hand() -> None:
     for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text("utf-8")
+        for node in ast.walk(ast.parse(text if "warnings.warn" in text else "")):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
                 raise AssertionError(f"{file}:{node.lineno}: use wald.utils.warn.warn_caller")

@@ -250,6 +250,7 @@ def test_a_model_whose_file_would_decide_ties_otherwise_is_refused(case):
             ship(exact)
 
 
+@pytest.mark.slow
 def test_wald_alone_imports_no_engine():
     code = (
         "import sys, wald, wald.dask, wald.ray, wald.spark\n"

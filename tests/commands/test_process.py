@@ -26,6 +26,7 @@ def process(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120, check=False)
 
 
+@pytest.mark.slow
 def test_json_alone_is_on_stdout(files: Path) -> None:
     result = process("inspect", files / "svc.wald", "--json")
     assert result.returncode == 0

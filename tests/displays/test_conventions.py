@@ -149,6 +149,7 @@ def test_without_matplotlib(display: Any, source: Any, monkeypatch: pytest.Monke
         display(**given).plot()
 
 
+@pytest.mark.slow
 def test_matplotlib_is_loaded_late() -> None:
     code = "import sys, wald.displays; print('matplotlib' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

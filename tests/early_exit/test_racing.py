@@ -79,7 +79,7 @@ def test_the_worse_number_of_threads_counts(costs, ratios):
     costs(full=20.0)
     raced = ratios({1: 0.3, 2: 0.7})
     assert timed(n_jobs=2).plan_.evaluate_all
-    assert sorted(raced) == 3 * [1] + 3 * [2]
+    assert sorted(raced) == 2 * [1] + 2 * [2]
 
 
 @pytest.mark.parametrize(("measured", "kept"), [((0.9, 0.4, 0.5), 0.5), ((0.9, 0.4, 0.8), None), ((0.4,), 0.4)])
@@ -98,7 +98,8 @@ def test_a_plan_that_lost_once_is_timed_again(measured, kept, costs, monkeypatch
     [
         ((0.84,), True),
         ((0.86, 0.95, 0.88, 0.91, 0.8), True),
-        ((0.86, 0.95, 0.91, 0.91, 0.8), False),
+        ((0.86, 0.95, 0.91, 0.91), False),  # a fifth could not change the median's side
+        ((0.95, 0.91, 0.9), False),
         ((0.95, 0.85, 0.88, 0.91, 0.8), True),
     ],
 )
@@ -144,7 +145,7 @@ def test_a_plan_that_lost_is_dropped_whatever_finishes_its_rows(lossless, ratio,
     rule = Lossless(low=X.min(axis=0), high=X.max(axis=0)) if lossless else "ladder"
     raced = ratios({1: ratio})
     fast = wrap(model, X[1000:], risk=0 if lossless else 0.05, rule=rule, cost="time", n_splits=1, n_jobs=1)
-    assert raced == [1] * (3 if dropped else 1)
+    assert raced == [1] * (2 if dropped else 1)
     assert fast.plan_.evaluate_all == dropped
 
 

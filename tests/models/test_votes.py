@@ -228,7 +228,7 @@ def test_a_copy_by_pickle_answers_alike(fitted) -> None:
 @pytest.mark.parametrize("members", ["compiled", "in Python"])
 def test_the_rule_of_votes_is_certified(members: str) -> None:
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(20_000, 6))
+    X = rng.normal(size=(16_000, 6))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=len(X)) > 0
     if members == "compiled":
         trees = [(str(i), DecisionTreeClassifier(max_depth=4, max_features=2, random_state=i)) for i in range(40)]

@@ -19,9 +19,9 @@ from wald.sources import source_of
 from wald.surrogates import learns_probabilities
 
 X, Y = make_classification(
-    3500, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0
+    2300, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, class_sep=1.0, random_state=0
 )
-Y, FIT, NEW = np.array(["ant", "bee", "cow"])[Y], X[500:3000], X[3000:]
+Y, FIT, NEW = np.array(["ant", "bee", "cow"])[Y], X[500:1800], X[1800:]
 N_LEARNT = round(asked_rows.LEARN_SHARE * len(FIT))
 
 
@@ -180,10 +180,10 @@ def test_rows_whose_probabilities_fail_late_give_labels(lessons):
 
 def test_rows_of_a_log_are_not_asked(lessons):
     model = Noted(5).fit(X[:500], Y[:500])
-    log = dict(enumerate(model.predict(FIT[:1500]).tolist()))
+    log = dict(enumerate(model.predict(FIT[:780]).tolist()))
     model.labelled.clear()
     fast = EarlyExitClassifier(model, risk=0.01, random_state=0).fit(FIT, answers=log)
-    logged = {row.tobytes() for row in FIT[:1500]}
+    logged = {row.tobytes() for row in FIT[:780]}
     assert not logged & set(model.weighed)
     assert len(logged & set(model.labelled)) <= 32
     assert fast.n_calls_ == len(model.labelled) + len(model.weighed)
@@ -196,7 +196,7 @@ def test_rows_of_a_log_are_not_asked(lessons):
 def test_true_labels_teach_alone(lessons):
     model = Noted(5).fit(X[:500], Y[:500])
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, reference="labels", random_state=0)
-    fast.fit(FIT, Y[500:3000])
+    fast.fit(FIT, Y[500:1800])
     assert model.weighed == []
     assert lessons[0][2] is None
 

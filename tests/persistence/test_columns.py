@@ -199,7 +199,7 @@ def test_altered_files_are_refused_or_answer_as_python_does() -> None:
     fields, arrays = taken_apart(to_bytes(made("rare ones together")[1]))
     rng, outcomes = np.random.default_rng(0), {"refused": 0, "loaded": 0}
     names = [name for name in arrays if name.startswith("estimator.")]
-    for _ in range(150):
+    for _ in range(75):
         changed = {name: array.copy() for name, array in arrays.items()}
         name = names[rng.integers(len(names))]
         raw = changed[name].reshape(-1).view(np.uint8)
@@ -211,4 +211,4 @@ def test_altered_files_are_refused_or_answer_as_python_does() -> None:
             continue
         outcomes["loaded"] += 1
         assert np.isin(back.predict(made("rare ones together")[2]), back.classes_).all()
-    assert outcomes["refused"] > 50, outcomes
+    assert outcomes["refused"] > 25, outcomes

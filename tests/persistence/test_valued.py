@@ -60,6 +60,7 @@ def test_answers_come_back(name):
         same(np.asarray(again.predict_one(rows[7])), np.asarray(fast.predict_one(rows[7])))
 
 
+@pytest.mark.slow
 def test_values_are_the_models_own_in_another_process(tmp_path):
     names = ["hist poisson", "forest of several", "target of trees", "isolation forest in full"]
     for name in names:

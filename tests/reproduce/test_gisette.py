@@ -90,6 +90,7 @@ def test_unknown_part(small):
         make_gisette_like(subset="validation")
 
 
+@pytest.mark.slow
 def test_the_real_thing(wald_data):
     if not (wald_data / "mnist").is_dir():
         pytest.skip(f"no MNIST in {wald_data}")

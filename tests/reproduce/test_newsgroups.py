@@ -85,6 +85,7 @@ def test_arguments_are_checked(loader_calls, name, value):
         fetch_20newsgroups_binary(**{name: value})
 
 
+@pytest.mark.slow
 def test_the_real_thing(wald_data):
     if not (wald_data / "sklearn" / "20news-bydate_py3.pkz").is_file():
         pytest.skip(f"no 20 newsgroups in {wald_data}")

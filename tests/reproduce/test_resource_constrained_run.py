@@ -27,6 +27,8 @@ from wald.datasets import make_chains, make_trees
 from wald.structured import Treebank
 from wald.structured.policies import IteratedPolicy
 
+pytestmark = pytest.mark.slow  # the runs of the two other papers show each time that such runs are complete
+
 PICTURES = (
     *("accuracy-against-features", "accuracy-against-time", "one-shot-variants", "equal-share", "where-time-goes"),
     *("depth", "likely-arcs", "word-step-by-step", "sentence-step-by-step"),
@@ -85,7 +87,6 @@ def test_tables_parse(written, name):
         assert {line["seed"] for line in lines} == {"0", "1"}
 
 
-@pytest.mark.slow
 def test_shares_are_those_requested(written):
     for line in records_of(written[0], "curves"):
         bought = float(line["bought"]) / float(line["parts"])

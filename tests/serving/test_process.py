@@ -173,6 +173,7 @@ def test_a_file_that_needs_the_wrapped_model_is_served_with_it(rows, tmp_path):
         assert "the model was loaded anew" in "".join(served.log)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_model_is_named_once(tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     command = [sys.executable, "-m", "wald", "serve", str(tmp_path / "rows.csv")]

@@ -316,8 +316,8 @@ def test_senseless_requests_are_refused(stage_scores, changes, message):
 
 def test_all_scales_take_less_time_than_all_rows_at_each_scale():
     rng = np.random.default_rng(0)
-    full, sd = rng.normal(size=20_000), np.geomspace(1.0, 0.01, 20)
-    scores = (full[:, None] + sd * rng.normal(size=(20_000, 20))).astype(np.float32)
+    full, sd = rng.normal(size=10_000), np.geomspace(1.0, 0.01, 20)
+    scores = (full[:, None] + sd * rng.normal(size=(10_000, 20))).astype(np.float32)
     stage_scores, boundary = StageScores(full=(full > 0).astype(np.int32), margins=scores), Boundary.symmetric(0.0, sd)
     grid = q_grid(stage_scores, boundary)
 

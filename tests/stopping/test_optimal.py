@@ -84,7 +84,7 @@ def test_it_is_cheaper_than_boundaries_of_a_given_shape():
     costs = []
     for rule in (OptimalBoundary, lambda sides: ConstantBoundary("conditional", sides=sides), CurvedBoundary):
         boundary = rule(sides="positive").boundary(walk)
-        grid = np.geomspace(1.4, 0.85, 120)
+        grid = np.geomspace(1.4, 0.85, 60)
         costs.append(min(e.cost for q in grid if (e := errors_of(boundary, walk, q)).conditional[0] <= 0.05))
     assert costs[0] < 0.995 * min(costs[1:])
 

@@ -83,17 +83,17 @@ def test_memory_grows_with_the_arcs(decoder: str, call: str) -> None:
 
 def test_too_large_a_chart_is_refused_by_name() -> None:
     parser = fitted(single_root=False)
-    bank = Treebank.from_words([[(f, "N", "_") for f in ("a", "b")], *([[("x", "N", "_")] * 20_000])])
+    bank = Treebank.from_words([[(f, "N", "_") for f in ("a", "b")], *([[("x", "N", "_")] * 14_000])])
     message = (
-        r"sentence 1 \(line 4\) has 20000 words .* decoder='eisner' would take 4.8 GB, .* decoder='chu-liu-edmonds'"
+        r"sentence 1 \(line 4\) has 14000 words .* decoder='eisner' would take 2.4 GB, .* decoder='chu-liu-edmonds'"
     )
     with pytest.raises(ValueError, match=message):
         parser.predict(bank)
     session = parser.open(bank)
-    with pytest.raises(ValueError, match=r"sentence 1 has 20000 words .* single_root=True"):
+    with pytest.raises(ValueError, match=r"sentence 1 has 14000 words .* single_root=True"):
         session.decode(session.state())
     parser.decoder = "chu-liu-edmonds"
-    assert len(parser.predict(bank).heads) == 20_002
+    assert len(parser.predict(bank).heads) == 14_002
 
 
 @pytest.mark.long  # it takes a gigabyte or two to come to the limit

@@ -24,7 +24,7 @@ Arrays = dict[str, np.ndarray]
 @pytest.fixture(scope="module", params=[2, 4], ids=["two classes", "four classes"])
 def fitted(request: pytest.FixtureRequest) -> tuple[EarlyExitClassifier, np.ndarray]:
     X, y = make_classification(9000, n_informative=8, n_classes=request.param, random_state=0)
-    model = GradientBoostingClassifier(n_estimators=40, max_depth=5, init="zero", random_state=0).fit(
+    model = GradientBoostingClassifier(n_estimators=80 // request.param, max_depth=5, init="zero", random_state=0).fit(
         X[:1500], y[:1500]
     )
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.03, planner=Planner(cost="units"), random_state=0)
