@@ -103,7 +103,7 @@ test-full: $(VENV)/.installed-dev
 LEVELS := tests/engine $(patsubst %,tests/trees/test_%.py, tree_engine tree_values packed_trees sklearn_trees) \
   $(patsubst %,tests/online/test_%.py, boosting boosting_streams reference shrinking stages streams) \
   $(patsubst %,tests/structured/test_%.py, chain constraints decoders evidence inference labels_by_name learners \
-  long_sentences parser parser_pruner parser_session part_rows) \
+  long_sentences parser parser_pruner parser_session part_rows second_order) \
   $(patsubst %,tests/early_exit/test_%.py, containers ladders own_labels promises rules)
 levels: $(VENV)/.installed-dev
 	@levels=$$($(BIN)/python -c 'from wald import _core; print(*_core.simd_levels()[:-1])') && \
