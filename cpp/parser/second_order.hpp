@@ -82,7 +82,7 @@ public:
     }
 
 private:
-    static constexpr float kNear = 1.5f;        // one in two hundred moves gives up more than this for pairs
+    static constexpr float kNear = 1.0f;        // on EWT, two moves in a hundred would give up more than this for pairs
     static constexpr float kLeastGain = 1e-4f;  // beyond rounding, so that no two moves undo each other
     static constexpr float kUnknown = -std::numeric_limits<float>::infinity();
     static constexpr int kPasses = 8;  // three are enough for all but a few sentences

@@ -15,7 +15,7 @@ from wald.datasets import make_trees
 from wald.structured import BudgetedPredictor, DependencyParser, Treebank
 from wald.structured.policies import IteratedPolicy
 
-NEAR = 1.5  # a word may move to a head whose arc scores at most this much less
+NEAR = 1.0  # a word may move to a head whose arc scores at most this much less
 
 
 @pytest.fixture(scope="module", params=["eisner", "chu-liu-edmonds"])
