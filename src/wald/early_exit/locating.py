@@ -23,6 +23,10 @@ SEARCHED_ROWS = 4096
 NAN, INFINITY = "Input X contains NaN", "Input X contains infinity or a value too large for "
 
 
+class TooLargeError(ValueError, OverflowError):
+    """An integer that no float holds, in rows: bad input, and the error that transformers themselves raise."""
+
+
 class located:  # noqa: N801  # a function in all but speed: a generator takes a microsecond more
     """Add the place of an invalid value in X to the error that the block raises about it."""
 
@@ -37,8 +41,8 @@ class located:  # noqa: N801  # a function in all but speed: a generator takes a
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, ValueError | TypeError | OverflowError):
             locate(error, self._X, self._model, self._model.schema.names, self._word)
-        if isinstance(error, OverflowError):  # an integer that no float holds, which transformers themselves met
-            raise ValueError(str(error)) from error
+        if isinstance(error, OverflowError):
+            raise TooLargeError(str(error)) from error
 
 
 def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = None, word: str = "row") -> None:
