@@ -16,6 +16,7 @@ from wald.datasets import fetch_treebank
 from wald.structured import ChainClassifier, FeatureGroup, Treebank
 from wald.structured.certificate import first_that_fails
 from wald.structured.certifying import Family, place_thresholds
+from wald.structured.per_part import PartTest
 from wald.structured.policies import IteratedPolicy
 from wald.structured.spans import span_f1, spans_of
 
@@ -180,14 +181,8 @@ def _promises(train: Sentences, held: Sentences, test: Sentences, how: Run) -> l
             broken, spent = 0, []
             for _ in range(how.rows(REDRAWS, 20)):
                 drawn = rng.integers(len(X_pool), size=len(X_pool))
-                found = first_that_fails(
-                    ((t, lost[drawn], counted[drawn]) for t, lost, counted in steps),
-                    risk=risk,
-                    confidence=0.95,
-                    loss=loss,
-                    max_parts=MOST_WORDS,
-                    unit="span",
-                )
+                redrawn = ((t, lost[drawn], counted[drawn]) for t, lost, counted in steps)
+                found = first_that_fails(redrawn, PartTest(risk, 0.95, MOST_WORDS), loss, "span")
                 broken += int(true.get(found.threshold, 0.0) > risk)
                 spent.append(cost.get(found.threshold, 11.0))
             figures.append(

@@ -69,7 +69,8 @@ def _in_parts(name: str, pipeline: Any, posts: list[str], how: Run) -> list[Figu
             how.repeats,
         )
         read = cost.sum() / sum(map(len, some))
-        order = "spread" if fast.compiled_plan_.model.terms.blocks[fast.plan_.terms[0]] else "in order"
+        terms: Any = fast.compiled_plan_.model.terms
+        order = "spread" if terms.blocks[fast.plan_.terms[0]] else "in order"
         note = f"{100 * read:.3g} % of the characters read, {order}; {100 * np.mean(labels != own):.2g} % differ"
         for peer, who in (("pipeline.predict", "peer"), ("risk=0", "whole")):
             ratio = t[who].median / t["ours"].median

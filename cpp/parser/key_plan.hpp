@@ -128,8 +128,8 @@ inline const KeyPlan& arc_plan() {
 }
 
 // The templates of pairs of arcs.
-inline constexpr int kTripleVectors = vectors_of(kGrandparents) + vectors_of(kSiblings);
-inline const KeyPlan& triple_plan() {
+inline constexpr int kSecondOrderVectors = vectors_of(kGrandparents) + vectors_of(kSiblings);
+inline const KeyPlan& second_order_plan() {
     static const KeyPlan plan(1 << 13, {{kGrandparents, true}, {kSiblings, true}});
     return plan;
 }

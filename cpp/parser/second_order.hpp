@@ -92,14 +92,14 @@ private:
         int inner, outer;  // the nearest towards the head, or the head; the nearest beyond, or -1
     };
 
-    // Finds the keys of the sentence's words, once. Few sentences have two heads of a word that are near.
+    // Finds the keys of the sentence's words, once. A sentence needs none if no word has two heads that are near.
     void find_keys() {
         if (has_keys_) return;
         has_keys_ = true;
         for (int side = 0; side < kSides; ++side) {
-            keys_[side].resize(static_cast<std::size_t>(n_) * kTripleVectors * KeyPlan::kLanes);
-            parser_kernels().keys(triple_plan().side(side), atoms_->arrays(), nullptr, n_, 0, kTripleVectors,
-                                  kTripleVectors, keys_[side].data());
+            keys_[side].resize(static_cast<std::size_t>(n_) * kSecondOrderVectors * KeyPlan::kLanes);
+            parser_kernels().keys(second_order_plan().side(side), atoms_->arrays(), nullptr, n_, 0, kSecondOrderVectors,
+                                  kSecondOrderVectors, keys_[side].data());
         }
     }
     template <class Visit>
@@ -113,7 +113,7 @@ private:
         }
     }
     const std::uint32_t* key(int side, int position, Kind kind) const {
-        return keys_[side].data() + (static_cast<std::size_t>(position) * kTripleVectors + kind) * KeyPlan::kLanes;
+        return keys_[side].data() + (static_cast<std::size_t>(position) * kSecondOrderVectors + kind) * KeyPlan::kLanes;
     }
 
     // Lists the children of every word from left to right.

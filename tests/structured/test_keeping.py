@@ -97,7 +97,7 @@ def test_a_disk_without_room_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(rows) == 0
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
 @pytest.mark.usefixtures("limits")
 def test_forks_read_the_file_and_write_their_own() -> None:
     keep_features(memory=0)

@@ -108,7 +108,7 @@ def test_a_budget_beyond_everything_buys_everything(pipeline: TextPipeline) -> N
 )
 def test_policies_that_cannot_be(plain: TextPipeline, policies: object, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        plain.fit_budget(HELD, 1.0, policies=policies)  # type: ignore[arg-type]
+        plain.fit_budget(HELD, 1.0, policies=policies)  # type: ignore[arg-type]  # refused
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
@@ -224,5 +224,5 @@ def test_too_few_sentences_buy_everything(plain: TextPipeline) -> None:
 )
 def test_promises_that_cannot_be(plain: TextPipeline, how: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        plain.fit_budget(HELD, **how)  # type: ignore[arg-type]
+        plain.fit_budget(HELD, **how)  # type: ignore[arg-type]  # refused
     assert not hasattr(plain, "certificate_")

@@ -47,12 +47,13 @@ def train_parser(
     with handling_errors("train-parser", debug):
         import wald
 
-        from ..structured import DependencyParser, TextPipeline, Treebank
+        from ..structured import TextPipeline, Treebank
+        from ..structured.pipeline_learning import usual_parser
 
         options.require_writable(output, force, treebank, test)
         options.require_seed(seed)
         pipeline = TextPipeline(
-            parser=DependencyParser(arc_margin=6.0, table_bits=bits, max_iter=epochs, second_order=True),
+            parser=usual_parser(table_bits=bits, max_iter=epochs),
             n_folds=folds,
             n_jobs=options.threads(jobs),
             random_state=seed,

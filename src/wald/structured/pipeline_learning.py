@@ -43,6 +43,11 @@ def both_tags(tagger: WordTagger, bank: Treebank, n_folds: int) -> Treebank:
     return Treebank(text, name="<treebank>", format=tagged.format)
 
 
+def usual_parser(*, table_bits: int = 24, max_iter: int = 6) -> DependencyParser:
+    """The parser of a pipeline for which none is given."""
+    return DependencyParser(arc_margin=6.0, table_bits=table_bits, max_iter=max_iter, second_order=True)
+
+
 def mean_parser(parser: DependencyParser, bank: Treebank, n_runs: int) -> DependencyParser:
     """A parser with the mean of the weights of several runs, each with another order of the sentences."""
     seeds = check_random_state(parser.random_state).randint(2**31 - 1, size=n_runs).tolist()

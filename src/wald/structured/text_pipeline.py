@@ -19,7 +19,7 @@ from .certificate import StructureCertificate
 from .conll import Treebank
 from .parser import DependencyParser
 from .parser_learning import annotated
-from .pipeline_learning import both_tags, mean_parser
+from .pipeline_learning import both_tags, mean_parser, usual_parser
 from .policies.base import Policy
 from .shared_budget import SharedBudget, Stages, enough_sentences
 from .tokens import treebank_of_tokens
@@ -138,8 +138,7 @@ class TextPipeline(BaseEstimator):
             )
         with all_or_nothing(self):
             self.tagger_ = self._made(self.tagger, WordTagger()).fit(bank)
-            usual = DependencyParser(arc_margin=6.0, table_bits=24, max_iter=6, second_order=True)
-            parser = self._made(self.parser, usual)
+            parser = self._made(self.parser, usual_parser())
             self.parser_ = mean_parser(parser, both_tags(self.tagger_, bank, self.n_folds), self.n_runs)
             self._buy_everything()
         return self
