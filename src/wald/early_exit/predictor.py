@@ -30,7 +30,7 @@ from .late_model import LateModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
 from .rows import check_finite, own_of_sparse, preprocessed, readable, refuse_unlike
-from .short_ways import FEW_ROWS, ShortWays
+from .short_ways import FEW_ROWS, ShortWays, faster_than_product
 from .stage_tables import compared
 from .texts import Texts
 from .values import Values
@@ -126,7 +126,13 @@ class Predictor:
         if valued:
             return ShortWays.of_values(calls, self._value)
         by_engine = self._rest is Rest.OWN_ENGINE or not self.plan.evaluate_all
-        return ShortWays.of_arrays(calls, self._at_end == "full", only_few=not by_engine)
+        return ShortWays.of_arrays(calls, self._at_end == "full", None if by_engine else self._faster)
+
+    def _faster(self, X: Any) -> bool:
+        """Whether the engine evaluates the rows of an array in full faster than the wrapped model."""
+        if not self.model.by_product:
+            return isinstance(X, np.ndarray) and X.ndim == 2 and len(X) <= FEW_ROWS
+        return faster_than_product(X, self.model.decision.n_outputs)
 
     @property
     def _value(self) -> Values:
@@ -304,7 +310,7 @@ class Predictor:
             return self._in_full(step.codes(source, n_threads), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:
             return self._in_full(self._full.predict(source), Status.FULL)  # sums of ones, which SciPy adds faster
-        if source.n_rows <= FEW_ROWS and self.model.preprocessing is None:
+        if self.model.preprocessing is None and (source.n_rows <= FEW_ROWS or self._faster(source.rows)):
             return None
         if self._at_end == "pending":
             return self._in_full(self._full.predict(source), Status.HANDED_OVER)

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..sources.values import NATIVE
 from .texts import Texts
 from .values import Values
 
 #: Up to this number of rows the engine does full evaluation, because an estimator's input checks would dominate.
 FEW_ROWS = 128
+#: A matrix product is faster than the engine for more weights than this, and for more rows of fewer features.
+WEIGHTS, MORE_ROWS, FEATURES = 20_000, 1000, 200
 
 #: Code, stage, cost and status of a row.
 Decided = tuple[int, int, float, int]
@@ -50,9 +53,12 @@ class ShortWays:
         return cls(label=texts.label_one, text=partial(texts.decided_one, n_stages))
 
     @classmethod
-    def of_arrays(cls, calls: _core.FixedCalls, settles: bool, only_few: bool) -> ShortWays:
-        """Labels of rows of arrays; `settles`: the engine evaluates rows in full, `only_few`: faster for few alone."""
-        codes = _nothing if not settles else partial(_of_few, calls.codes) if only_few else calls.codes
+    def of_arrays(cls, calls: _core.FixedCalls, settles: bool, faster: Callable[[Any], bool] | None) -> ShortWays:
+        """Labels of rows of arrays.
+
+        `settles`: whether the engine evaluates rows in full. `faster`: for which rows; None: for all.
+        """
+        codes = _nothing if not settles else calls.codes if faster is None else partial(_where, faster, calls.codes)
         return cls(calls.label, calls.decided, codes=codes)
 
     @classmethod
@@ -61,6 +67,17 @@ class ShortWays:
         return cls(partial(values.of_score, calls.label))
 
 
-def _of_few(codes: Callable[[Any, int], NDArray[np.int32] | None], X: Any, n_threads: int) -> Any:
-    """Codes of few rows by the engine; None for more, which the wrapped model evaluates faster."""
-    return codes(X, n_threads) if isinstance(X, np.ndarray) and X.ndim == 2 and len(X) <= FEW_ROWS else None
+def faster_than_product(X: Any, n_outputs: int) -> bool:
+    """Whether the engine evaluates the rows of an array in full faster than a linear model's matrix product."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        return False
+    if len(X) <= FEW_ROWS:
+        return True
+    n_features = X.shape[1]
+    fits = n_features * n_outputs <= WEIGHTS and (len(X) <= MORE_ROWS or n_features >= FEATURES)
+    return fits and X.dtype in NATIVE and X.strides[1] == X.itemsize
+
+
+def _where(faster: Callable[[Any], bool], codes: Callable[[Any, int], Any], X: Any, n_threads: int) -> Any:
+    """Codes by the engine where it is faster; else None."""
+    return codes(X, n_threads) if faster(X) else None
