@@ -83,7 +83,7 @@ TUNABLES = {
         "PRECISION_ROWS": "svm-binary",
         "FEW_OUTPUTS": "svm-letters",
     },
-    "early_exit/predictor.py": {"FEW_ROWS": "never-slower"},
+    "early_exit/short_ways.py": dict.fromkeys(("FEW_ROWS", "WEIGHTS", "MORE_ROWS", "FEATURES"), "never-slower"),
     "ranking/estimates.py": {"FLOOR": "ranking", "WIDTH": "ranking", "MOST_ROWS": "ranking"},
     "ranking/ladder.py": {"DECISION": "ranking", "FIRST": "ranking", "RATIO": "ranking"},
     "ranking/planning.py": dict.fromkeys(

@@ -149,6 +149,10 @@ public:
         require(error >= 0, "error must not be negative");
         auto codes = new_array<std::int32_t>({scores.shape(0)});
         auto status = new_array<std::uint8_t>({scores.shape(0)});
+        if (decision.kind == DecisionKind::sign) {
+            decide_signs(scores, error, codes.data(), reinterpret_cast<Status*>(status.data()));
+            return nb::make_tuple(codes, status);
+        }
         std::vector<double> row(scores.shape(1)), work(static_cast<std::size_t>(decision.n_classes));
         for (std::size_t i = 0; i < scores.shape(0); ++i) {
             std::copy_n(scores.data() + i * row.size(), row.size(), row.begin());
@@ -181,6 +185,22 @@ public:
     }
 
 private:
+    // `decide` of models with one score, by the kernel, which reads whole panels.
+    template <class T>
+    void decide_signs(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores, double error,
+                      std::int32_t* codes, Status* status) const {
+        constexpr int kAtOnce = 512;
+        alignas(kPanelBytes) double values[kAtOnce] = {}, errors[kAtOnce];
+        std::fill_n(errors, kAtOnce, error);
+        const Decision& decision = engine_->decision();
+        const auto n = static_cast<std::int64_t>(scores.shape(0));
+        for (std::int64_t at = 0; at < n; at += kAtOnce) {
+            const int m = static_cast<int>(std::min<std::int64_t>(kAtOnce, n - at));
+            std::copy_n(scores.data() + at, m, values);
+            kernels<double>().decide_signs(values, errors, m, engine_->tie_margin(), decision.threshold,
+                                           decision.tie_positive, codes + at, status + at);
+        }
+    }
     // Checks the arguments, and calls run(answer), which calls answer().
     template <class Run>
     nb::tuple answered(const BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads,

@@ -40,60 +40,25 @@ private:
         separator_ = f.get<std::string>("separator");
         NamedSpec spec;
         spec.single = f.get<bool>("single");
-        const Weights coef(f, "coef", 2), intercept(f, "intercept", 1);
-        require(coef.shape(0) >= 1 && coef.shape(0) <= kMaxClasses && coef.shape(1) >= 1 &&
-                    coef.shape(1) <= static_cast<std::size_t>(kMaxFeatures),
-                "coef must have a row for each output, and a column for each feature");
-        spec.n_outputs = static_cast<std::int64_t>(coef.shape(0));
-        spec.n_columns = static_cast<std::int64_t>(coef.shape(1));
-        require(intercept.shape(0) == coef.shape(0), "intercept must have a value for each row of coef");
+        const LinearArrays arrays(f);
+        arrays.describe(spec, spec.single);
         read_names(f, spec);
-        const auto bound = f.get<std::optional<Matrix>>("coef_bound");
-        if (bound) {
-            require(bound->shape(0) == coef.shape(0) && bound->shape(1) == coef.shape(1),
-                    "coef_bound must be None, or have the shape of coef");
-            spec.bound = span_of(*bound);
-        }
         f.done();
-        spec.coef = coef.values();
-        spec.intercept.assign(intercept.values().begin(), intercept.values().end());
-        for (const double b : spec.intercept) spec.bias = std::max(spec.bias, std::abs(b));
-        spec.single_sums = spec.single && coef.single();
-        spec.single_intercept = intercept.single();
-#if defined(__x86_64__)  // elsewhere compilers fuse the multiplications and additions of SciPy's loops
-        spec.same_bits = !bound && !(spec.single && !coef.single() && coef.fit_float32());
-#else
-        spec.same_bits = false;
-#endif
         model_ = std::make_unique<NamedModel>(std::move(spec));
         const nb::object numpy = nb::module_::import_("numpy");
         for (const char* name : {"float64", "float32", "int64", "int32"}) numbers_.push_back(numpy.attr(name));
     }
     static void read_names(Fields& f, NamedSpec& spec) {
-        const auto hashing = f.get<std::optional<nb::dict>>("hashing");
-        const auto given = f.get<std::optional<nb::list>>("names");
-        const auto ids = f.get<std::optional<Longs>>("ids");
-        if (hashing) {
-            Fields h(*hashing);
-            require(h.get<std::int64_t>("n_features") == spec.n_columns,
-                    "n_features must be the number of columns of coef");
-            spec.hashing = true;
-            spec.alternate_sign = h.get<bool>("alternate_sign");
-            h.done();
-            return;
-        }
-        require(given && ids, "either names and ids must be given, or hashing");
-        const Strings strings(*given, "names");
-        require(given->size() == ids->size(), "ids must have a value for each string of names");
+        const NamedColumns named(f, "names", spec);
+        if (spec.hashing) return;
+        const std::vector<std::string_view>& found = named.strings->found;
         static std::random_device random;
         const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
-        spec.keys = columns::Keys(true, strings.found.size(), seed);
-        for (std::size_t i = 0; i < strings.found.size(); ++i) {
-            const std::int64_t id = ids->data()[strings.places[i]];
-            require(id >= 0 && id < spec.n_columns, "ids must be numbers of columns of coef");
-            require(strings.found[i].size() <= columns::Keys::kLongest, "a name has more than 4 GB");
-            require(spec.keys.add_text(strings.found[i]), "a string of names is repeated");
-            spec.columns.push_back(static_cast<std::int32_t>(id));
+        spec.keys = columns::Keys(true, found.size(), seed);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            require(found[i].size() <= columns::Keys::kLongest, "a name has more than 4 GB");
+            require(spec.keys.add_text(found[i]), "a string of names is repeated");
+            spec.columns.push_back(static_cast<std::int32_t>(named.column(i)));
         }
     }
 

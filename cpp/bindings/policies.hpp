@@ -93,9 +93,11 @@ inline auto choose(const Matrix& priority, const Flags& lacks, const Longs& ends
     require(costs.size() == priority.shape(1), "there must be a cost for each group");
     const auto all = checked_offsets(ends, static_cast<std::int64_t>(priority.shape(0)));
     auto out = new_array<bool>({priority.shape(0), priority.shape(1)});
+    auto buys = new_array<bool>({all.size() - 1}), lacks_more = new_array<bool>({all.size() - 1});
     policies::choose_each(priority.data(), lacks.data(), all, threshold, pace, costs.data(),
-                          static_cast<std::int64_t>(priority.shape(1)), per_part, out.data());
-    return out;
+                          static_cast<std::int64_t>(priority.shape(1)), per_part, out.data(), buys.data(),
+                          lacks_more.data());
+    return std::make_tuple(out, buys, lacks_more);
 }
 
 inline void bind_policies(nb::module_& m) {
@@ -115,7 +117,8 @@ Simple ones have no averages; then ``known`` has rows for all parts, too.)doc");
           "pace"_a, "per_part"_a, "costs"_a.noconvert(),
           R"doc(Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one.
 
-Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K).)doc");
+Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K). And whether
+each example buys something, and whether something is missing then.)doc");
 }
 
 }  // namespace wald::bindings

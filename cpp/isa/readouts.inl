@@ -3,6 +3,8 @@
 
 namespace WALD_ISA {
 
+using wald::kSumPanels;
+
 // Four chains, chain = panel modulo 4; ((0 + 1) + (2 + 3)), then the tree over lanes.
 template <class T, bool Absolute>
 inline T weighted_sum(const T* slot, const T* weights, int n_panels) {
@@ -27,6 +29,90 @@ T readout(const T* slot, const T* weights, int n_panels) {
 template <class T>
 T absolute(const T* slot, const T* weights, int n_panels) {
     return weighted_sum<T, true>(slot, weights, n_panels);
+}
+
+// A row as T, with zeros up to a whole panel, and `absolute` of it.
+template <class T, class S>
+T widen(const S* x, std::int64_t n, const T* weights, T* values) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize;
+    P chain[kSumPanels] = {P::zero(), P::zero(), P::zero(), P::zero()};
+    auto step = [&](P& acc, const S* from, std::int64_t at) {
+        __builtin_prefetch(a_page_ahead(x + at));
+        const P v = P::load_as(from);
+        v.store(values + at);
+        acc.fma(v.abs(), P::load(weights + at));
+    };
+    std::int64_t at = 0;
+    for (; at + kSumPanels * L <= n; at += kSumPanels * L)
+        for (int c = 0; c < kSumPanels; ++c) step(chain[c], x + at + c * L, at + c * L);
+    for (int c = 0; at < n; at += L, ++c) {
+        S rest[L] = {};
+        for (int i = 0; i < L && at + i < n; ++i) rest[i] = x[at + i];
+        step(chain[c], rest, at);
+    }
+    return ((chain[0] + chain[1]) + (chain[2] + chain[3])).sum();
+}
+
+// Rows x outputs whose sums fill the registers without spilling.
+#if defined(__AVX512F__)
+inline constexpr int kProductRows = 4, kProductOutputs = 5;
+#elif defined(__AVX2__) || defined(__aarch64__)
+inline constexpr int kProductRows = 2, kProductOutputs = 2;
+#else
+inline constexpr int kProductRows = 1, kProductOutputs = 2;
+#endif
+
+// One of the four chains of `readout` for kProductRows rows and NO outputs. Sums are stored as whole panels, those of a
+// row and an output `stride` panels after those of the row before; a second chain is added to the first one. Missing
+// rows are replaced by the first one and not stored.
+template <class T, int NO>
+inline void product_tile(const T* x, std::int64_t row_step, int n_rows, const T* weights, std::int64_t step, int chain,
+                         int n_panels, T* sums, std::int64_t stride) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize, MR = kProductRows;
+    const T* from[MR];
+    for (int r = 0; r < MR; ++r) from[r] = x + (r < n_rows ? r : 0) * row_step;
+    P acc[MR][NO];
+    for (int r = 0; r < MR; ++r)
+        for (int o = 0; o < NO; ++o) acc[r][o] = P::zero();
+    for (std::int64_t at = std::int64_t{chain} * L; at < std::int64_t{n_panels} * L; at += kSumPanels * L) {
+        P v[MR];
+        for (int r = 0; r < MR; ++r) v[r] = P::load(from[r] + at);
+        for (int o = 0; o < NO; ++o) {
+            const P w = P::load(weights + o * step + at);
+            for (int r = 0; r < MR; ++r) acc[r][o].fma(v[r], w);
+        }
+    }
+    for (int r = 0; r < MR && r < n_rows; ++r)
+        for (int o = 0; o < NO; ++o) {
+            T* const to = sums + (r * stride + o) * L;
+            if (chain % 2 == 0) acc[r][o].store(to);
+            else (P::load(to) + acc[r][o]).store(to);
+        }
+}
+
+// Chain by chain, so that the weights of one chain stay in the nearest cache while all rows pass.
+template <class T>
+void products(const T* x, std::int64_t row_step, int n_rows, const T* weights, std::int64_t step, int n_panels,
+              int n_outputs, T* sums, T* out) {
+    using P = Pack<T>;
+    using Tile = void (*)(const T*, std::int64_t, int, const T*, std::int64_t, int, int, T*, std::int64_t);
+    static constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
+        struct {
+            Tile run[kProductOutputs];
+        } table{{&product_tile<T, I + 1>...}};
+        return table;
+    }(std::make_integer_sequence<int, kProductOutputs>{});
+    const std::int64_t half = std::int64_t{n_rows} * n_outputs * P::kSize;
+    for (int chain = 0; chain < kSumPanels; ++chain)
+        for (int r = 0; r < n_rows; r += kProductRows)
+            for (int o = 0; o < n_outputs; o += kProductOutputs)
+                tiles.run[(n_outputs - o < kProductOutputs ? n_outputs - o : kProductOutputs) - 1](
+                    x + r * row_step, row_step, n_rows - r, weights + o * step, step, chain, n_panels,
+                    sums + chain / 2 * half + (std::int64_t{r} * n_outputs + o) * P::kSize, n_outputs);
+    for (std::int64_t i = 0; i < std::int64_t{n_rows} * n_outputs; ++i)
+        out[i] = (P::load(sums + i * P::kSize) + P::load(sums + half + i * P::kSize)).sum();
 }
 
 // Each output is one chain that starts from the bias, in the order of the terms.

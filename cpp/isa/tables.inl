@@ -33,8 +33,8 @@
 namespace WALD_ISA {
 
 template <class T, class S>
-inline constexpr wald::RowKernels<T, S> row_table{.list = &list_row<T, S>,
-                                                  .sparse_first_stage = &sparse_first_stage<T, S>};
+inline constexpr wald::RowKernels<T, S> row_table{
+    .list = &list_row<T, S>, .sparse_first_stage = &sparse_first_stage<T, S>, .widen = &widen<T, S>};
 
 template <class T, class S>
 inline constexpr wald::ColumnKernels<T, S> column_table{.scores = &column_scores<T, S>,
@@ -64,6 +64,7 @@ inline constexpr wald::Kernels<T> cascade_table{
     .margins = &margins<T>,
     .bands = &bands<T>,
     .decide_signs = &decide_signs<T>,
+    .products = &products<T>,
     .readouts = &readouts<T>,
     .accumulate_rows = &accumulate_rows<T>,
     .fused = kFused,

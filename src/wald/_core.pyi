@@ -1108,11 +1108,12 @@ def choose(
     pace: float,
     per_part: float,
     costs: NDArray[numpy.float64],
-) -> NDArray[numpy.bool_]:
+) -> tuple[NDArray[numpy.bool_], NDArray[numpy.bool_], NDArray[numpy.bool_]]:
     """
     Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one.
 
-    Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K).
+    Of these, the best ones that the example can afford, ``per_part`` for each of its parts: (n_parts, K). And whether
+    each example buys something, and whether something is missing then.
     """
 
 class GroupRace:

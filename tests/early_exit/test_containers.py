@@ -105,3 +105,6 @@ def test_a_memory_map_is_read_in_place(tmp_path):
     mapped = np.memmap(tmp_path / "rows", dtype=np.float64, mode="w+", shape=X.shape)
     mapped[:] = X
     np.testing.assert_array_equal(fast.predict(mapped), fast.predict(X))
+    labels = fast.compiled_plan_.labels_of(np.memmap(tmp_path / "rows", dtype=np.float64, mode="r", shape=X.shape))
+    assert type(labels) is np.ndarray  # without a ledger, as labels of any array
+    np.testing.assert_array_equal(labels, fast.predict(X))

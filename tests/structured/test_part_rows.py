@@ -224,7 +224,10 @@ def test_choices(pace, n_groups):
         lacks = rng.random(priority.shape) < 0.7
         for threshold in (-np.inf, 0.0, 2.5, 5.0, np.inf):
             wanted = plainly_chosen(priority, lacks, ends, threshold, pace)
-            np.testing.assert_array_equal(choose(priority, lacks, ends, threshold, pace), wanted)
+            found, buys, lacks_more = choose(priority, lacks, ends, threshold, pace)
+            np.testing.assert_array_equal(found, wanted)
+            assert buys.tolist() == [bool(found[a:b].any()) for a, b in pairwise(ends)]
+            assert lacks_more.tolist() == [bool((lacks & ~found)[a:b].any()) for a, b in pairwise(ends)]
 
 
 def plainly_afforded(chosen, priority, lacks, ends, per_part, costs):
@@ -250,13 +253,13 @@ def test_what_examples_can_afford(costs):
             lacks = rng.random(priority.shape) < 0.9
             chosen = lacks & (priority > 1)
             wanted = plainly_afforded(chosen, priority, lacks, ends, per_part, costs)
-            found = choose(priority, lacks, ends, 1.0, 1.0, Allowance(per_part, costs))
+            found = choose(priority, lacks, ends, 1.0, 1.0, Allowance(per_part, costs))[0]
             np.testing.assert_array_equal(found, wanted)
 
 
 def test_what_is_no_number_is_not_chosen():
     priority, lacks = np.array([[np.nan], [1.0]]), np.ones((2, 1), dtype=bool)
-    assert choose(priority, lacks, np.array([0, 2]), -np.inf, 0.5).tolist() == [[False], [True]]
+    assert choose(priority, lacks, np.array([0, 2]), -np.inf, 0.5)[0].tolist() == [[False], [True]]
 
 
 @pytest.mark.parametrize(
@@ -272,6 +275,6 @@ def test_what_is_no_number_is_not_chosen():
 def test_choices_are_checked(change):
     asked = {"priority": np.zeros((3, 1)), "lacks": np.ones((3, 1), dtype=bool), "ends": np.array([0, 3])}
     asked |= {"threshold": -1.0, "pace": 0.5, "per_part": 1.0, "costs": np.ones(1)}
-    assert _core.choose(**asked).sum() == 2
+    assert _core.choose(**asked)[0].sum() == 2
     with pytest.raises(ValueError):  # noqa: PT011
         _core.choose(**asked | change)

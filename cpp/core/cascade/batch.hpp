@@ -29,6 +29,15 @@ concept AddingSource = TermSource<S> && requires(const S& source) {
     { source.adds_up() } -> std::same_as<bool>;
 };
 
+// A source that evaluates several rows that are not CSR in full faster than one after the other, with the same bits.
+template <class S>
+concept BlockSource = TermSource<S> && requires(const S& source, const Rows& rows, const std::int64_t* ids, int n,
+                                                double working, double* values) {
+    { source.full_rows() } -> std::same_as<int>;
+    // Writes the scores (n, n_outputs) and the bounds of their errors; `values` are scores, errors and work space.
+    source.full_block(rows, ids, n, working, values, values, values);
+};
+
 // The rows are numbered in the order in which they were added. The state of a row lives in its slot.
 template <TermSource Source>
 class Batch {
@@ -114,6 +123,9 @@ public:
                     use(positions_[r], full_, e, votes_);
                 });
         }
+        if constexpr (BlockSource<Source>) {
+            if (n_ > 1 && set_.rows.layout != Rows::Layout::csr) return full_blocks(working, use);
+        }
         if (n_ > 0 && source_.full_width() > done) source_.evaluate(rows_, slots_, n_, done, source_.n_terms());
         const int prefetched = source_.full_prefetch_rows();
         for (int r = 0; r < n_; ++r) {
@@ -125,6 +137,18 @@ public:
     }
 
 private:
+    template <class Use>
+    void full_blocks(double working, const Use& use) {
+        std::int64_t ids[Source::kFullRows];
+        double errors[Source::kFullRows];
+        const int n_outputs = source_.n_outputs();
+        for (int first = 0; first < n_; first += source_.full_rows()) {
+            const int n = std::min(source_.full_rows(), n_ - first);
+            for (int i = 0; i < n; ++i) ids[i] = set_.row(positions_[first + i]);
+            source_.full_block(set_.rows, ids, n, working, full_, errors, work_);
+            for (int i = 0; i < n; ++i) use(positions_[first + i], full_ + i * n_outputs, errors[i], votes_);
+        }
+    }
     static std::int64_t padded_outputs(const Source& source) { return round_up(source.n_outputs(), kLanes<T>); }
 
     int added(std::int64_t position, bool finite) {

@@ -94,6 +94,8 @@ struct RowKernels {
     // Estimates of n rows, bit-identical to those of a batch; NaN for rows that have too many non-zeros or are not
     // finite.
     void (*sparse_first_stage)(const SparseFirstStage<T>& task, const void* const* rows, int n, T* z);
+    // Writes n values as T, with zeros up to a whole panel, and returns `absolute` of them.
+    T (*widen)(const S* x, std::int64_t n, const T* weights, T* values);
 };
 
 template <class T>
@@ -151,6 +153,10 @@ struct Kernels {
     // codes and statuses. Whole panels of scores and errors are read.
     void (*decide_signs)(const T* scores, const T* errors, int n, T margin, T threshold, bool tie_positive,
                          std::int32_t* codes, Status* status);
+    // `readout` of n_rows rows, row_step apart, with the weights of each output, step apart: out[row][output], with the
+    // same bits. `sums` has room for two panels for each of them.
+    void (*products)(const T* x, std::int64_t row_step, int n_rows, const T* weights, std::int64_t step, int n_panels,
+                     int n_outputs, T* sums, T* out);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs], in the order of j
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs,
                      T* const* out);

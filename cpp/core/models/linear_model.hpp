@@ -81,7 +81,7 @@ public:
     std::int64_t full_width() const { return 0; }  // the full model reads the row itself
     std::size_t row_bytes() const { return 0; }
     Scratch scratch(Arena&, std::int64_t) const { return {}; }
-    std::int64_t full_work() const { return padded_features_; }
+    std::int64_t full_work() const { return full_rows() * (padded_features_ + std::int64_t{2} * n_outputs_ * L); }
 
     Block block(const Rows& rows, const std::int64_t* ids, int, const Scratch&) const { return {&rows, ids}; }
     bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const {
@@ -204,62 +204,125 @@ public:
     // Prefetches everything that `full` reads of column-major rows. Inlined by force: compilers may drop calls to
     // functions that only prefetch, because they have no side effects.
     [[gnu::always_inline]] void prefetch_full(const Row* const* rows, int n) const {
-        const Rows& source = *rows[0]->rows;
-        if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
-        for (std::int64_t f = 0; f < n_features_; ++f) {
-            const Column c = source.column(f);
-            for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride, 0, 1);
-        }
+        prefetch_rows(*rows[0]->rows, n, [&](int r) __attribute__((always_inline)) { return rows[r]->index; });
     }
 
     // See KernelMachine::full.
     double full(const Rows& rows, std::int64_t r, const Row&, const double*, double working, double* f,
                 double* work) const {
+        if (rows.layout == Rows::Layout::csr) return full_sparse(rows, r, working, f);
+        const double magnitude = read_and_weigh(rows, r, work);
+        const int panels = static_cast<int>(padded_features_ / L);
+        for (int k = 0; k < n_outputs_; ++k)
+            f[k] = kernels<double>().readout(work, weights_.data() + k * padded_features_, panels) + intercept_[k];
+        return error(magnitude, working);
+    }
+    // Rows that `full_block` takes at most: their values and sums stay cached.
+    int full_rows() const {
+        const std::int64_t bytes = (padded_features_ + std::int64_t{2} * n_outputs_ * L) * sizeof(double);
+        return static_cast<int>(std::clamp<std::int64_t>(kFullBytes / bytes, 1, kFullRows));
+    }
+    // `full` of n rows that are not CSR, with the same bits; scores are [row][output].
+    void full_block(const Rows& rows, const std::int64_t* ids, int n, double working, double* scores, double* errors,
+                    double* work) const {
+        const int panels = static_cast<int>(padded_features_ / L), prefetched = full_prefetch_rows();
+        for (int r = 0; r < n; ++r) {
+            if (r % prefetched == 0)
+                prefetch_rows(rows, std::min(prefetched, n - r),
+                              [&](int i) __attribute__((always_inline)) { return ids[r + i]; });
+            errors[r] = error(read_and_weigh(rows, ids[r], work + r * padded_features_), working);
+        }
+        kernels<double>().products(work, padded_features_, n, weights_.data(), padded_features_, panels, n_outputs_,
+                                   work + n * padded_features_, scores);
+        for (int r = 0; r < n; ++r)
+            for (int k = 0; k < n_outputs_; ++k) scores[r * n_outputs_ + k] += intercept_[k];
+    }
+
+    // Rows without early stages are evaluated in tiles, with the same bits.
+    int tile_rows() const { return kTileRows; }
+    std::size_t tile_bytes(int n) const {
+        return Arena::bytes<double>(std::int64_t{n} * n_outputs_) + Arena::bytes<double>(n) +
+               Arena::bytes<double>(full_work());
+    }
+    // Full scores of n rows from position `begin` on, those of a row `stride` apart from those of the next one, and
+    // bounds of their errors.
+    struct Tile {
+        const double* scores;
+        const double* errors;
+        std::int64_t stride;
+    };
+    Tile full_tile(const RowSet& set, std::int64_t begin, int n, double working, Arena& arena) const {
+        double* const scores = arena.take<double>(std::int64_t{n} * n_outputs_);
+        double* const errors = arena.take<double>(n);
+        double* const work = arena.take<double>(full_work());
+        const bool sparse = set.rows.layout == Rows::Layout::csr;
+        const int most = sparse ? 1 : full_rows();
+        for (int first = 0; first < n; first += most) {
+            const int m = std::min(most, n - first);
+            double* const to = scores + std::int64_t{first} * n_outputs_;
+            std::int64_t ids[kFullRows];
+            for (int i = 0; i < m; ++i) ids[i] = set.row(begin + first + i);
+            if (sparse) errors[first] = full_sparse(set.rows, ids[0], working, to);
+            else full_block(set.rows, ids, m, working, to, errors + first, work);
+        }
+        return {scores, errors, n_outputs_};
+    }
+    static constexpr int kFullRows = 32;
+
+private:
+    static constexpr std::int64_t kFullBytes = 512 << 10;
+    static constexpr int kTileRows = 512;
+
+    // Prefetches everything of column-major rows index(0), index(1), ... Inlined by force: compilers may drop calls to
+    // functions that only prefetch, because they have no side effects.
+    template <class Index>
+    [[gnu::always_inline]] void prefetch_rows(const Rows& source, int n, const Index& index) const {
+        if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
+        for (std::int64_t f = 0; f < n_features_; ++f) {
+            const Column c = source.column(f);
+            for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + index(r) * c.stride, 0, 1);
+        }
+    }
+    double full_sparse(const Rows& rows, std::int64_t r, double working, double* f) const {
         double magnitude = 0;
-        if (rows.layout == Rows::Layout::csr) {
-            for (int k = 0; k < n_outputs_; ++k) f[k] = 0;
-            for (std::int64_t i = rows.indptr[r]; i < rows.indptr[r + 1]; ++i) {
-                const std::int64_t c = rows.indices[i];
-                const double v = filled(load_element<double>(rows.data + i * rows.element_bytes(), rows.dtype), c);
-                for (int k = 0; k < n_outputs_; ++k) f[k] += v * coef_[k * n_features_ + c];
-                magnitude += std::fabs(v) * magnitude_[c];
-            }
-        } else {
-            read(rows, r, work);
-            const int panels = static_cast<int>(padded_features_ / L);
-            for (int k = 0; k < n_outputs_; ++k)
-                f[k] = kernels<double>().readout(work, weights_.data() + k * padded_features_, panels);
-            magnitude = kernels<double>().absolute(work, magnitude_.data(), panels);
+        for (int k = 0; k < n_outputs_; ++k) f[k] = 0;
+        for (std::int64_t i = rows.indptr[r]; i < rows.indptr[r + 1]; ++i) {
+            const std::int64_t c = rows.indices[i];
+            const double v = filled(load_element<double>(rows.data + i * rows.element_bytes(), rows.dtype), c);
+            for (int k = 0; k < n_outputs_; ++k) f[k] += v * coef_[k * n_features_ + c];
+            magnitude += std::fabs(v) * magnitude_[c];
         }
         for (int k = 0; k < n_outputs_; ++k) f[k] += intercept_[k];
         return error(magnitude, working);
     }
-
-private:
     static bool columns_apart(const Rows& rows) {
         return rows.layout == Rows::Layout::columns ||
                (rows.layout == Rows::Layout::dense && rows.row_stride < rows.column_stride);
     }
     double filled(double v, std::int64_t f) const { return v != v && !fill_.empty() ? fill_[f] : v; }
 
-    void read(const Rows& rows, std::int64_t r, double* x) const {
-        if (rows.contiguous() && fill_.empty() && rows.dtype != Dtype::u8) {
+    // Reads a row that is not CSR, padded with zeros, and returns what its values weigh in the bound of errors.
+    double read_and_weigh(const Rows& rows, std::int64_t r, double* x) const {
+        const Kernels<double>& k = kernels<double>();
+        if (rows.contiguous() && fill_.empty()) {
             const std::byte* p = rows.row(r);
-            if (rows.dtype == Dtype::f64) std::memcpy(x, p, static_cast<std::size_t>(n_features_) * sizeof(double));
-            else
-                for (std::int64_t f = 0; f < n_features_; ++f) x[f] = reinterpret_cast<const float*>(p)[f];
-        } else {
-            const bool apart = rows.layout == Rows::Layout::columns;
-            const auto at = [&](std::int64_t f) {
-                return apart ? rows.columns[f].data + r * rows.columns[f].stride : rows.row(r) + f * rows.column_stride;
-            };
-            constexpr std::int64_t ahead = 32;  // every value may be in a cache line of its own
-            for (std::int64_t f = 0; f < n_features_; ++f) {
-                if (f + ahead < n_features_) __builtin_prefetch(at(f + ahead));
-                x[f] = filled(load_element<double>(at(f), apart ? rows.columns[f].dtype : rows.dtype), f);
-            }
+            if (rows.dtype == Dtype::f64)
+                return k.rows_f64.widen(reinterpret_cast<const double*>(p), n_features_, magnitude_.data(), x);
+            if (rows.dtype == Dtype::f32)
+                return k.rows_f32.widen(reinterpret_cast<const float*>(p), n_features_, magnitude_.data(), x);
+            return k.rows_u8.widen(reinterpret_cast<const std::uint8_t*>(p), n_features_, magnitude_.data(), x);
+        }
+        const bool apart = rows.layout == Rows::Layout::columns;
+        const auto at = [&](std::int64_t f) {
+            return apart ? rows.columns[f].data + r * rows.columns[f].stride : rows.row(r) + f * rows.column_stride;
+        };
+        constexpr std::int64_t ahead = 32;  // every value may be in a cache line of its own
+        for (std::int64_t f = 0; f < n_features_; ++f) {
+            if (f + ahead < n_features_) __builtin_prefetch(at(f + ahead));
+            x[f] = filled(load_element<double>(at(f), apart ? rows.columns[f].dtype : rows.dtype), f);
         }
         for (std::int64_t f = n_features_; f < padded_features_; ++f) x[f] = 0;
+        return k.absolute(x, magnitude_.data(), static_cast<int>(padded_features_ / L));
     }
 
     double error(double magnitude, double working) const {

@@ -12,19 +12,10 @@
 
 namespace wald {
 
-struct NamedSpec {
+struct NamedSpec : LinearSpec {
     columns::Keys keys{true, 0, 0};     // names; with hashing: none
     std::vector<std::int32_t> columns;  // of each name
-    std::int64_t n_columns = 0, n_outputs = 0;
-    bool hashing = false, alternate_sign = true;
-    bool single = false;            // values are float32
-    bool single_sums = false;       // and so are products and their sums
-    bool single_intercept = false;  // and the intercept
-    std::span<const double> coef;   // [output][column]
-    std::vector<double> intercept;
-    bool same_bits = true;          // see TextSpec
-    std::span<const double> bound;  // [output][column], or empty: the absolute values of coef
-    double bias = 0;
+    bool single = false;                // values are float32
 };
 
 // The columns of a row and their values, and the memory for them, which is used again.

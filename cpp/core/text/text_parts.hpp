@@ -7,27 +7,18 @@
 #include <vector>
 
 #include "core/text/counts.hpp"
+#include "core/text/linear_spec.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/sinks.hpp"
 #include "core/text/vocabulary.hpp"
 
 namespace wald {
 
-struct TextSpec {
+struct TextSpec : LinearSpec {
     ReadingRules rules;
     Vocabulary vocabulary;  // with hashing: the stop words alone
-    std::int64_t n_columns = 0, n_outputs = 0;
-    bool hashing = false, alternate_sign = true;
     CountValues values;
-    std::span<const double> idf;    // by column, or empty
-    bool single_sums = false;       // products and their sums are float32
-    bool single_intercept = false;  // and so is the intercept
-    std::span<const double> coef;   // [output][column]
-    std::vector<double> intercept;
-    // Unless the scores have the bits of the wrapped model, each is within roundings * (|values| * bound + bias) of it.
-    bool same_bits = true;
-    std::span<const double> bound;  // [output][column], or empty: the absolute values of coef
-    double bias = 0;
+    std::span<const double> idf;  // by column, or empty
 };
 
 // Where the scores of what was read so far are looked at: numbers of bytes, ascending. They are the first bytes of a

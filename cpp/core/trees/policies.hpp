@@ -148,16 +148,14 @@ private:
             const std::int64_t length = examples.length(i), first = examples.first[i], begin = examples.ends[i];
             const float* const own = known + (simple ? first : begin) * n_known;
             const bool* const bought = state + first * n_groups;
-            for (std::int64_t t = 0; t < length; ++t)
+            for (std::int64_t t = 0; t < length && n_groups > 0; ++t)
                 std::copy_n(bought + t * n_groups, n_groups,
                             std::copy_n(own + t * n_known, n_known, near.data() + t * n_near));
-            if (!simple) means(near.data(), length, n_near, mean.data());
-            const Example x{near.data(),
-                            n_near,
-                            simple ? nullptr : mean.data(),
-                            alone == nullptr ? nullptr : alone + first * n_alone,
-                            n_alone,
-                            length};
+            const float* const beside = n_groups > 0 ? near.data() : own;
+            if (!simple) means(beside, length, n_near, mean.data());
+            const Example x{
+                beside,  n_near, simple ? nullptr : mean.data(), alone == nullptr ? nullptr : alone + first * n_alone,
+                n_alone, length};
             for (std::int64_t t = 0; t < length; ++t)
                 visit(x, t, begin + t,
                       !std::all_of(bought + t * n_groups, bought + (t + 1) * n_groups, [](bool b) { return b; }));
@@ -166,14 +164,22 @@ private:
 };
 
 // `choose` for the items of each example, which may spend `per_part` for each of its parts: example i has the parts
-// [ends[i], ends[i + 1]), with n_groups items each.
+// [ends[i], ends[i + 1]), with n_groups items each. `buys` says of each example whether something was chosen, and
+// `lacks_more` whether something is still missing then.
 inline void choose_each(const double* priority, const bool* lacks, std::span<const std::int64_t> ends, double threshold,
-                        double pace, const double* costs, std::int64_t n_groups, double per_part, bool* out) {
+                        double pace, const double* costs, std::int64_t n_groups, double per_part, bool* out, bool* buys,
+                        bool* lacks_more) {
     std::vector<std::int64_t> found;
     for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
         const std::int64_t first = ends[i] * n_groups, length = ends[i + 1] - ends[i];
         choose(priority + first, lacks + first, length * n_groups, threshold, pace, costs, n_groups,
                per_part * static_cast<double>(length), found, out + first);
+        const bool* const now = out + first;
+        buys[i] = lacks_more[i] = false;
+        for (std::int64_t k = 0; k < length * n_groups; ++k) {
+            buys[i] |= now[k];
+            lacks_more[i] |= lacks[first + k] && !now[k];
+        }
     }
 }
 

@@ -136,7 +136,7 @@ class CompiledPlan:
         record = None if library is None else self._predictor.record(library)
         if record is not None:
             return record.label, record.decided
-        return self._predictor.label_one, self._predictor.decided_one
+        return self._predictor.short.label, self._predictor.short.text
 
     @cached_property
     def proba_one(self) -> Callable[[Any], NDArray[Any] | None]:
@@ -254,7 +254,9 @@ class CompiledPlan:
         if self.has_surrogates:
             return passed_on(self, X)
         self.require_unchanged()
-        codes = self._predictor.codes_of(X, n_threads)
+        if type(X) is np.memmap:  # an array as any other
+            X = np.asarray(X)
+        codes = self._predictor.short.codes(X, n_threads)
         return None if codes is None else self._predictor.labels(codes)
 
     def predict_one(
@@ -296,7 +298,8 @@ class CompiledPlan:
     def value_one(self, x: Any) -> Any:
         """The value of one row in any form, for models whose answers are values."""
         self.require_unchanged()
-        value = self.value_of_dict(x) if type(x) is dict else self._predictor.value_one(x)
+        values = self._predictor.values
+        value = self.value_of_dict(x) if type(x) is dict else None if values is None else values.one(x)
         if value is not None:
             return value
         source = self.reader.row(x)[1]

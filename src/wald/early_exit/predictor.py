@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..calls import CallError, PartialAnswer
+from ..calls import PartialAnswer
 from ..engine import NOTHING, AtEnd, CompiledTerms, Decisions, Ledger, Packed, PythonTerms, Status
 from ..models import AdditiveModel
 from ..models.bought import BoughtTerms
@@ -25,17 +23,17 @@ from ..steps import ByColumn, RawColumns
 from ..steps.above import Above
 from ..steps.text_records import TextNames, TextRecord
 from .bought import BoughtColumns, carrying, undecided
-from .full_model import FullModel, codes_of, predict_wrapped
+from .full_model import FullModel, codes_of
+from .handing_over import HandingOver
 from .late_columns import LateColumns
 from .late_model import LateModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
-from .rows import check_finite, own_of_sparse, preprocessed, refuse_unlike
+from .rows import check_finite, own_of_sparse, preprocessed, readable, refuse_unlike
+from .short_ways import FEW_ROWS, ShortWays, faster_than_product
 from .stage_tables import compared
 from .texts import Texts
-
-#: Up to this number of rows the engine does full evaluation, because an estimator's input checks would dominate.
-FEW_ROWS = 128
+from .values import Values
 
 Codes = NDArray[np.int32]
 
@@ -104,35 +102,42 @@ class Predictor:
         self._late = self._late_steps()
         self._rest = model.terms.planning.rest
         self._at_end: AtEnd = "pending" if by_proof and self._rest is Rest.MODEL else "full"
+        self._after = HandingOver(model, plan, self._full, ranges)
         self._codes_are_labels = model.classes.dtype.kind in "biu" and bool(
             np.array_equal(model.classes, np.arange(len(model.classes)))
         )
         natives = [np.dtype(t) for t in (np.float32, np.float64, np.uint8)]
         self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
-        self.label_one: Callable[[Any, bool], Any] = _nothing
-        self._decided_row: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
-        #: Code, stage, cost and status of one text that the engine settles; else None.
-        self.decided_one: Callable[[Any], tuple[int, int, float, int] | None] = _nothing
-        if self._texts is not None and self._texts.reads(self._reach(None)[0]):
+        #: Values in place of scores; None for models whose answers are labels.
+        self.values = None if model.links.predict is None else Values(model, packed)
+        self.short = self._short_ways()
+
+    def _short_ways(self) -> ShortWays:
+        """What answers rows in place."""
+        valued, n_stages = self.model.decision.valued, self._reach(None)[0]
+        if self.model.preprocessing is not None:
+            if self._texts is None or not self._texts.reads(n_stages):
+                return ShortWays()
             self._texts.prepare()
-            if not model.decision.valued:
-                self.label_one = self._texts.label_one
-                self.decided_one = partial(self._texts.decided_one, self._reach(None)[0])
-        core, links = getattr(self._packed, "core", None), model.links
-        self._scores_of_one: Callable[[Any], Any] = _nothing
-        if model.preprocessing is None and core is not None and links.predict is not None:
-            self._scores_of_one = core.scores_of_one
-        #: Codes of the rows of an array, with a number of threads; None for rows that need more than the engine.
-        self.codes_of: Callable[[Any, int], NDArray[np.int32] | None] = _nothing
-        self._number = None if links.value_link is None else links.value_link.number
-        one = self._fixed_calls() if model.preprocessing is None else None
-        if one is not None and model.decision.valued:
-            self.label_one = partial(_value_of_one, one.label, model.links.predict)
-        elif one is not None:
-            self.label_one, self._decided_row = one.label, one.decided
-            if self._at_end == "full":
-                by_engine = self._rest is Rest.OWN_ENGINE or not plan.evaluate_all
-                self.codes_of = one.codes if by_engine else partial(_of_few, one.codes)
+            return ShortWays() if valued else ShortWays.of_texts(self._texts, n_stages)
+        calls = self._fixed_calls()
+        if calls is None:
+            return ShortWays()
+        if valued:
+            return ShortWays.of_values(calls, self._value)
+        by_engine = self._rest is Rest.OWN_ENGINE or not self.plan.evaluate_all
+        return ShortWays.of_arrays(calls, self._at_end == "full", None if by_engine else self._faster)
+
+    def _faster(self, X: Any) -> bool:
+        """Whether the engine evaluates the rows of an array in full faster than the wrapped model."""
+        if not self.model.by_product:
+            return isinstance(X, np.ndarray) and X.ndim == 2 and len(X) <= FEW_ROWS
+        return faster_than_product(X, self.model.decision.n_outputs)
+
+    @property
+    def _value(self) -> Values:
+        assert self.values is not None
+        return self.values
 
     def _late_steps(self) -> LateSteps | LateModel | None:
         """What runs steps of the preprocessing late; None if all rows need all of them."""
@@ -227,14 +232,14 @@ class Predictor:
             return NOTHING
         early = not full and stages is None
         if source.n_rows == 1 and budget is None and early and not self.model.decision.valued:
-            answer = self._decided_row(source.held())
+            answer = self.short.row(source.held())
             if answer is not None:
                 return Decisions.of_one(*answer)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if stages is not None:
             n_stages, at_end = stages, "answer"
         if n_stages == 0:
-            source = self._readable(source)
+            source = readable(self.model, source)
         in_rows = source.is_sparse and self.model.centres  # its steps do not centre sparse rows
         if self.model.decision.valued and (n_stages == 0 or in_rows):
             return self._valued(source, n_threads)
@@ -257,17 +262,11 @@ class Predictor:
             with carrying(decided, self._carried_early):
                 return self._with_values(source, decided, n_threads)
         if n_stages > 0 and at_end != "answer":
-            self._undo_unsafe_exits(source, decided.ledger, n_threads)
+            self._after.undo_unsafe_exits(source, decided.ledger, n_threads)
         if not decided.ledger.complete:
             with carrying(decided, self.carried):
-                self._hand_over(source, decided, n_threads)
+                self._after.settle(source, decided, n_threads)
         return decided
-
-    def _readable(self, source: Source) -> Source:
-        """Rows as transformers read them: fetched first, since they take any error for one about values."""
-        if isinstance(source, LazyRows) and self.model.preprocessing is not None:
-            return source.whole()
-        return source
 
     @property
     def asks(self) -> bool:
@@ -289,11 +288,8 @@ class Predictor:
 
     def _carried_early(self, decided: Decisions) -> PartialAnswer:
         """The same for decisions of the engine, whose values are scores."""
-        link = self.model.links.predict
-        if self.model.decision.valued and link is not None:
-            scores, settled = np.zeros((len(decided.codes), self.model.decision.n_outputs)), decided.ledger.settled
-            scores[settled] = decided.codes[settled].reshape(-1, scores.shape[1])
-            decided = Decisions(np.asarray(link(scores)), decided.ledger)
+        if self.values is not None:
+            decided = Decisions(self.values.early(decided), decided.ledger)
         return self.carried(decided)
 
     def _undecided(self, n_rows: int) -> Decisions:
@@ -301,7 +297,7 @@ class Predictor:
         pending = undecided(n_rows)
         if not self.model.decision.valued:
             return pending
-        values = self._no_values()
+        values = self._value.none()
         return Decisions(np.zeros((n_rows, *values.shape[1:]), values.dtype), pending.ledger)
 
     def _everything(self, source: Source, n_threads: int) -> Decisions | None:
@@ -314,7 +310,7 @@ class Predictor:
             return self._in_full(step.codes(source, n_threads), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:
             return self._in_full(self._full.predict(source), Status.FULL)  # sums of ones, which SciPy adds faster
-        if source.n_rows <= FEW_ROWS and self.model.preprocessing is None:
+        if self.model.preprocessing is None and (source.n_rows <= FEW_ROWS or self._faster(source.rows)):
             return None
         if self._at_end == "pending":
             return self._in_full(self._full.predict(source), Status.HANDED_OVER)
@@ -330,63 +326,28 @@ class Predictor:
         return Decisions(codes, Ledger(stages, paid, status))
 
     def _valued(self, source: Source, n_threads: int) -> Decisions:
-        """Values of rows in place of codes; the wrapped model answers rows that the engine refuses, or raises."""
-        link = self.model.links.predict
-        assert link is not None
-        source = self._readable(source)
+        """Values of rows by full evaluation."""
+        source = readable(self.model, source)
         scores = None if self._texts is None else self._texts.full_scores(source, n_threads)
         if scores is None:
             scores = self.scores(source, n_threads)
-        refused = np.flatnonzero(~np.isfinite(scores).all(axis=1))
-        if len(refused):  # the way back from a transformed target may refuse such scores
-            scores = scores.copy()
-            scores[refused] = 0.0
-        values, status = np.asarray(link(scores)), np.full(len(scores), Status.FULL, dtype=np.uint8)
-        if len(refused):
-            rows = source.take(refused)
-            if self.model.preprocessing is None:
-                check_finite(self.model, rows)
-            values[refused], status[refused] = predict_wrapped(self.model, rows), Status.HANDED_OVER
-        return self._in_full(values, status)
+        return self._in_full(*self._value.in_full(source, scores))
 
     def _with_values(self, source: Source, decided: Decisions, n_threads: int) -> Decisions:
         """Values in place of the scores of early rows; rows that the engine refuses are evaluated in full."""
-        self._charge_overflows(decided.ledger)
-        settled, link = decided.ledger.settled, self.model.links.predict
-        assert link is not None
-        scores = decided.codes if decided.codes.ndim > 1 else decided.codes[:, None]
-        values = np.array(link(np.where(settled[:, None], scores, 0.0)))
-        left = np.flatnonzero(~settled)
+        self._after.charge_overflows(decided.ledger)
+        values, left = self._value.early(decided), np.flatnonzero(~decided.ledger.settled)
         if len(left):
             full = self._valued(source.take(left), n_threads)
             values[left], decided.ledger.status[left] = full.codes, full.ledger.status
         return Decisions(values, decided.ledger)
 
-    def value_one(self, x: Any) -> Any:
-        """The value of one row, an array that the engine reads in place; None for everything else."""
-        scores = self._scores_of_one(x)
-        if scores is None:
-            return None
-        if type(scores) is float and self._number is not None:
-            return self._number(scores) if math.isfinite(scores) else None
-        row = scores if isinstance(scores, list) else [scores]
-        link = self.model.links.predict
-        assert link is not None
-        return link(np.array([row]))[0] if all(map(math.isfinite, row)) else None
-
     def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Labels of codes; values are answers themselves."""
         if self.model.decision.valued:
-            return codes if len(codes) else self._no_values()
+            return codes if len(codes) else self._value.none()
         classes = self.model.classes
         return codes.astype(classes.dtype) if self._codes_are_labels else classes.take(codes)
-
-    def _no_values(self) -> NDArray[Any]:
-        """The values of no rows, which have the shape and the dtype of those of others."""
-        link = self.model.links.predict
-        assert link is not None
-        with np.errstate(all="ignore"):
-            return np.asarray(link(np.zeros((1, self.model.decision.n_outputs))))[:0]
 
     def _reach(self, budget: float | None) -> tuple[int, AtEnd]:
         """Number of stages within the budget, and the treatment of rows that none of them decides."""
@@ -413,7 +374,7 @@ class Predictor:
                 bought = BoughtColumns.of_groups(source, self._cascade, self._terms_by_stage(), step)
             if bought is not None:
                 return bought.predict_bought(source, n_stages, at_end, n_threads, self._carried_early)
-            source = self._readable(source)
+            source = readable(self.model, source)
         if self._late is None or n_stages == 0:
             return whole(source)
         return self._late.predict(source, n_stages, at_end, n_threads, whole)
@@ -486,53 +447,6 @@ class Predictor:
         if self._late is not None:
             self._late.require_rows_alone(source, preprocessed.array())
 
-    def _undo_unsafe_exits(self, source: Source, ledger: Ledger, n_threads: int) -> None:
-        """Undo the exits of rows with a value outside of the ranges in any column, whether it was read or not."""
-        if self._ranges is None:
-            return
-        exited = np.flatnonzero(ledger.status == Status.EARLY)
-        if len(exited):
-            unsafe = exited[self._ranges.violated_by(source, exited, n_threads)]
-            ledger.status[unsafe], ledger.stages[unsafe] = Status.PENDING, self.plan.n_stages
-            ledger.paid[unsafe] = self.plan.full_cost
-
-    def _charge_overflows(self, ledger: Ledger) -> None:
-        """Charge full evaluation to rows whose estimate overflowed at an early stage, with a budget, too."""
-        over = np.flatnonzero(ledger.status == Status.NOT_FINITE)
-        ledger.stages[over], ledger.paid[over] = self.plan.n_stages, self.plan.full_cost
-
-    def _hand_over(self, source: Source, decided: Decisions, n_threads: int) -> None:
-        """Label the rows that have no label yet by the full model; raise if one of them is not finite."""
-        codes, (_, _, status) = decided
-
-        def taken(rows: NDArray[np.intp]) -> Source:
-            return self._readable(source.take(rows))
-
-        self._charge_overflows(decided.ledger)
-        bad = np.flatnonzero((status == Status.NOT_FINITE) | (status == Status.HANDED_OVER))
-        if len(bad) and self.model.preprocessing is None:
-            check_finite(self.model, taken(bad))
-        if self._rest is not Rest.MODEL and self.model.preprocessing is None:
-            pending = np.flatnonzero(status == Status.PENDING)
-            if len(pending):
-                rows = taken(pending)
-                check_finite(self.model, rows)
-                codes[pending], status[pending] = self._full.evaluated(rows, rows, n_threads)
-        else:
-            bad = np.flatnonzero(~decided.ledger.settled)
-            if len(bad) and isinstance(self.model.preprocessing, RawColumns):
-                odd = bad[self.model.preprocessing.unanswered(taken(bad))]
-                if len(odd):  # the wrapped model raises its own error, or knows better what to make of such rows
-                    codes[odd], status[odd] = self._full.predict(taken(odd)), Status.HANDED_OVER
-                    bad = np.setdiff1d(bad, odd)
-        if len(bad):
-            try:
-                codes[bad], status[bad] = self._full.at_ties(taken(bad)), Status.HANDED_OVER
-            except CallError as error:
-                if not source.is_lazy:
-                    error.renumber(bad)
-                raise
-
     # ---- one row ---------------------------------------------------------------------------------------------------
 
     def predict_one(
@@ -555,9 +469,9 @@ class Predictor:
             return answer
         decided, source = Decisions.of_one(*answer), source or ArraySource(x[None])
         if n_stages > 0 and at_end != "answer":
-            self._undo_unsafe_exits(source, decided.ledger, 1)
+            self._after.undo_unsafe_exits(source, decided.ledger, 1)
         if not decided.ledger.settled[0]:
-            self._hand_over(source, decided, 1)
+            self._after.settle(source, decided, 1)
         return decided.first
 
     # ---- tracing ---------------------------------------------------------------------------------------------------
@@ -570,25 +484,6 @@ class Predictor:
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = self.model.decision.judged(full)[1]
         decided = self._cascade.predict(Z, *self._reach(None), n_threads)
-        self._undo_unsafe_exits(Z, decided.ledger, n_threads)
-        self._charge_overflows(decided.ledger)
+        self._after.undo_unsafe_exits(Z, decided.ledger, n_threads)
+        self._after.charge_overflows(decided.ledger)
         return np.column_stack([early.astype(np.float64), last]), decided
-
-
-def _value_of_one(score_one: Callable[[Any, bool], Any], link: Any, x: Any, with_cost: bool) -> Any:
-    """The value of one row, or value and cost; None if the engine gives no score."""
-    found = score_one(x, with_cost)
-    if found is None:
-        return None
-    score = found[0] if with_cost else found
-    value = link(np.array([[score]]))[0]
-    return (value, found[1]) if with_cost else value
-
-
-def _of_few(codes_of: Callable[[Any, int], NDArray[np.int32] | None], X: Any, n_threads: int) -> Any:
-    """Codes of few rows by the engine; None for more, which the wrapped model evaluates faster."""
-    return codes_of(X, n_threads) if isinstance(X, np.ndarray) and X.ndim == 2 and len(X) <= FEW_ROWS else None
-
-
-def _nothing(*_: Any) -> None:
-    """Stand for the answer to a single row where the engine gives none without further checks."""

@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite
 from ..models import AdditiveModel, fitted_for_good
 from ..models.documents import DocumentSteps
 from ..models.tree_classifier import STORED_NAN
-from ..sources import Source, source_of
+from ..sources import LazyRows, Source, source_of
 from ..steps import RawColumns
 from .parameters import SHELLS
 
@@ -90,6 +90,13 @@ def preprocessed(model: AdditiveModel, source: Source, n_threads: int = 1) -> So
             "X is sparse, but the plan was made on dense rows, and a step of the pipeline centres columns. Give "
             "dense rows here, or call fit on sparse rows."
         )
+    return source
+
+
+def readable(model: AdditiveModel, source: Source) -> Source:
+    """Rows as transformers read them: fetched first, since they take any error for one about values."""
+    if isinstance(source, LazyRows) and model.preprocessing is not None:
+        return source.whole()
     return source
 
 

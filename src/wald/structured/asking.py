@@ -21,8 +21,8 @@ from ..calls.running import is_async
 from ..utils.figures import thousands
 from ..utils.progress import LateBar
 from .claims import Claim
-from .context import context_of, wants_context
-from .groups import FeatureGroup, function_of
+from .context import context_of
+from .groups import FeatureGroup
 from .kept import NoKeyError, Row, keyed, keys_of_places
 from .rows import as_answers, kept_rows
 from .sequences import Sequences
@@ -45,10 +45,9 @@ class Extractor:
 
     def __init__(self, group: FeatureGroup, sequences: Sequences, shared: list[Hashable]) -> None:
         self.group, self.sequences, self.shared = group, sequences, shared
-        self.function = function_of(group.extract)
-        self.has_context = wants_context(self.function)
+        self.function, self.has_context = group.function, group.has_context
         #: Whether what it gives is kept by parts; plain functions of arrays take less time than keys.
-        self.keeps = sequences.named is not None or isinstance(group.extract, Calls) or not group.calls.in_place
+        self.keeps = sequences.named is not None or not group.is_plain
         #: Parts that the extractor was asked about here, and seconds in which another thread was waited for.
         self.asked, self.waited = 0, 0.0
         self._keys: list[Hashable] | None = None

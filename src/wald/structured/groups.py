@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..calls import Calls, Counts
+from .context import wants_context
 from .kept import Kept
 
 #: Parts in a call of a plain function of words and other objects: what is lost at most when it fails.
@@ -111,7 +112,23 @@ class FeatureGroup:
     @cached_property
     def calls(self) -> Calls:
         """How the extractor is called."""
-        return self.extract if isinstance(self.extract, Calls) else Calls(function_of(self.extract), batch_size=BATCH)
+        return self.extract if isinstance(self.extract, Calls) else Calls(self.function, batch_size=BATCH)
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """What is called."""
+        found: Callable[..., Any] = function_of(self.extract)
+        return found
+
+    @cached_property
+    def has_context(self) -> bool:
+        """Whether the function gets a `Context`, too."""
+        return wants_context(self.function)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the function is called as it is, without limits, threads or a cache."""
+        return not isinstance(self.extract, Calls) and self.calls.in_place
 
     @property
     def counts(self) -> Counts:

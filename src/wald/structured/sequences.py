@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -75,10 +75,12 @@ class Sequences:
                 "One array of all parts needs lengths=, the number of parts of each sequence. For one sequence, pass "
                 "[sequence]."
             )
-        items, numbers = settled(X), getattr(X, "numbers", None)
-        if holds_names(items):
+        numbers = getattr(X, "numbers", None)
+        plain = isinstance(X, list) and all(map(_is_matrix, X))
+        items = X if plain else settled(X)
+        if not plain and holds_names(items):
             return cls._of_names(items, numbers)
-        if any(sparse.issparse(item) for item in items):
+        if not plain and any(sparse.issparse(item) for item in items):
             blocks = [
                 item.tocsr() if sparse.issparse(item) else sparse.csr_matrix(_matrix(item, _number(i, numbers)))
                 for i, item in enumerate(items)
@@ -87,7 +89,7 @@ class Sequences:
             _same_width(blocks, numbers)
             parts = _checked(sparse.vstack(blocks, format="csr"), offsets, numbers)
             return cls(parts, offsets, numbers=numbers)
-        arrays = [_matrix(item, _number(i, numbers)) for i, item in enumerate(items)]
+        arrays = items if plain else [_matrix(item, _number(i, numbers)) for i, item in enumerate(items)]
         offsets = _offsets([len(a) for a in arrays])
         _same_width(arrays, numbers)
         return cls(_checked(np.concatenate(arrays), offsets, numbers), offsets, numbers=numbers)
@@ -230,6 +232,11 @@ def _no_sequence(item: Any, i: int, each: str) -> TypeError:
     )
 
 
+def _is_matrix(item: Any) -> bool:
+    """Whether a sequence is an array that needs no conversion."""
+    return type(item) is np.ndarray and item.ndim == 2 and item.dtype.kind in "buif"
+
+
 def _matrix(item: Any, i: int) -> NDArray[Any]:
     if isinstance(item, str | bytes | Mapping | set | frozenset):
         raise _no_sequence(item, i, _NAMES)
@@ -272,7 +279,7 @@ def _offsets(lengths: list[int]) -> Offsets:
         raise ValueError(
             f"Sequence {empty} is empty; every sequence needs at least one part. Leave it out, with its labels."
         )
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.fromiter(accumulate(lengths, initial=0), np.int64, len(lengths) + 1)
 
 
 def _checked(parts: Any, offsets: Offsets, numbers: NDArray[np.int64] | None) -> Any:

@@ -64,10 +64,9 @@ class ExampleSession:
     @staticmethod
     def _bits(state: State) -> NDArray[np.uint8]:
         """A state with one number for each part, a bit for each group."""
-        bits = np.zeros(len(state), dtype=np.uint8)
-        for group in range(state.shape[1]):
-            bits |= state[:, group].astype(np.uint8) << group
-        return bits
+        if not state.shape[1]:
+            return np.zeros(len(state), dtype=np.uint8)
+        return np.packbits(state, axis=1, bitorder="little")[:, 0]
 
     @staticmethod
     def _chosen(examples: ArrayLike | None) -> NDArray[np.int64] | None:
@@ -212,6 +211,8 @@ class ChainSession(ExampleSession):
 
     def _finite(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
         """Margins, where those over labels that are ruled out get the log odds of 40."""
+        if not self._spans:
+            return margins
         most = _CERTAIN / self._scale
         return np.nan_to_num(margins, copy=False, nan=np.nan, posinf=most, neginf=-most)
 

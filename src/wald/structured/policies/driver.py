@@ -14,7 +14,7 @@ from ... import _core
 from ..features import ExtractionError, ExtractionTimeoutError, LazyFeatures
 from ..protocol import Session, State
 from .base import Policy
-from .evidence import Ends, counts, owner, parts_of
+from .evidence import Ends, owner, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +113,12 @@ def rounds(
             priority = np.where(long[:, None], np.inf, priority)
         lacks = ~state[parts]
         pace = 1.0 if done == policy.n_rounds else policy.pace
-        chosen = choose(priority, lacks, ends, threshold, pace, allowance)
-        if not chosen.any():
+        chosen, buys, lacks_more = choose(priority, lacks, ends, threshold, pace, allowance)
+        if not buys.any():
             return
-        touched = active[counts(np.any(chosen, axis=1), ends) > 0]
         if clock is None:
             state[parts] |= chosen
-            yield state, touched
+            yield state, active[buys]
         else:
             items = np.flatnonzero(chosen.ravel())
             items = items[np.argsort(-priority.ravel()[items], kind="stable")]
@@ -130,10 +129,9 @@ def rounds(
                 state[parts[local], now % chosen.shape[1]] = True
                 yield state, np.unique(owners[local])
                 clock.took(many)
-        if done == policy.n_rounds:
-            return
-        parts, ends = parts_of(offsets, touched)
-        active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
+            if len(items):
+                return
+        active = active[buys & lacks_more]
 
 
 class _Clock:
@@ -170,8 +168,11 @@ def choose(
     threshold: float,
     pace: float,
     allowance: Allowance | None = None,
-) -> NDArray[np.bool_]:
-    """Choose, for each example, the best share ``pace``, rounded up, of the pairs above a threshold that it can pay."""
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Choose, for each example, the best share ``pace``, rounded up, of the pairs above a threshold that it can pay.
+
+    Returns what is chosen (n_parts, K), which examples buy something, and which lack something then.
+    """
     limit = Allowance(np.inf, np.zeros(lacks.shape[1])) if allowance is None else allowance
     costs = np.ascontiguousarray(limit.costs, dtype=np.float64)
     each = np.ascontiguousarray(priority, dtype=np.float64)

@@ -1,0 +1,91 @@
+"""Full evaluation of many rows by a linear model: in blocks, with the bits of each row, and the model's labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from wald import EarlyExitClassifier, EarlyExitRegressor
+from wald.sources import source_of
+
+SIZES = [1, 2, 5, 31, 32, 33, 70]
+
+
+def scores_of(model, X):
+    compiled = EarlyExitRegressor(FrozenEstimator(model)).fit(X).compiled_plan_
+    return lambda rows: compiled._predictor.scores(source_of(rows), 1)
+
+
+@pytest.mark.parametrize("n_features", [1, 7, 8, 9, 40, 129])
+@pytest.mark.parametrize("n_outputs", [1, 2, 3, 5, 6, 11])
+def test_scores_of_a_block_have_the_bits_of_each_row(n_features, n_outputs):
+    rng = np.random.default_rng(n_features * n_outputs)
+    X = rng.normal(size=(100, n_features))
+    scores = scores_of(Ridge().fit(X, rng.normal(size=(100, n_outputs))), X)
+    for dtype in (np.float64, np.float32, np.uint8):
+        rows = (X * 20).astype(dtype)
+        alone = np.concatenate([scores(rows[i : i + 1]) for i in range(len(rows))])
+        for n in SIZES:
+            np.testing.assert_array_equal(scores(rows[:n]), alone[:n])
+        np.testing.assert_array_equal(scores(np.asfortranarray(rows)), alone)
+        np.testing.assert_array_equal(scores(np.repeat(rows, 2, axis=1)[:, ::2]), alone)
+        np.testing.assert_array_equal(scores(rows[::-3]), alone[::-3])
+
+
+def test_filled_values_are_those_of_each_row():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 21))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = make_pipeline(SimpleImputer(), StandardScaler(), Ridge()).fit(X, rng.normal(size=(300, 3)))
+    scores = scores_of(model, X)
+    np.testing.assert_array_equal(scores(X), np.concatenate([scores(row[None]) for row in X]))
+    np.testing.assert_allclose(scores(X), model.predict(X))
+
+
+@pytest.mark.parametrize(("n_features", "n_classes"), [(3, 2), (3, 4), (210, 2), (210, 9), (3000, 8)])
+def test_labels_of_many_rows_are_the_model_s_own(n_features, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(2600, n_features))
+    y = rng.integers(0, n_classes, len(X))
+    scaled = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000))
+    for model in (LogisticRegression(C=0.01, max_iter=1000), scaled):
+        model.fit(X[:300], y[:300])
+        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[:500])
+        for n in (127, 129, 999, 1001, 2600):
+            for dtype in (np.float64, np.float32):
+                rows = X[:n].astype(dtype)
+                np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))
+                np.testing.assert_array_equal(fast.predict(np.asfortranarray(rows)), model.predict(rows))
+
+
+def test_rows_at_the_threshold_get_the_model_s_own_label():
+    """Among many rows, some whose score is a tie up to rounding."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 300))
+    model = LogisticRegression(C=0.01, max_iter=1000).fit(X[:500], X[:500, 0] > 0)
+    direction = model.coef_[0] / (model.coef_[0] @ model.coef_[0])
+    X[::7] -= model.decision_function(X[::7])[:, None] * direction
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[:1000])
+    answers = fast.predict(X, details=True)
+    ties = np.abs(model.decision_function(X)) < 1e-12
+    assert ties.sum() > 500
+    np.testing.assert_array_equal(answers.labels[~ties], model.predict(X)[~ties])
+    np.testing.assert_array_equal(answers.labels, fast.predict(X))
+    np.testing.assert_array_equal(answers.labels[ties], [fast.predict(row[None])[0] for row in X[ties]])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_raises_the_model_s_own_error(value):
+    X = np.random.default_rng(0).normal(size=(700, 250))
+    model = LogisticRegression(C=0.01, max_iter=1000).fit(X, X[:, 0] > 0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X)
+    X[600, 30] = value
+    with pytest.raises(ValueError, match=r"contains NaN|contains infinity"):
+        model.predict(X)
+    with pytest.raises(ValueError, match=r"contains NaN|contains infinity"):
+        fast.predict(X)
