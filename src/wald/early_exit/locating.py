@@ -105,6 +105,8 @@ def _with_place(message: str, place: str | None) -> str:
     if place is None:
         return message
     first, *rest = message.split("\n", 1)
+    if first.endswith(f" in {place}."):  # whoever was asked on the way has said so
+        return message
     return "\n".join([f"{first.removesuffix('.')} in {place}.", *rest])
 
 

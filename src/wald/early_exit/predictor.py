@@ -30,7 +30,7 @@ from .late_columns import LateColumns
 from .late_model import LateModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
-from .rows import check_finite, own_of_sparse, preprocessed, refuse_unlike
+from .rows import check_finite, check_read, leaves_to_the_model, own_of_sparse, preprocessed, refuse_unlike, with_nan
 from .stage_tables import compared
 from .texts import Texts
 
@@ -563,16 +563,28 @@ class Predictor:
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
     def trace(self, source: Source, n_threads: int) -> tuple[NDArray[np.float64], Decisions]:
-        """Estimates at every stage and full scores (n, T + 1), and the engine's decisions about the rows."""
+        """Estimates at every stage and full scores (n, T + 1), and the engine's decisions about the rows.
+
+        They are NaN where a row needs a value that raw columns leave to the wrapped model.
+        """
         Z = source_of(preprocessed(self.model, source).array(self.model.terms.accepts.conversion))
-        check_finite(self.model, Z)
+        check_read(self.model, Z)
         early = compared(self.model, self._packed, self.plan.early, Z, n_threads)[0].margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = self.model.decision.judged(full)[1]
         decided = self._cascade.predict(Z, *self._reach(None), n_threads)
         self._undo_unsafe_exits(Z, decided.ledger, n_threads)
+        self._require_answered(source, decided.ledger)
         self._charge_overflows(decided.ledger)
-        return np.column_stack([early.astype(np.float64), last]), decided
+        scores = np.column_stack([early.astype(np.float64), last])
+        return (with_nan(scores) if leaves_to_the_model(self.model) else scores), decided
+
+    def _require_answered(self, source: Source, ledger: Ledger) -> None:
+        """Let the wrapped model raise its own error about rows of which raw columns could not be read."""
+        if leaves_to_the_model(self.model):
+            left = np.flatnonzero((ledger.status == Status.NOT_FINITE) | (ledger.status == Status.HANDED_OVER))
+            if len(left):
+                predict_wrapped(self.model, source.take(left))
 
 
 def _value_of_one(score_one: Callable[[Any, bool], Any], link: Any, x: Any, with_cost: bool) -> Any:
