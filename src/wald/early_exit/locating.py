@@ -70,6 +70,8 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
         elif "Complex data" in message:
             dtype = np.asarray(source.rows).dtype
             error.args = (f"Complex data not supported: X must hold real numbers. Got dtype {dtype}.",)
+        elif "ufunc 'isnan' not supported" in message and model is not None:
+            error.args = (_of_another_type(source, model, source.names or names, word),)
         elif model is not None and model.preprocessing is not None:
             placed = with_place(error, _columns(source, source.names or names, word))
             if placed is not None and not isinstance(error, UnicodeError):
@@ -172,6 +174,23 @@ def _after_preprocessing(source: Source, step: Step, allow_nan: bool, names: Any
 
 def _is_infinite(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isinf(value))
+
+
+# ---- values of another type than the categories ----------------------------------------------------------------------
+
+
+def _of_another_type(source: Source, model: AdditiveModel, names: Any, word: str) -> str:
+    """What to say where an encoder cannot compare a value with the categories that it knows."""
+    coded = getattr(getattr(model.preprocessing, "first", None), "places", ())
+    row = source.row(0) if source.n_rows else ()
+    wrong = [
+        c for c in coded if c < len(row) and isinstance(row[c], int | float | np.number) and not is_missing(row[c])
+    ]
+    place = f": {_cell(word, _column(wrong[0], names), 0)} is {row[wrong[0]]!r}" if wrong else ""
+    return (
+        f"X holds numbers where the model's categories are texts{place}. Give categories as they were in training, and "
+        "not their codes."
+    )
 
 
 # ---- values that are no numbers --------------------------------------------------------------------------------------
