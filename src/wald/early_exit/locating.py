@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import AdditiveModel
+from ..models.opaque import Looks
 from ..sources import FrameSource, LazyRows, RawSource, Source, source_of
 from ..sources.values import is_missing
 from ..steps import Step
@@ -126,7 +127,7 @@ def _not_finite(source: Source, model: AdditiveModel | None, names: Any, nan: bo
         held = source.first_held(np.isnan if nan else np.isinf)
         return None if held is None else f"{word} {held[0]}, {_column(held[1], names)}"
     if model is not None and model.preprocessing is not None:
-        return _after_preprocessing(source, model.preprocessing, model.allow_nan, names, nan, word)
+        return _after_preprocessing(source, model, model.preprocessing, names, nan, word)
     found = _first_in_table(source, np.isnan if nan else np.isinf)
     return None if found is None else f"{word} {found[0]}, {_column(found[1], names)}"
 
@@ -143,33 +144,51 @@ def _first_in_table(source: Source, wrong: Callable[[Any], NDArray[np.bool_]]) -
     return None
 
 
-def _after_preprocessing(source: Source, step: Step, allow_nan: bool, names: Any, nan: bool, word: str) -> str | None:
+def _after_preprocessing(
+    source: Source, model: AdditiveModel, step: Step, names: Any, nan: bool, word: str
+) -> str | None:
     """Return the first row that is invalid in or after preprocessing, and its invalid columns, in words."""
 
-    def fails(start: int, stop: int) -> bool:
+    def not_finite(start: int, stop: int) -> bool:
         try:
             Z = source_of(step.transform(source.take(slice(start, stop))))
         except ValueError as error:
             return str(error).startswith((NAN, INFINITY))
         values = Z.rows.data if Z.is_sparse else Z.array()
-        return bool(np.any(np.isinf(values) | (np.isnan(values) & (not allow_nan))))
+        return bool(np.any(np.isinf(values) | (np.isnan(values) & (not model.allow_nan))))
 
-    n = source.n_rows
+    def refused(start: int, stop: int) -> bool:
+        try:
+            model.estimator.predict(step.given(source.take(slice(start, stop))))
+        except ValueError as error:
+            return str(error).startswith((NAN, INFINITY))
+        return False
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predict has already issued them
-        for start in range(0, n, ROWS_AT_ONCE):
-            stop = min(n, start + ROWS_AT_ONCE)
-            if fails(start, stop):
-                break
-        else:
-            return None
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            start, stop = (start, middle) if fails(start, middle) else (middle, stop)
+        start = _first_row(source.n_rows, not_finite)
+        if start is None and not isinstance(step, Looks):  # some columns may hold NaN, and others not
+            start = _first_row(source.n_rows, refused)
+    if start is None:
+        return None
     wrong = [c for c, value in enumerate(source.row(start)) if (is_missing(value) if nan else _is_infinite(value))]
     if not wrong:
         return f"{word} {start}, after the pipeline's transformers"
     return f"{word} {start}, " + ", ".join(_column(c, names) for c in wrong)
+
+
+def _first_row(n: int, fails: Callable[[int, int], bool]) -> int | None:
+    """The first of n rows that fails, alone and among others; None if there is none."""
+    for start in range(0, n, ROWS_AT_ONCE):
+        stop = min(n, start + ROWS_AT_ONCE)
+        if fails(start, stop):
+            break
+    else:
+        return None
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        start, stop = (start, middle) if fails(start, middle) else (middle, stop)
+    return start
 
 
 def _is_infinite(value: Any) -> bool:
