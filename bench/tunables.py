@@ -142,6 +142,7 @@ FIXED = {
     "early_exit/bought_parts.py": {"ALL_ROWS": LIMIT, "LEAST_PROBABILITY": ROUNDING},
     "early_exit/bought_sets.py": dict.fromkeys(("ALL_CHOICES", "CHOICE_ROWS", "LEAVES", "TREES"), LIMIT),
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
+    "early_exit/planner.py": {"MOST_SPLITS": LIMIT},
     "early_exit/auditing.py": {"UNKNOWN": "no code"},
     "early_exit/in_time.py": {"SHARE": LEVEL, "GROWTH": LIMIT},
     "early_exit/within.py": {"LOOKED_AT": LEVEL, "QUANTILES": LEVEL, "SHARE": LEVEL},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import Binarizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -143,6 +144,55 @@ def test_a_value_that_was_not_read_may_be_one_that_the_model_refuses() -> None:
     assert [part.name for part in found.unread if np.isnan(part.adds[0])] == ["city"]
     assert str(found).endswith("?: only the wrapped model can judge city = 'Oslo'.")
     assert found.as_dict()["scores"] == {"score": None}
+
+
+def test_a_value_of_a_type_that_only_the_model_reads_has_no_parts() -> None:
+    frame, bought = people()
+    front = ColumnTransformer([("ages", "passthrough", ["age"]), ("places", OneHotEncoder(), ["city"])])
+    model = make_pipeline(front, LogisticRegression()).fit(frame[:2000], bought[:2000])
+    exact = EarlyExitClassifier(model, risk=0, planner=UNITS).fit(frame[2000:3000])
+    rows = frame[3000:3003].assign(age=[Decimal(40), Decimal(50), Decimal(60)])  # as databases give numbers
+    found = exact.explain(rows[:1])
+    assert found.label == model.predict(rows[:1])[0]
+    assert {part.name: bool(np.isnan(part.adds[0])) for part in found.parts} == {
+        "age": True,
+        "city": False,
+    }
+    assert np.isnan(found.scores).all()
+    assert np.isnan(exact.trace(rows[:1]).scores[-1])
+    assert np.isnan(exact.stage_scores(rows)[0][:, -1]).all()
+    for study in (exact.looks, exact.recertify):
+        with pytest.raises(ValueError, match=r"answers row 0, but only the model itself reads .* column 'age' \(0\)"):
+            study(rows)
+    with pytest.raises(ValueError, match="Found unknown categories"):
+        exact.stage_scores(rows.assign(city="Oslo"))
+
+
+def test_sparse_rows_that_only_the_model_reads_have_no_parts() -> None:
+    X, y = table(2)
+    model = make_pipeline(Binarizer(), LogisticRegression()).fit(X[:1000], y[:1000])
+    exact = EarlyExitClassifier(model, risk=0, planner=UNITS).fit(X[1000:2000])
+    rows = sparse.csr_matrix(np.where(np.abs(X[2000:2003]) > 1, X[2000:2003], 0.0))
+    found = exact.explain(rows[:1])
+    assert found.label == model.predict(rows[:1])[0]
+    assert np.isnan(exact.stage_scores(rows)[0][:, -1]).all()
+
+
+def test_a_trace_is_of_one_row() -> None:
+    X, y = table(2)
+    exact = EarlyExitClassifier(LogisticRegression().fit(X, y), risk=0, planner=UNITS).fit(X)
+    for rows in (X[:2], X[:0], sparse.csr_matrix(X[:3])):
+        with pytest.raises(ValueError, match=rf"trace takes one row\. Got {rows.shape[0]}"):
+            exact.trace(rows)
+
+
+def test_the_place_of_a_missing_value_is_said_once() -> None:
+    X, y = table(2)
+    exact = EarlyExitClassifier(LogisticRegression().fit(X, y), risk=0, planner=UNITS).fit(X)
+    wrong = X[:1].copy()
+    wrong[0, 2] = np.nan
+    with pytest.raises(ValueError, match=r"\AInput X contains NaN in row 0, column 2\.\n"):
+        exact.explain(wrong)
 
 
 def test_sparse_rows_have_the_columns_that_are_not_zero() -> None:

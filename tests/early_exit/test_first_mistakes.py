@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, Planner
 from wald.stopping.core.certifying import one_row_per_group
 
 pd = pytest.importorskip("pandas")
@@ -102,3 +102,38 @@ def test_groups_of_texts_and_numbers_are_what_they_are() -> None:
     assert len(one_row_per_group([1, "1", 2, "b"] * 3, np.random.default_rng(0))) == 4
     with pytest.raises(ValueError, match="one-dimensional"):
         EarlyExitClassifier(forest(), risk=0.1).fit(X, groups=np.zeros((400, 1)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"feature_groups": [0, 0]}, r"feature_groups must be a dict .* Got list\."),
+        ({"feature_groups": {"lab": 1}}, r"feature_groups\['lab'\] must be a list of columns\. Got 1\."),
+        ({"feature_groups": {"lab": "ab"}}, r"feature_groups\['lab'\] must be a list of columns\. Got 'ab'\."),
+        ({"feature_groups": {"lab": [None]}}, r"feature_groups\['lab'\] holds None"),
+        ({"feature_groups": {"lab": [float("nan")]}}, r"feature_groups\['lab'\] holds nan"),
+        ({"feature_costs": ["a", 1]}, r"feature_costs must be numbers, one for each feature.* Got \['a', 1\]\."),
+        ({"feature_costs": [[1], [1, 2]]}, "feature_costs must be numbers"),
+        ({"planner": Planner(n_splits=10**400)}, "n_splits must be at most 10 000"),
+    ],
+)
+def test_parameters_of_the_wrong_shape_are_named(given: dict[str, Any], message: str) -> None:
+    fast = EarlyExitClassifier(LogisticRegression().fit(X, Y), risk=0.05, **given)
+    with pytest.raises((TypeError, ValueError), match=message):
+        fast.fit(X)
+
+
+def test_records_in_a_set_are_no_list() -> None:
+    exact = EarlyExitClassifier(RandomForestClassifier(2).fit(FRAME[["a"]], Y), risk=0).fit()
+    with pytest.raises(TypeError, match=r"records must be a list of dicts\. Got set\."):
+        exact.predict_records({1})
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("door", ["array", "list", "record"])
+def test_a_number_in_place_of_a_category_is_named(door: str) -> None:
+    exact = EarlyExitClassifier(HistGradientBoostingClassifier(max_iter=2).fit(FRAME, Y), risk=0).fit()
+    rows: Any = {"array": np.array([[0.5, 1.0]]), "list": [[0.5, 1.0]], "record": {"a": 0.5, "city": 1}}[door]
+    ask = exact.predict_one if door == "record" else exact.predict
+    with pytest.raises(TypeError, match=r"categories are texts: column 'city' \(1\) of row 0 is 1"):
+        ask(rows)

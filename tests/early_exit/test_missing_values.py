@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import re
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from lightgbm import LGBMClassifier
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -126,6 +128,18 @@ def test_a_model_without_missing_values_names_the_first_one(column):
             call(rows)
     with pytest.raises(ValueError, match=r"x\['a'\] is <NA>, and the model takes no missing values"):
         fast.predict_one(FRAME.iloc[0].to_dict() | {"a": pd.NA})
+
+
+@pytest.mark.parametrize("door", ["pandas", "polars", "records"])
+def test_the_first_one_is_named_where_other_columns_may_hold_some(door):
+    columns = make_column_transformer((SimpleImputer(), ["a"]), ("passthrough", ["b", "c"]))
+    exact = EarlyExitClassifier(make_pipeline(columns, LogisticRegression()).fit(FRAME, Y), risk=0).fit(FRAME)
+    rows = FRAME.assign(b=FRAME.b.where(np.arange(N) != 7))
+    ask, word = (exact.predict_records, "record") if door == "records" else (exact.predict, "row")
+    given = {"pandas": rows, "polars": pl.from_pandas(rows), "records": rows.to_dict("records")}[door]
+    missing = "column 'a' (0), column 'b' (1)" if np.isnan(rows.a[7]) else "column 'b' (1)"
+    with pytest.raises(ValueError, match=re.escape(f"Input X contains NaN in {word} 7, {missing}.")):
+        ask(given)
 
 
 @pytest.mark.parametrize("value", ["high", [1], 1j, *TIMES, 10**400])

@@ -51,6 +51,31 @@ def test_columns_of_another_type(case, folder, tmp_path, column):
     refused(case, folder, tmp_path / "out", r"f9.parquet: no numbers in 'c3'")
 
 
+@pytest.mark.parametrize(
+    ("cities", "message"),
+    [
+        (
+            pyarrow.array([b"Brno"] * 10),
+            r"takes categories in the column 'city', and the file holds binary\.$",
+        ),
+        (pyarrow.array(range(10)), r"categories are texts, and the file holds 0\. 0 of 1 parts are whole in "),
+    ],
+    ids=["bytes", "numbers"],
+)
+def test_a_column_of_categories_of_another_type(cities, message, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    import wald
+
+    frame = pandas.DataFrame({"age": np.arange(100.0), "city": pandas.Categorical(["Brno", "Cluj"] * 50)})
+    model = HistGradientBoostingClassifier(max_iter=2).fit(frame, [0, 1] * 50)
+    exact = wald.EarlyExitClassifier(model, risk=0).fit()
+    write_table(pyarrow.table({"age": pyarrow.array(np.arange(10.0)), "city": cities}), tmp_path / "f.parquet")
+    with pytest.raises(JobError, match=message):
+        run(exact, tmp_path / "f.parquet", tmp_path / "out", model="m", options=Options())
+
+
 def test_a_truncated_file_is_found_before_any_work(case, folder, tmp_path):
     raw = (folder / "f3.parquet").read_bytes()
     (folder / "f3.parquet").write_bytes(raw[: len(raw) // 2])

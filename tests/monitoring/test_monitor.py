@@ -7,6 +7,7 @@ import pickle
 import threading
 import warnings
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -254,3 +255,15 @@ def test_rows_without_a_group_are_refused(names: list[object]) -> None:
     watch = Monitor(0.01, [1, 100], [9, 1], audit_rate=0.1, grouped=True, seed=0)
     with pytest.raises(ValueError, match="groups must"):
         watch.pick(names, len(names))
+
+
+@pytest.mark.parametrize("risk", [2, -0.1, "a", float("nan")])
+def test_a_risk_that_is_none_is_refused(risk: Any) -> None:
+    with pytest.raises(ValueError, match="risk must be None or a number from 0 to 1"):
+        Monitor(risk, [1, 3], [5, 3], audit_rate=1.0)
+
+
+@pytest.mark.parametrize("costs", [[], 3, [1, float("nan")], [[1, 3]]])
+def test_costs_that_are_none_are_refused(costs: Any) -> None:
+    with pytest.raises(ValueError, match="stage_costs must be a list of finite numbers"):
+        Monitor(0.05, costs, [5, 3], audit_rate=1.0)

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from persistence.forge import put_together, taken_apart
+from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
 from sklearn.frozen import FrozenEstimator
@@ -116,6 +119,24 @@ def test_trees_alone(name: str, n_classes: int, monkeypatch: pytest.MonkeyPatch)
         model.predict(huge)
     with pytest.raises(ValueError, match="infinity"):
         back.predict(huge)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_sparse_rows_are_refused_by_a_file_as_by_the_model(kind: str) -> None:
+    X, y = frame()
+    rows = X[["age", "income"]].to_numpy()
+    made: Any = HistGradientBoostingClassifier if kind == "classifier" else HistGradientBoostingRegressor
+    early: Any = wald.EarlyExitClassifier if kind == "classifier" else wald.EarlyExitRegressor
+    data = to_bytes(early(FrozenEstimator(made(max_iter=3).fit(rows, y)), risk=0).fit())
+    back = from_bytes(data)
+    for refuses in (back.predict, back.estimator_.predict):
+        with pytest.raises(ValueError, match=r"X is sparse, .* takes dense rows only.*Give X\.toarray\(\)"):
+            refuses(sparse.csr_matrix(rows))
+    assert not back.__sklearn_tags__().input_tags.sparse
+    header, arrays = taken_apart(data)
+    del header["model"]["dense_only"]  # as of earlier versions
+    older = from_bytes(put_together(header, arrays))
+    np.testing.assert_array_equal(older.predict(rows), back.predict(rows))
 
 
 def test_an_exponential_loss_has_probabilities_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,15 @@ def test_bodies_that_are_not_what_the_content_type_says(fast, body, media, statu
     assert words in got.text
 
 
+@pytest.mark.parametrize("kind", ["row", "rows"])
+def test_a_list_in_place_of_a_number_is_refused(fast, kind):
+    row = [[0.5]] * 8  # which would have the right number of values
+    got = post(create_app(fast), json.dumps({kind: row if kind == "row" else [row]}).encode())
+    assert got.status_code == 400
+    where = "row" if kind == "row" else "row 0"
+    assert got.json()["error"] == f"{where}, column 0: must be a number or null. Got [0.5], a JSON list."
+
+
 def test_an_arrow_stream_sent_as_json_is_named(fast):
     pa = pytest.importorskip("pyarrow")
     got = post(create_app(fast), arrow_stream(pa.table({"a": [1.0]})))

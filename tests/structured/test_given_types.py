@@ -134,3 +134,12 @@ def test_a_sentence_that_is_no_list_is_refused() -> None:
     for sentence in ("Hi", {"Hi": 1}, {("Hi", "INTJ", "UH")}, 3):
         with pytest.raises(TypeError, match="sentence 0 must be a list"):
             Treebank.from_words([sentence])
+
+
+@pytest.mark.parametrize("given", ["the", {"word": "the"}, [[{"word": "the"}]], np.arange(2)])
+def test_predict_one_does_not_advise_what_it_refuses(given: Any) -> None:
+    X, y = [[{"word": "the"}, {"word": "dog"}]] * 10, [["DET", "NOUN"]] * 10
+    model = ChainClassifier(max_iter=2, random_state=0).fit(X, y)
+    with pytest.raises((TypeError, ValueError), match="predict_one takes one sequence, a list of parts") as refused:
+        model.predict_one(given)
+    assert "pass [sequence]" not in str(refused.value)

@@ -319,6 +319,30 @@ def test_probabilities_of_an_xgboost_classifier_outlive_a_file(objective: str, t
     np.testing.assert_array_equal(again.predict(others), model.predict(others))
 
 
+def test_a_file_of_an_xgboost_classifier_has_its_probabilities(tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, y, others = random_data(np.random.default_rng(0), 3)
+    model = xgboost.XGBClassifier(n_estimators=12, objective="multi:softmax", n_jobs=1).fit(X, y)
+    model.save_model(tmp_path / "model.json")
+    read = wald.read_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(read.predict_proba(others), model.predict_proba(others))
+    np.testing.assert_array_equal(read.predict(others), model.predict(others))
+
+
+@pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
+def test_several_labels_a_row_are_refused_for_what_they_are(strategy: str, tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = xgboost.XGBClassifier(n_estimators=3, multi_strategy=strategy, n_jobs=1).fit(X, (X > 0).astype(int))
+    model.save_model(tmp_path / "model.json")
+    message = r"with 3 labels a row is not supported: a row has one label\."
+    for wrapped in (model, model.get_booster()):
+        with pytest.raises(TypeError, match=message):
+            wald.EarlyExitClassifier(wrapped, risk=0).fit()
+    with pytest.raises(ValueError, match=message):
+        wald.read_model(tmp_path / "model.json")
+
+
 def test_raw_scores_of_a_random_forest_are_sums():
     lightgbm = pytest.importorskip("lightgbm")
     rng = np.random.default_rng(0)

@@ -419,6 +419,8 @@ class CompiledPlan:
         """Trace one row: score, thresholds and cost at every stage."""
         self.require_unchanged()
         source = self.reader.one(x)
+        if source.n_rows != 1:
+            raise ValueError(f"trace takes one row. Got {source.n_rows}: stage_scores takes several.")
         with located(source, self.model):
             scores, decided = self._predictor.trace(source, n_threads)
             stage = decided.ledger.stages[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..utils.figures import first_of, significant, thousands
 from ..utils.plain import plain
 from .parts import OWN_VECTORS, Order, Part, parts_of
 from .predictor import Predictor, Trace
-from .rows import check_finite, preprocessed
+from .rows import check_read, leaves_to_the_model, preprocessed, with_nan
 from .tokens import Passage, text_of, tokens_of
 
 Floats = NDArray[np.float64]
@@ -246,11 +246,13 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
         raise ValueError(f"explain takes one row. Got {source.n_rows}.")
     model, plan, trace = predictor.model, predictor.plan, traced()
     Z = source_of(preprocessed(model, source).array(model.terms.accepts.conversion))
-    check_finite(model, Z)
+    check_read(model, Z)
     order, text = Order.of(plan, model.terms), text_of(model, source)
     parts, passages = (parts_of(model, source, Z, order), ()) if text is None else tokens_of(model, text, order)
     parts = tuple(part for part in parts if part.name != OWN_VECTORS or part.stage <= trace.stage)
-    scores, intercept = predictor.full_scores(Z)[0][0], model.terms.intercept
+    scores, intercept = predictor.full_scores(Z)[0][0].astype(np.float64), model.terms.intercept
+    if leaves_to_the_model(model):
+        scores, parts = with_nan(scores), tuple(replace(part, adds=with_nan(part.adds)) for part in parts)
     if model.texts is not None and text is not None:
         intercept = model.texts.terms.intercept
     output = model.decision
@@ -260,7 +262,7 @@ def explained(predictor: Predictor, source: Source, traced: Callable[[], Trace])
         label=trace.label,
         parts=parts,
         intercept=intercept.astype(np.float64),
-        scores=scores.astype(np.float64),
+        scores=scores,
         score_names=names,
         trace=trace,
         unit=model.terms.unit_name if Documents.of(model.terms) is None else "tokens",

@@ -12,9 +12,9 @@ from ..models.planning import Rest
 from ..plan import Plan
 from ..sources import Source
 from ..steps import RawColumns
-from .full_model import FullModel
+from .full_model import FullModel, predict_wrapped
 from .lossless import FeatureRanges
-from .rows import check_finite, readable
+from .rows import check_finite, leaves_to_the_model, readable
 
 
 class HandingOver:
@@ -46,6 +46,13 @@ class HandingOver:
         """Charge full evaluation to rows whose estimate overflowed at an early stage, with a budget, too."""
         over = np.flatnonzero(ledger.status == Status.NOT_FINITE)
         ledger.stages[over], ledger.paid[over] = self._plan.n_stages, self._plan.full_cost
+
+    def require_answered(self, source: Source, ledger: Ledger) -> None:
+        """Let the wrapped model raise its own error about rows of which raw columns could not be read."""
+        if leaves_to_the_model(self._model):
+            left = np.flatnonzero((ledger.status == Status.NOT_FINITE) | (ledger.status == Status.HANDED_OVER))
+            if len(left):
+                predict_wrapped(self._model, source.take(left))
 
     def settle(self, source: Source, decided: Decisions, n_threads: int) -> None:
         """Label the rows that have no label yet by the full model; raise if one of them is not finite."""

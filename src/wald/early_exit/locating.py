@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import AdditiveModel
+from ..models.opaque import Looks
 from ..sources import FrameSource, LazyRows, RawSource, Source, source_of
 from ..sources.values import is_missing
 from ..steps import Step
@@ -70,6 +71,8 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
         elif "Complex data" in message:
             dtype = np.asarray(source.rows).dtype
             error.args = (f"Complex data not supported: X must hold real numbers. Got dtype {dtype}.",)
+        elif "ufunc 'isnan' not supported" in message and model is not None:
+            error.args = (_of_another_type(source, model, source.names or names, word),)
         elif model is not None and model.preprocessing is not None:
             placed = with_place(error, _columns(source, source.names or names, word))
             if placed is not None and not isinstance(error, UnicodeError):
@@ -105,6 +108,8 @@ def _with_place(message: str, place: str | None) -> str:
     if place is None:
         return message
     first, *rest = message.split("\n", 1)
+    if first.endswith(f" in {place}."):  # whoever was asked on the way has said so
+        return message
     return "\n".join([f"{first.removesuffix('.')} in {place}.", *rest])
 
 
@@ -122,7 +127,7 @@ def _not_finite(source: Source, model: AdditiveModel | None, names: Any, nan: bo
         held = source.first_held(np.isnan if nan else np.isinf)
         return None if held is None else f"{word} {held[0]}, {_column(held[1], names)}"
     if model is not None and model.preprocessing is not None:
-        return _after_preprocessing(source, model.preprocessing, model.allow_nan, names, nan, word)
+        return _after_preprocessing(source, model, model.preprocessing, names, nan, word)
     found = _first_in_table(source, np.isnan if nan else np.isinf)
     return None if found is None else f"{word} {found[0]}, {_column(found[1], names)}"
 
@@ -139,37 +144,72 @@ def _first_in_table(source: Source, wrong: Callable[[Any], NDArray[np.bool_]]) -
     return None
 
 
-def _after_preprocessing(source: Source, step: Step, allow_nan: bool, names: Any, nan: bool, word: str) -> str | None:
+def _after_preprocessing(
+    source: Source, model: AdditiveModel, step: Step, names: Any, nan: bool, word: str
+) -> str | None:
     """Return the first row that is invalid in or after preprocessing, and its invalid columns, in words."""
 
-    def fails(start: int, stop: int) -> bool:
+    def not_finite(start: int, stop: int) -> bool:
         try:
             Z = source_of(step.transform(source.take(slice(start, stop))))
         except ValueError as error:
             return str(error).startswith((NAN, INFINITY))
         values = Z.rows.data if Z.is_sparse else Z.array()
-        return bool(np.any(np.isinf(values) | (np.isnan(values) & (not allow_nan))))
+        return bool(np.any(np.isinf(values) | (np.isnan(values) & (not model.allow_nan))))
 
-    n = source.n_rows
+    def refused(start: int, stop: int) -> bool:
+        try:
+            model.estimator.predict(step.given(source.take(slice(start, stop))))
+        except ValueError as error:
+            return str(error).startswith((NAN, INFINITY))
+        return False
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predict has already issued them
-        for start in range(0, n, ROWS_AT_ONCE):
-            stop = min(n, start + ROWS_AT_ONCE)
-            if fails(start, stop):
-                break
-        else:
-            return None
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            start, stop = (start, middle) if fails(start, middle) else (middle, stop)
+        start = _first_row(source.n_rows, not_finite)
+        if start is None and not isinstance(step, Looks):  # some columns may hold NaN, and others not
+            start = _first_row(source.n_rows, refused)
+    if start is None:
+        return None
     wrong = [c for c, value in enumerate(source.row(start)) if (is_missing(value) if nan else _is_infinite(value))]
     if not wrong:
         return f"{word} {start}, after the pipeline's transformers"
     return f"{word} {start}, " + ", ".join(_column(c, names) for c in wrong)
 
 
+def _first_row(n: int, fails: Callable[[int, int], bool]) -> int | None:
+    """The first of n rows that fails, alone and among others; None if there is none."""
+    for start in range(0, n, ROWS_AT_ONCE):
+        stop = min(n, start + ROWS_AT_ONCE)
+        if fails(start, stop):
+            break
+    else:
+        return None
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        start, stop = (start, middle) if fails(start, middle) else (middle, stop)
+    return start
+
+
 def _is_infinite(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isinf(value))
+
+
+# ---- values of another type than the categories ----------------------------------------------------------------------
+
+
+def _of_another_type(source: Source, model: AdditiveModel, names: Any, word: str) -> str:
+    """What to say where an encoder cannot compare a value with the categories that it knows."""
+    coded = getattr(getattr(model.preprocessing, "first", None), "places", ())
+    row = source.row(0) if source.n_rows else ()
+    wrong = [
+        c for c in coded if c < len(row) and isinstance(row[c], int | float | np.number) and not is_missing(row[c])
+    ]
+    place = f": {_cell(word, _column(wrong[0], names), 0)} is {row[wrong[0]]!r}" if wrong else ""
+    return (
+        f"X holds numbers where the model's categories are texts{place}. Give categories as they were in training, and "
+        "not their codes."
+    )
 
 
 # ---- values that are no numbers --------------------------------------------------------------------------------------

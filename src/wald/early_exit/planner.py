@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -12,9 +13,12 @@ from ..plan import CostModel
 from ..stopping import Ladder, Lossless, Needs, Rule
 from ..stopping.core.boundary import Sides
 from ..stopping.rules.rules import check_rule
+from ..utils.figures import thousands
 from ..utils.reals import as_float
 
 ORDERS = ("greedy", "qwyc", "random", "sorted", "in order", "spread")
+#: Most splits of the rows.
+MOST_SPLITS = 10_000
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -77,6 +81,11 @@ class Planner(BaseEstimator):
         n = self.n_splits
         if not _is_auto(n) and (isinstance(n, bool) or not isinstance(n, Integral) or n < 1):
             raise ValueError(f"n_splits must be 'auto' or an integer of at least 1. Got {n!r} instead.")
+        if isinstance(n, Integral) and n > MOST_SPLITS:
+            raise ValueError(
+                f"n_splits must be at most {thousands(MOST_SPLITS)}: each split plans and certifies anew. "
+                f"Got {reprlib.repr(int(n))} instead."
+            )
         return self._rule(risk)
 
     def _rule(self, risk: float | None) -> Rule:

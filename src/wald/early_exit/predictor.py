@@ -29,7 +29,7 @@ from .late_columns import LateColumns
 from .late_model import LateModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
-from .rows import check_finite, own_of_sparse, preprocessed, readable, refuse_unlike
+from .rows import check_read, leaves_to_the_model, own_of_sparse, preprocessed, readable, refuse_unlike, with_nan
 from .short_ways import FEW_ROWS, ShortWays, faster_than_product
 from .stage_tables import compared
 from .texts import Texts
@@ -477,13 +477,18 @@ class Predictor:
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
     def trace(self, source: Source, n_threads: int) -> tuple[NDArray[np.float64], Decisions]:
-        """Estimates at every stage and full scores (n, T + 1), and the engine's decisions about the rows."""
+        """Estimates at every stage and full scores (n, T + 1), and the engine's decisions about the rows.
+
+        They are NaN where a row needs a value that raw columns leave to the wrapped model.
+        """
         Z = source_of(preprocessed(self.model, source).array(self.model.terms.accepts.conversion))
-        check_finite(self.model, Z)
+        check_read(self.model, Z)
         early = compared(self.model, self._packed, self.plan.early, Z, n_threads)[0].margins
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = self.model.decision.judged(full)[1]
         decided = self._cascade.predict(Z, *self._reach(None), n_threads)
         self._after.undo_unsafe_exits(Z, decided.ledger, n_threads)
+        self._after.require_answered(source, decided.ledger)
         self._after.charge_overflows(decided.ledger)
-        return np.column_stack([early.astype(np.float64), last]), decided
+        scores = np.column_stack([early.astype(np.float64), last])
+        return (with_nan(scores) if leaves_to_the_model(self.model) else scores), decided

@@ -42,7 +42,7 @@ class Rows:
     def of(cls, model: AdditiveModel, source: Source, groups: ArrayLike | None = None, n_threads: int = 1) -> Rows:
         """Preprocess rows for a model; raises ValueError if a preprocessed value is not finite."""
         Z = preprocessed(model, source, n_threads).array(model.terms.accepts.conversion)
-        check_finite(model, source_of(Z))
+        _require_read(model, source, source_of(Z))
         return cls(source, Z, None if groups is None else np.asarray(groups))
 
     def __len__(self) -> int:
@@ -149,6 +149,41 @@ def refuse_unlike(model: AdditiveModel, source: Source) -> None:
             "X is of dtype float16, in which the pipeline's scaler or imputer would compute, with errors of a "
             "thousandth. Give X.astype(numpy.float32)."
         )
+
+
+def leaves_to_the_model(model: AdditiveModel) -> bool:
+    """Whether what stands for a value that is not understood is not finite, so that the wrapped model gets the row."""
+    return isinstance(model.preprocessing, RawColumns)
+
+
+def check_read(model: AdditiveModel, source: Source) -> None:
+    """Raise as `check_finite` does, unless the wrapped model gets rows that are not finite."""
+    if not leaves_to_the_model(model):
+        check_finite(model, source)
+
+
+def with_nan(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores with NaN for those that are not finite."""
+    return np.where(np.isfinite(scores), scores, np.nan)
+
+
+def _require_read(model: AdditiveModel, source: Source, Z: Source) -> None:
+    """Raise as `check_finite` does, and say it where a value is one that raw columns leave to the wrapped model."""
+    try:
+        check_finite(model, Z)
+    except ValueError:
+        step = model.preprocessing
+        if not isinstance(step, RawColumns) or model.leaf is None:
+            raise
+        row, *_ = np.flatnonzero(~np.isfinite(Z.array()).all(axis=1))
+        model.estimator.predict(step.given(source.take(np.array([row]))))  # raises its own error, if it refuses the row
+        raw = dict.fromkeys(step.source_columns[~np.isfinite(Z.array()[row])].tolist())
+        names, n = model.schema.names, len(raw)
+        columns = ", ".join(f"{c}" if names is None else f"{names[c]!r} ({c})" for c in raw)
+        raise ValueError(
+            f"X cannot be taken apart: the model answers row {row}, but only the model itself reads what is there in "
+            f"column{'s' * (n > 1)} {columns}. Give columns of the types that fit saw, or call fit on rows like these."
+        ) from None
 
 
 def check_finite(model: AdditiveModel, source: Source) -> None:

@@ -126,7 +126,7 @@ def run(
         except JobError as error:
             if not report.n_parts:
                 raise
-            raise JobError(f"{error} {report.state(out)}") from error
+            raise JobError(f"{str(error).removesuffix('.')}. {report.state(out)}") from error
         except OSError as error:
             state = f". {report.state(out)}" if report.n_parts else ""
             raise JobError(f"-o: {out}: {error.strerror or error}{state}") from error

@@ -146,8 +146,13 @@ class Wanted:
         ]
         if unfit:
             hint = " Leave out what is no feature with --drop COLUMN." if self.names is None else ""
-            names = listed([name for name, _ in unfit])
-            raise JobError(f"{where}: no numbers in {names} (the first: {unfit[0][1]}).{hint}")
+            name, kind = unfit[0]
+            if name in coded:
+                raise JobError(
+                    f"{where}: the model takes categories in the column {name!r}, and the file holds {kind}."
+                )
+            names = listed([name for name, _ in unfit if name not in coded])
+            raise JobError(f"{where}: no numbers in {names} (the first: {kind}).{hint}")
 
 
 def plain_kind(kind: Any) -> Any:

@@ -122,6 +122,8 @@ class TreeModel(FittedForGood):
             X = table_of(X, self._schema, codes if isinstance(codes, CategoryCodes) else None)
         if codes is not None:
             X = codes.transform(X)
+        if self.reading.dense_only and sparse.issparse(X):
+            raise ValueError("X is sparse, and the model of this file takes dense rows only. Give X.toarray().")
         terms = self.reading.terms
         dtypes: Any = [np.float64, np.float32]
         if isinstance(terms, TreeTerms) and terms.f32_rows and not terms.accepts.infinity:
@@ -134,7 +136,7 @@ class TreeModel(FittedForGood):
         return (packed or self.packed).scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
 
     def _accepts(self) -> tuple[bool, bool]:
-        return True, self.reading.terms.accepts.nan
+        return not self.reading.dense_only, self.reading.terms.accepts.nan
 
 
 def _has_probabilities(self: TreeClassifier) -> bool:

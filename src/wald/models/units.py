@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -133,7 +134,7 @@ def feature_units(
     owner: dict[int, str] = {}
     members: list[Ints] = []
     labels: list[str | None] = []
-    for label, columns in (groups or {}).items():
+    for label, columns in _checked_groups(groups).items():
         indices = sorted(_column(c, n_features, position, label) for c in columns)
         for i in indices:
             if i in owner:
@@ -157,6 +158,21 @@ def feature_units(
     return Units(tuple(members), np.array(unit_costs))
 
 
+def _checked_groups(groups: Any) -> Mapping[str, Sequence[int | str]]:
+    """Groups as they were given, if they are lists of columns by name."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        raise TypeError(
+            'feature_groups must be a dict from name to a list of columns, such as {"lab": [0, 3]}. '
+            f"Got {type(groups).__name__}."
+        )
+    for label, columns in groups.items():
+        if isinstance(columns, str | bytes) or not isinstance(columns, Iterable):
+            raise TypeError(f"feature_groups[{label!r}] must be a list of columns. Got {columns!r}.")
+    return groups
+
+
 def _column(column: int | str, n_features: int, position: Mapping[str, int], group: str) -> int:
     if isinstance(column, str):
         if column not in position:
@@ -164,7 +180,8 @@ def _column(column: int | str, n_features: int, position: Mapping[str, int], gro
                 f"feature_groups[{group!r}] names {column!r}, which is no feature name of the fitted model."
             )
         return position[column]
-    if isinstance(column, bool) or int(column) != column or not 0 <= column < n_features:
+    is_number = isinstance(column, Real) and not isinstance(column, bool)
+    if not is_number or not 0 <= column < n_features or int(column) != column:
         raise ValueError(
             f"feature_groups[{group!r}] holds {column!r}; columns are indices from 0 to {n_features - 1}, or names."
         )
@@ -191,6 +208,11 @@ def _column_costs(
             single = np.asarray(costs, dtype=np.float64)
         except OverflowError:
             raise ValueError("feature_costs must be finite and positive. Got one that is too large.") from None
+        except (TypeError, ValueError):
+            raise TypeError(
+                "feature_costs must be numbers, one for each feature, or a dict from name to number. "
+                f"Got {reprlib.repr(costs)}."
+            ) from None
         if single.shape != (n_features,):
             raise ValueError(
                 f"feature_costs must have shape ({n_features},), one cost per feature. Got {single.shape} instead."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,14 @@ class Tally:
     ) -> None:
         if trials not in ("rows", "groups"):
             raise ValueError(f"trials must be 'rows' or 'groups'. Got {trials!r}.")
+        bound: Any = risk
+        if bound is not None and not (isinstance(bound, Real) and 0.0 <= float(bound) <= 1.0):
+            raise ValueError(f"risk must be None or a number from 0 to 1. Got {risk!r}.")
         self.risk = None if risk is None else float(risk)
-        self.stage_costs = [float(cost) for cost in np.asarray(stage_costs, dtype=np.float64)]
+        costs = np.asarray(stage_costs, dtype=np.float64)
+        if costs.ndim != 1 or len(costs) == 0 or not np.isfinite(costs).all():
+            raise ValueError(f"stage_costs must be a list of finite numbers, one for each stage. Got {stage_costs!r}.")
+        self.stage_costs: list[float] = costs.tolist()
         self.reference = [int(count) for count in np.asarray(reference)]
         if len(self.reference) != len(self.stage_costs) or min(self.reference, default=0) < 0:
             raise ValueError(

@@ -35,6 +35,7 @@ def encode_model(model: AdditiveModel, arrays: Arrays, where: str = "model") -> 
         "allow_nan": bool(model.allow_nan),
         "dtype": model.dtype.name,
         "folded": model.folded is not None,
+        "dense_only": model.dense_only,
     }
     return encode_fields(fields, arrays, where) | {
         "terms": encode_terms(model.terms, arrays, f"{where}.terms"),
@@ -84,6 +85,7 @@ def decode_model(section: Section, kind: Kind, preprocessing: bool = False) -> t
         tie_margin=section.number("tie_margin", 0.0, finite=False),
         dtype=np.dtype(section.choice("dtype", WORKING)),
         folded=Folded() if section.get("folded", bool) else None,
+        dense_only="dense_only" in section and section.get("dense_only", bool),  # older files do not say it
         kind=kind,
     )
     section.done()

@@ -172,6 +172,7 @@ def _made(
         model.dtype,
         steps,
         row_by_row="always",
+        dense_only=model.dense_only,
         tie_margin=model.tie_margin,
         links=links,
         names=names,

@@ -253,10 +253,8 @@ def numbers(row: Any, n_features: int | None, where: str = "row") -> NDArray[np.
         values = np.array(row)
     except ValueError:
         values = np.empty(0, dtype=object)
-    if values.dtype.kind == "f":
-        return values
-    if values.dtype.kind in "biu" and values.ndim == 1:
-        return values.astype(np.float64)
+    if values.dtype.kind in "fbiu" and values.ndim == 1:
+        return values.astype(np.float64, copy=False)
     return np.array([_number(value, f"{where}, column {c}") for c, value in enumerate(row)], dtype=np.float64)
 
 

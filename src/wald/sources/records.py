@@ -182,7 +182,8 @@ def _are_names(index: Any, schema: Schema) -> bool:
 
 def require_records(records: Any, for_one: str, for_frames: str) -> None:
     """Raise TypeError, naming the methods to use, for anything but a list of records."""
-    if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
+    is_list = hasattr(records, "__len__") and hasattr(records, "__getitem__")
+    if isinstance(records, str | bytes | Mapping) or not is_list or hasattr(records, "columns"):
         hint = f": for one record use {for_one}" if isinstance(records, Mapping) else ""
         hint = f": for a data frame use {for_frames}" if hasattr(records, "columns") else hint
         raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")

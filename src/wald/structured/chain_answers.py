@@ -14,7 +14,7 @@ from .. import _core
 from ..engine.threads import effective_threads
 from .groups import FeatureGroup, checked_groups
 from .names import HASHED_COLUMNS, NUMBERS, flattened
-from .sequences import with_empty, without_empty
+from .sequences import raise_for_one, with_empty, without_empty
 from .session import ChainSession
 
 
@@ -79,7 +79,11 @@ class ChainAnswers(ABC):
         tagger = self._tagger() if isinstance(sequence, list | tuple) else None
         answer = None if tagger is None else tagger.predict_one(sequence)
         if answer is None:
-            return self.predict([sequence])[0]
+            try:
+                return self.predict([sequence])[0]
+            except (TypeError, ValueError) as error:
+                raise_for_one(error)
+                raise
         return answer if self._as_lists else self.classes_[answer]
 
     def max_marginals(

@@ -215,6 +215,10 @@ def _number(i: int, numbers: NDArray[np.int64] | None) -> int:
 
 #: What parts are, where they are names; in messages.
 _NAMES = ", each a dict or a list of strings"
+#: Where one sequence was given in place of several, and where several were given in place of one.
+ONE_SEQUENCE = " For one sequence, pass [sequence]."
+SEVERAL_SEQUENCES = " predict_one takes one sequence, a list of parts; predict takes several."
+_SEVERAL_GIVEN = " Got a list of dicts."
 
 
 def parts_of(item: Any, i: int, each: str = "") -> list[Any]:
@@ -227,8 +231,7 @@ def parts_of(item: Any, i: int, each: str = "") -> list[Any]:
 def _no_sequence(item: Any, i: int, each: str) -> TypeError:
     shown = repr(item) if len(repr(item)) <= 40 else f"{repr(item)[:36]} ..."
     return TypeError(
-        f"Sequence {i} must be a list of parts{each}. Got the {type(item).__name__} {shown}. For one sequence, pass "
-        "[sequence]."
+        f"Sequence {i} must be a list of parts{each}. Got the {type(item).__name__} {shown}.{ONE_SEQUENCE}"
     )
 
 
@@ -237,17 +240,24 @@ def _is_matrix(item: Any) -> bool:
     return type(item) is np.ndarray and item.ndim == 2 and item.dtype.kind in "buif"
 
 
+def raise_for_one(error: Exception) -> None:
+    """Raise an error about the form of one sequence again, for who gave one, and not a list of them."""
+    message = str(error)
+    if type(error) in (TypeError, ValueError) and message.endswith((ONE_SEQUENCE, _SEVERAL_GIVEN)):
+        raise type(error)(message.removesuffix(ONE_SEQUENCE) + SEVERAL_SEQUENCES) from None
+
+
 def _matrix(item: Any, i: int) -> NDArray[Any]:
     if isinstance(item, str | bytes | Mapping | set | frozenset):
         raise _no_sequence(item, i, _NAMES)
     if isinstance(item, list | tuple) and item and isinstance(item[0], str):
         raise TypeError(
-            f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings. Got the text {item[0]!r}. "
-            "For one sequence, pass [sequence]."
+            f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings. Got the text {item[0]!r}."
+            f"{ONE_SEQUENCE}"
         )
     first = item[0] if isinstance(item, list | tuple) and item else None
     if isinstance(first, list | tuple) and any(isinstance(part, Mapping) for part in first):
-        raise TypeError(f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings. Got a list of dicts.")
+        raise TypeError(f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings.{_SEVERAL_GIVEN}")
     if isinstance(item, list | tuple) and holds_names([item]):
         raise TypeError(f"Part 0 of sequence {i} must be numbers, as in the other sequences. Got {item[0]!r}.")
     try:
@@ -259,7 +269,7 @@ def _matrix(item: Any, i: int) -> NDArray[Any]:
     if array.dtype.kind not in "buif" or array.ndim != 2:
         raise ValueError(
             f"Sequence {i} must be a numeric array (length, n_features). Got {array.dtype}, shape {array.shape}."
-            + (" For one sequence, pass [sequence]." if array.ndim == 1 else "")
+            + (ONE_SEQUENCE if array.ndim == 1 else "")
         )
     return array
 

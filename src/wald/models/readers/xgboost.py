@@ -61,6 +61,8 @@ class XGBoostModel:
         was trained on codes.
     best_iteration : int or None
         The best round, if the model was saved by an early stopped ``XGBClassifier``, whose predict ends there.
+    by_estimator : bool
+        Whether an estimator such as ``XGBClassifier`` saved the model.
     """
 
     trees: Trees
@@ -69,6 +71,7 @@ class XGBoostModel:
     feature_names: list[str]
     categories: list[NDArray[Any] | None]
     best_iteration: int | None = None
+    by_estimator: bool = False
 
     def require_codes(self, what: str) -> None:
         """Raise TypeError if the model codes categories with names by itself."""
@@ -133,7 +136,13 @@ class XGBoostModel:
         if n_outputs == 1 and self.objective == "binary:hinge":
             return Labels("sign", 2), 0.0, Link("none")
         if n_outputs > 1 and self.objective in ("multi:softprob", "multi:softmax"):
-            return Labels("argmax", n_outputs), NEAR, Link("softmax", single=True)
+            scipy = self.by_estimator and self.objective == "multi:softmax"  # of which it computes them in Python
+            return Labels("argmax", n_outputs), NEAR, Link("scipy" if scipy else "softmax", single=True)
+        if n_outputs > 1 and self.objective.startswith("binary:"):
+            raise TypeError(
+                f"{what} with {n_outputs} labels a row is not supported: a row has one label. Wrap a model of each "
+                "label by itself."
+            )
         raise TypeError(
             f"{what} with objective {self.objective!r} is not supported: wald does not know how its margins become "
             "labels. Supported are binary:logistic, binary:logitraw, binary:hinge, multi:softprob and multi:softmax."
@@ -176,13 +185,12 @@ def read_xgboost(model: Any, decompose: Decompose) -> Reading:
     missing = float(model.missing) if model.missing is not None else math.nan
     if math.isinf(missing):
         raise TypeError("XGBClassifier with an infinite 'missing' is not supported. Use NaN or a finite number.")
-    n_outputs = len(read.base)
+    reading, n_outputs = read.reading("XGBClassifier", missing), len(read.base)
     if n_outputs != (1 if len(model.classes_) == 2 and n_outputs == 1 else len(model.classes_)):
         raise TypeError(
             f"This XGBClassifier has {len(model.classes_)} classes and {n_outputs} scores a row, which wald cannot "
             "turn into labels."
         )
-    reading = read.reading("XGBClassifier", missing)
     # whose predict_proba computes in Python for this objective
     link = Link("scipy", single=True) if model.objective == "multi:softmax" else reading.links.link
     return replace(reading, links=Links.of(link), names=(), watches=(watch_of_rounds(booster),))
@@ -264,6 +272,7 @@ def read_xgboost_model(raw: bytes | bytearray, best_iteration: int | None = None
             names,
             _categories(model.get("cats"), builder.n_features),
             _best_iteration(learner.get("attributes") or {}),
+            "scikit_learn" in (learner.get("attributes") or {}),
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         if "XGBoost" in str(error):
