@@ -184,10 +184,8 @@ def allowed_mistakes(method: Method, n: int, delta: float, confidence: float) ->
     >>> [1000 - allowed_mistakes(method, 1000, 0.01, 0.95) for method in ("conformal", "pac")]
     [991, 996]
     """
-    if method in ("conformal", "crc"):  # (mistakes + 1) / (n + 1) <= delta: the new row counts as a mistake
-        most = allowed(delta, n + 1) - 1
-    else:
-        most = most_disagreements(n, delta, confidence)
+    average = method in ("conformal", "crc")  # (mistakes + 1) / (n + 1) <= delta: the new row counts as a mistake
+    most = allowed(delta, n + 1) - 1 if average else most_disagreements(n, delta, confidence)
     return most if most >= 0 else None
 
 
