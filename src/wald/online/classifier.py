@@ -102,7 +102,7 @@ class AttentiveClassifier(AttentiveModel):
                 labels = self._labels(k, codes, sample_weight, weights)
                 self.n_iter_ = max(self.n_iter_, self._epochs(problem, k, rows, labels))
             self._publish()
-        self._warn()
+        warn_of_degenerate_boundaries(self)
         return self
 
     def partial_fit(
@@ -169,7 +169,7 @@ class AttentiveClassifier(AttentiveModel):
             self._one_epoch(X, np.searchsorted(self.classes_, y), sample_weight, weights)
             self.n_iter_ = 1
             self._publish()
-        self._warn()
+        warn_of_degenerate_boundaries(self)
         return self
 
     def _undo(self) -> Callable[[], None]:
@@ -294,10 +294,6 @@ class AttentiveClassifier(AttentiveModel):
         counts = np.sum([learner.audits for learner in learners], axis=(0, 1))
         kind = ERROR_OF[rule_of(self)]
         self.stop_error_ = StopError.from_counts(kind, (int(counts[0]), int(counts[1]), int(counts[2]), int(counts[3])))
-
-    def _warn(self) -> None:
-        """Warn the caller of `fit` or `partial_fit` about degenerate boundaries."""
-        warn_of_degenerate_boundaries(self)
 
     def _require_same_average(self) -> None:
         known = self.problems_[0].settings
