@@ -13,6 +13,8 @@ from ranking.lists import K, fast, lists  # noqa: E402  # after the checks above
 from wald import EarlyExitClassifier, EarlyExitRanker  # noqa: E402
 from wald.displays import CostHistogramDisplay, StoppingPathDisplay, TradeoffDisplay  # noqa: E402
 
+from .conftest import names  # noqa: E402
+
 
 def share_missing(own, early):
     best = [np.argsort(-s.reshape(-1, 40), axis=1, kind="stable")[:, :K] for s in (own, early)]
@@ -75,7 +77,7 @@ def test_rows_of_a_group_on_their_way():
         left = np.flatnonzero(walk[:n] < -1.0)
         assert (len(left) > 0 and left[0] == stage) if stage < n else len(left) == 0 or (walk[: left[0]] > 1.0).any()
     assert chosen.ax_.get_ylabel() == "lead over the border of the first 5"
-    assert {text.get_text() for text in chosen.ax_.get_legend().get_texts()} >= {"first 5", "others"}
+    assert {*names(chosen)} >= {"first 5", "others"}
 
 
 def test_bad_input():

@@ -130,21 +130,13 @@ def _named(fast: EarlyExitEstimator, answer: Any) -> str:
 
 def _classes(fast: EarlyExitEstimator, answers: Answers, differs: NDArray[np.bool_]) -> list[ClassCost]:
     """Costs by answer; with many classes, those with the most rows come first."""
-    labels, costs, found = answers.labels, answers.costs, []
+    labels, costs, words, found = answers.labels, answers.costs, model_of(fast).words, []
     for label in _labels(fast).tolist():
         member = labels == label
         own = costs[member]
         mean, median = (float(own.mean()), float(np.median(own))) if len(own) else (0.0, 0.0)
-        found.append(
-            ClassCost(
-                model_of(fast).words.name(label),
-                _named(fast, label),
-                len(own),
-                mean,
-                median,
-                int(differs[member].sum()),
-            )
-        )
+        n_different = int(differs[member].sum())
+        found.append(ClassCost(words.name(label), named(words, label), len(own), mean, median, n_different))
     return found if len(found) <= MOST_CLASSES else sorted(found, key=lambda c: -c.n_rows)
 
 
