@@ -25,6 +25,11 @@ def closed_figures() -> Iterator[None]:
     plt.close("all")
 
 
+def names(display: Any) -> list[str]:
+    """The entries of a display's legend."""
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
 def wrapped(model: Any, digits: Any, **parameters: Any) -> EarlyExitClassifier:
     """A model with early exit, planned for units, so that the plan is the same on every machine."""
     model.fit(digits.X_train, digits.y_train)

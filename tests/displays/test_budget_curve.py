@@ -12,11 +12,8 @@ from wald.displays._budgets import bootstrap
 from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
 from wald.structured.policies import AnytimePolicy, MyopicPolicy, UniformPolicy
 
+from .conftest import names
 from .test_conventions import assert_all_can_be_read
-
-
-def names(display: Any) -> list[str]:
-    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
 def wrong(model: Any, answers: Any, y: Any) -> float:

@@ -12,6 +12,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor, IsolationForest
 from wald import EarlyExitOutlierDetector, EarlyExitRegressor, Planner
 from wald.displays import CostHistogramDisplay, StoppingPathDisplay, TradeoffDisplay
 
+from .conftest import names
+
 ROWS = np.random.default_rng(0).normal(size=(7000, 4))
 ROWS[::40] *= 3.0
 HELD = ROWS[6000:]
@@ -34,7 +36,7 @@ def test_costs_are_those_of_outliers_and_inliers(detector: EarlyExitOutlierDetec
 
 def test_walks_end_as_outliers_or_inliers(detector: EarlyExitOutlierDetector) -> None:
     display = StoppingPathDisplay.from_estimator(detector, HELD)
-    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    words = names(display)
     assert words[-1] == "not yet clear"
     assert "answer inlier" in words
     assert set(words[:-1]) <= {"answer inlier", "answer outlier"}

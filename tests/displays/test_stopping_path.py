@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from wald.displays import StoppingPathDisplay
 
-from .conftest import wrapped
+from .conftest import names, wrapped
 
 
 def test_walks_are_traces(fast: Any, digits: Any) -> None:
@@ -96,8 +96,7 @@ def test_each_answer_has_its_colour(linear: Any, binary_digits: Any) -> None:
     display = StoppingPathDisplay.from_estimator(linear, binary_digits.X_test)
     colours = {(int(label), line.get_color()) for label, line in zip(display.labels, display.lines_, strict=True)}
     assert len(colours) == 2
-    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert legend == ["answer 0", "answer 1", "not yet clear"]
+    assert names(display) == ["answer 0", "answer 1", "not yet clear"]
 
 
 @pytest.mark.parametrize("rows", [[], [400], [-1], [0.5], [[1]], "all"])

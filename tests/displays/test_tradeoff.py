@@ -15,11 +15,7 @@ from wald import EarlyExitClassifier, Planner
 from wald.displays import TradeoffDisplay
 from wald.stopping import ConstantBoundary
 
-from .conftest import wrapped
-
-
-def names(display: Any) -> list[str]:
-    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+from .conftest import names, wrapped
 
 
 def test_the_point_in_use_is_what_predict_does(fast: Any, digits: Any) -> None:
@@ -181,7 +177,7 @@ def test_names_units_and_kinds_of_rows(digits: Any, binary_digits: Any) -> None:
 def test_a_long_name_leaves_the_axes_their_width(linear: Any, binary_digits: Any) -> None:
     rows = binary_digits.X_test[:50]
     short, long = (TradeoffDisplay.from_estimator(linear, rows, name=name) for name in ("short", 30 * "x"))
-    assert long.ax_.get_legend().get_texts()[0].get_text().count("\n") == 1
+    assert names(long)[0].count("\n") == 1
     widths = []
     for display in (short, long):
         display.figure_.canvas.draw()

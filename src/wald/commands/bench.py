@@ -10,7 +10,7 @@ import typer
 
 from ..inspection.promises import broken_promise
 from ..utils.alternating import Timing, in_turns
-from ..utils.figures import number, percent, ratio, share
+from ..utils.figures import counted, number, percent, ratio, share
 from ..utils.progress import share_done
 from . import options
 from .answers import EXIT_NO, as_json, as_user_error, grid, handling_errors, note, progress_console, show
@@ -64,7 +64,6 @@ def bench(
     more of the first rows of --groups are missing.
     """
     with handling_errors("bench", debug):
-        import numpy as np
         from threadpoolctl import threadpool_limits
 
         if repeats < LEAST_REPEATS:
@@ -84,77 +83,55 @@ def bench(
         require_ranker(fast, groups)
         reading = about_data.reading(groups)
         part = read_whole(data, schema_of_saved(fast, file), reading)
-        rows = part.rows
-        if part.groups is not None:
-            with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
-                found_groups = bench_groups(rival, fast, part, repeats)
-            _say_groups(
-                found_groups | {"file": str(file), "threads": threads, "repeats": repeats},
-                rival.name,
-                about_rival,
-                json,
-            )
-            return
         with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
-            probable = fast.compiled_plan_.model.answers_probabilities
-            full = wrapped.predict_proba(rows) if probable else rival.predict(rival.rows(rows))
-            found = fast.compiled_plan_.predict(rows, n_threads=threads)
-            with share_done(progress_console(), "timing in turns") as report:
-                cases = _timed(rival, fast, rows, repeats, report)
-        certificate, additive = fast.compiled_plan_.certificate, fast.compiled_plan_.model
-        output = additive.decision
-        if output.early_values:
-            differs = output.lost_values(found.labels.astype(np.float64), np.asarray(full, dtype=np.float64)) > 0
-        else:
-            differs = found.labels != full
-            differs = differs.any(axis=1) if differs.ndim > 1 else differs
-        broken = None
-        if output.early_values or not output.valued:  # in full, values of sums may differ in their last bits
-            classes = np.empty(0) if output.valued else additive.classes
-            broken = broken_promise(certificate, full, differs, classes, additive.words, found.labels)
-        facts = {
-            "file": str(file),
-            "model": rival.name,
-            "n_rows": len(found.labels),
-            "answer": output.column,
-            "same": "Within the tolerance" if output.early_values else f"Same {output.column}",
-            "differ": additive.words.differ,
-            "n_different": int(np.count_nonzero(differs)),
-            "largest_difference": float(np.abs(found.labels - full).max(initial=0.0)) if output.valued else None,
-            "mean_cost": float(found.costs.mean()),
-            "full_cost": fast.compiled_plan_.plan.full_cost,
-            "certificate": str(certificate),
-            "broken": broken,
-            "threads": threads,
-            "repeats": repeats,
-            "cases": [_facts(case) for case in cases],
-        }
+            if part.groups is not None:
+                found, cases = bench_groups(rival, fast, part, repeats)
+            else:
+                full = wrapped.predict_proba if fast.compiled_plan_.model.answers_probabilities else None
+                found, cases = _bench_rows(rival, full, fast, part.rows, threads, repeats)
+        facts = {"file": str(file), "model": rival.name, **found, "threads": threads, "repeats": repeats}
         if json:
-            as_json(facts)
+            as_json(facts | {"cases": [_facts(case) for case in cases]})
         else:
             show(_table(cases, rival.name), *_words(facts), *([about_rival] if about_rival else []))
-        if broken is not None:
-            note(f"wald bench: {broken}")
+        if facts["broken"] is not None:
+            note(f"wald bench: {facts['broken']}")
             raise typer.Exit(EXIT_NO)
 
 
-def _say_groups(facts: dict[str, Any], name: str, about_rival: str, json: bool) -> None:
-    """Say how fast groups are ranked, and what is missing."""
-    if json:
-        as_json(facts | {"model": name, "cases": [_facts(case) for case in facts["cases"]]})
+def _bench_rows(
+    rival: Rival, answer_in_full: Callable[[Any], Any] | None, fast: Any, rows: Any, threads: int, repeats: int
+) -> tuple[dict[str, Any], list[Timing]]:
+    """Compare the answers for rows with those of `answer_in_full`, or else of the rival, and time both in turns."""
+    import numpy as np
+
+    compiled = fast.compiled_plan_
+    full = rival.predict(rival.rows(rows)) if answer_in_full is None else answer_in_full(rows)
+    found = compiled.predict(rows, n_threads=threads)
+    with share_done(progress_console(), "timing in turns") as report:
+        cases = _timed(rival, fast, rows, repeats, report)
+    model, output = compiled.model, compiled.model.decision
+    if output.early_values:
+        differs = output.lost_values(found.labels.astype(np.float64), np.asarray(full, dtype=np.float64)) > 0
     else:
-        many = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
-        missing = (
-            f"Of the first {facts['k']} rows of {facts['n_groups']} groups, {percent(facts['missing'])} are missing on "
-            f"average; {number(facts['mean_cost'])} of {number(facts['full_cost'])} trees a row."
-        )
-        turns = f"Medians of {facts['repeats']} runs in turns, {many}."
-        show(
-            _table(facts["cases"], name), missing, turns, facts["certificate"], *([about_rival] if about_rival else [])
-        )
-    if facts["broken"] is not None:
-        note(f"wald bench: {facts['broken']}")
-        raise typer.Exit(EXIT_NO)
+        differs = found.labels != full
+        differs = differs.any(axis=1) if differs.ndim > 1 else differs
+    broken = None
+    if output.early_values or not output.valued:  # in full, values of sums may differ in their last bits
+        classes = np.empty(0) if output.valued else model.classes
+        broken = broken_promise(compiled.certificate, full, differs, classes, model.words, found.labels)
+    return {
+        "n_rows": len(found.labels),
+        "answer": output.column,
+        "same": "Within the tolerance" if output.early_values else f"Same {output.column}",
+        "differ": model.words.differ,
+        "n_different": int(np.count_nonzero(differs)),
+        "largest_difference": float(np.abs(found.labels - full).max(initial=0.0)) if output.valued else None,
+        "mean_cost": float(found.costs.mean()),
+        "full_cost": compiled.plan.full_cost,
+        "certificate": str(compiled.certificate),
+        "broken": broken,
+    }, cases
 
 
 def _rival(path: Path, wrapped: Any, threads: int) -> tuple[Rival, str]:
@@ -247,13 +224,15 @@ def _table(cases: list[Timing], model: str) -> Table:
 
 
 def _words(facts: dict[str, Any]) -> list[str]:
-    n, k = facts["n_rows"], facts["n_different"]
-    many = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
-    most = facts["largest_difference"]
+    """How far the answers agree, how times were taken, and what is promised."""
+    cost = f"{number(facts['mean_cost'])} of {number(facts['full_cost'])}"
+    turns = f"Medians of {facts['repeats']} runs in turns, {counted(facts['threads'], 'thread')}."
+    if "n_groups" in facts:
+        missing = (
+            f"Of the first {facts['k']} rows of {facts['n_groups']} groups, {percent(facts['missing'])} are missing"
+        )
+        return [f"{missing} on average; {cost} trees a row.", turns, facts["certificate"]]
+    n, k, most = facts["n_rows"], facts["n_different"], facts["largest_difference"]
     by = "" if not most else f", by {most:.2g} at most"
-    return [
-        f"{facts['same']} on {share(n - k, n)} of {n} rows ({k} {facts['differ']}{by}); "
-        f"{number(facts['mean_cost'])} of {number(facts['full_cost'])} units per row.",
-        f"Medians of {facts['repeats']} runs in turns, {many}. predict_one checks less than predict.",
-        facts["certificate"],
-    ]
+    same = f"{facts['same']} on {share(n - k, n)} of {n} rows ({k} {facts['differ']}{by})"
+    return [f"{same}; {cost} units per row.", f"{turns} predict_one checks less than predict.", facts["certificate"]]

@@ -12,7 +12,7 @@ from ..utils.files import atomic_file
 from . import options
 from .answers import as_json, as_user_error, handling_errors, note, show
 from .errors import UserError
-from .train_parser import require_pipeline
+from .train_parser import require_pipeline, what_is_right
 
 if TYPE_CHECKING:
     from ..structured import Treebank
@@ -74,10 +74,7 @@ def parse(
         if evaluate and json:
             as_json(scores._asdict())
         elif evaluate:
-            show(
-                f"of {scores.n_words} words: UPOS {scores.upos:.2%}, XPOS {scores.xpos:.2%}, heads {scores.uas:.2%}, "
-                f"heads and relations {scores.las:.2%}"
-            )
+            show(what_is_right(scores))
         elif output is None:
             sys.stdout.flush()
             sys.stdout.buffer.write(parsed)

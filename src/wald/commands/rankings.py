@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..early_exit.estimators import EarlyExit
     from ..reporting.timing import Rival
+    from ..utils.alternating import Timing
     from .rows import Part
 
 #: Groups that a timed run ranks one by one.
@@ -93,7 +94,7 @@ def stages_of_race(plan: dict[str, Any]) -> Table:
     return table
 
 
-def bench_groups(rival: Rival, fast: Any, part: Part, repeats: int) -> dict[str, Any]:
+def bench_groups(rival: Rival, fast: Any, part: Part, repeats: int) -> tuple[dict[str, Any], list[Timing]]:
     """Time groups one by one and all of them, in turns with the wrapped model, and compare the first rows."""
     import numpy as np
 
@@ -136,5 +137,4 @@ def bench_groups(rival: Rival, fast: Any, part: Part, repeats: int) -> dict[str,
         "full_cost": fast.compiled_plan_.plan.full_cost,
         "certificate": str(promise_of(fast)),
         "broken": None if promise is None else broken_ranking(promise, missing),
-        "cases": cases,
-    }
+    }, cases

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
 from .answers import as_json, as_user_error, handling_errors, note, show
 from .errors import UserError
+
+if TYPE_CHECKING:
+    from ..structured.text_pipeline import TextScores
 
 _DEFAULTS = "With a small treebank, fewer bits do as well: 20 for a thousand sentences."
 
@@ -79,11 +82,16 @@ def train_parser(
         if json:
             as_json(facts | ({} if scores is None else {"test": scores._asdict()}))
         elif scores is not None:
-            show(
-                f"of {scores.n_words} words in {test}: UPOS {scores.upos:.2%}, XPOS {scores.xpos:.2%}, "
-                f"heads {scores.uas:.2%}, heads and relations {scores.las:.2%}"
-            )
+            show(what_is_right(scores, f" in {test}"))
         note(f"wrote {output}")
+
+
+def what_is_right(scores: TextScores, where: str = "") -> str:
+    """Say which shares of words have the right tags and heads."""
+    return (
+        f"of {scores.n_words} words{where}: UPOS {scores.upos:.2%}, XPOS {scores.xpos:.2%}, heads {scores.uas:.2%}, "
+        f"heads and relations {scores.las:.2%}"
+    )
 
 
 def require_pipeline(model: object, file: Path) -> None:

@@ -52,6 +52,7 @@ def tradeoff_fields(fast: RankedEstimator, found: MeasuredGroups, *, in_use: boo
         "n_rows": len(found.groups),
         "confidence": certificate.confidence,
         "full_cost": float(certificate.n_trees),
+        "unit": "trees",
         "event": f"share of the first {certificate.k} rows missing",
     }
     if in_use:
@@ -97,6 +98,7 @@ def walks_of_places(fast: RankedEstimator, X: Any, rows: ArrayLike | None, calle
         "stages": stages[chosen],
         "labels": np.where(place < k, f"first {k}", "others")[chosen],
         "threshold": 0.0,
+        "unit": "trees",
         "answers": "",
         "axis": f"lead over the border of the first {k}",
     }

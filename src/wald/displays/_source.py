@@ -73,6 +73,15 @@ def row_costs(estimator: EarlyExitEstimator, X: Any) -> Floats | None:
     return None if documents is None else costs_at_stages(documents, compiled.plan, compiled.read(X).preprocessed)
 
 
+def thresholds_of(estimator: EarlyExitEstimator) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Thresholds in use of the early stages, infinite on a side where no row leaves; a margin has no lower side."""
+    low, high = estimator.plan_.thresholds()
+    closed = estimator.plan_.evaluate_all
+    if closed or not model_of(estimator).decision.two_sided:
+        low = np.full_like(low, -np.inf)
+    return low, np.full_like(high, np.inf) if closed else high
+
+
 def name_of(estimator: EarlyExitEstimator | RankedEstimator) -> str:
     """Class name of the wrapped estimator, or of a pipeline's last step; of a model from a file, its description."""
     inner = estimator.estimator_

@@ -78,8 +78,8 @@ def new_row(n: int, width: float, height: float) -> Any:
         return plt.subplots(1, n, figsize=(width, height), layout="constrained", squeeze=False)[1][0]
 
 
-def divided(ax: Any, n: int, what: str) -> Any:
-    """Axes for n things: the given ones, or one divided, side by side."""
+def divided(ax: Any, n: int, what: str, heights: Sequence[float] | None = None) -> Any:
+    """Axes for n things: the given ones, or one divided, side by side, or below each other in these proportions."""
     if isinstance(ax, Sequence | np.ndarray):
         panels = np.asarray(ax, dtype=object).ravel()
         if len(panels) != n:
@@ -91,7 +91,8 @@ def divided(ax: Any, n: int, what: str) -> Any:
     if spec is None:
         raise ValueError(f"This Axes is no subplot and cannot be divided: give ax as a sequence of {n} Axes.")
     ax.set_axis_off()
-    return np.array([ax.figure.add_subplot(cell) for cell in spec.subgridspec(1, n)], dtype=object)
+    cells = spec.subgridspec(1, n) if heights is None else spec.subgridspec(n, 1, height_ratios=heights)
+    return np.array([ax.figure.add_subplot(cell) for cell in cells], dtype=object)
 
 
 def text_size(ax: Any) -> float:
@@ -111,9 +112,11 @@ def boxed(ax: Any, colour: str = GREY, width: float = 0.6) -> None:
         spine.set(visible=True, color=colour, linewidth=width)
 
 
-def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], title: str | None = None) -> Any:
+def legend(
+    ax: Any, handles: Sequence[Any], names: Sequence[str], title: str | None = None, *, most_columns: int = 3
+) -> Any:
     """Draw a legend above the axes, where it hides nothing, with as many columns as fit."""
-    for n_columns in range(3, 0, -1):
+    for n_columns in range(most_columns, 0, -1):
         made = ax.legend(
             handles=handles,
             labels=names,

@@ -149,10 +149,16 @@ class CostHistogramDisplay(AxesDisplay):
         """
         caller = cls._caller("from_estimator")
         if is_ranker(estimator, groups, caller):
-            return cls._of_groups(caller, require_race(estimator, X, caller), X, y, groups, budget, unit, name).plot(
-                ax=ax, **kwargs
-            )
-        caller, fast, _ = cls._checked(estimator, X)
+            made = cls._of_groups(caller, require_race(estimator, X, caller), X, y, groups, budget)
+        else:
+            caller, fast, _ = cls._checked(estimator, X)
+            made = cls._of_rows(caller, fast, X, y, budget)
+        made.unit, made.name = made.unit if unit is None else unit, name
+        return made.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of_rows(cls, caller: str, fast: EarlyExitEstimator, X: Any, y: ArrayLike | None, budget: float | None) -> Self:
+        """Count what rows cost; nothing is drawn."""
         answers, cost = fast.predict(X, budget=budget, return_cost=True)
         # rows with costs of their own: those of races cost less than their stages, and texts are of any length
         texts = Documents.of(model_of(fast).terms) is not None
@@ -173,13 +179,12 @@ class CostHistogramDisplay(AxesDisplay):
             edges=edges,
             classes=classes,
             full_cost=None if texts else fast.plan_.full_cost,
-            unit=unit_of(fast) if unit is None else unit,
+            unit=unit_of(fast),
             kind="class" if y is not None and not words.names else words.kind,
-            name=name,
         )
         if words.names:
             made.classes = np.array(words.names_of(np.asarray(made.classes)))
-        return made.plot(ax=ax, **kwargs)
+        return made
 
     @classmethod
     def _of_groups(
@@ -190,8 +195,6 @@ class CostHistogramDisplay(AxesDisplay):
         y: ArrayLike | None,
         groups: Any,
         budget: float | None,
-        unit: str | None,
-        name: str | None,
     ) -> Self:
         """Count what rows of groups cost; nothing is drawn."""
         costs = fast.predict(X, groups=groups, budget=budget, details=True).costs
@@ -201,9 +204,8 @@ class CostHistogramDisplay(AxesDisplay):
             costs,
             values=fast._stage_costs(),
             full_cost=float(fast.certificate_.n_trees),
-            unit="trees" if unit is None else unit,
+            unit="trees",
             kind="place" if y is None else "class",
-            name=name,
         )
 
     @classmethod

@@ -16,7 +16,7 @@ from ..early_exit.ranked_estimator import RankedEstimator
 from ..sources import source_of
 from ._display import AxesDisplay
 from ._rankings import require_race, walks_of_places
-from ._source import Floats, model_of, name_of, require_chosen, row_costs, unit_of
+from ._source import Floats, model_of, name_of, require_chosen, row_costs, thresholds_of, unit_of
 
 #: The boundary is drawn up to this many times the reach of the walks.
 _ROOM = 1.25
@@ -150,41 +150,51 @@ class StoppingPathDisplay(AxesDisplay):
         """
         if isinstance(estimator, RankedEstimator):
             caller = cls._caller("from_estimator")
-            ranker = require_race(estimator, X, caller)
-            return cls(
-                **walks_of_places(ranker, X, rows, caller),
-                unit="trees" if unit is None else unit,
-                name=name_of(ranker) if name is None else name,
-            ).plot(ax=ax, **kwargs)
-        caller, fast, n_rows = cls._checked(estimator, X)
-        plan, output, words = fast.plan_, model_of(fast).decision, model_of(fast).words
+            made = cls(**walks_of_places(require_race(estimator, X, caller), X, rows, caller))
+        else:
+            made = cls._of_rows(*cls._checked(estimator, X), X, rows)
+        made.unit = made.unit if unit is None else unit
+        made.name = name_of(estimator) if name is None else name
+        return made.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of_rows(cls, caller: str, fast: EarlyExitEstimator, n_rows: int, X: Any, rows: ArrayLike | None) -> Self:
+        """Follow the chosen rows, or typical ones; nothing is drawn."""
+        output, words = model_of(fast).decision, model_of(fast).words
         chosen = None if rows is None else require_chosen(rows, n_rows, caller)
         scores, stages = fast.stage_scores(X)
         labels = None if output.valued else np.asarray(fast.predict(X))
         if chosen is None:
             alike = np.zeros(n_rows) if labels is None or not output.two_sided else labels
-            chosen = _typical(stages, alike, plan.n_stages)
-        low, high = plan.thresholds()
-        if not output.two_sided:  # a margin has no lower side
-            low = np.full_like(low, -np.inf)
-        if plan.evaluate_all:
-            low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
-        own, walks = row_costs(fast, source_of(X).take(chosen)), scores[chosen]
+            chosen = _typical(stages, alike, fast.plan_.n_stages)
+        names = None if labels is None else np.array(words.names_of(labels[chosen]))
+        return cls._followed(fast, source_of(X).take(chosen), scores[chosen], stages[chosen], names)
+
+    @classmethod
+    def _followed(
+        cls,
+        fast: EarlyExitEstimator,
+        X: Any,
+        scores: Floats,
+        stages: NDArray[np.int32],
+        labels: NDArray[Any] | None = None,
+    ) -> Self:
+        """Show walks by the rows' stage scores, and the stages at which they leave; nothing is drawn."""
+        plan, own, (low, high) = fast.plan_, row_costs(fast, X), thresholds_of(fast)
         if own is not None:  # at the end of a text, its full score counts
-            walks = np.where(np.isfinite(walks), walks, walks[:, -1:])
+            scores = np.where(np.isfinite(scores), scores, scores[:, -1:])
         return cls(
-            scores=walks,
+            scores=scores,
             costs=plan.stage_costs,
             low=low,
             high=high,
-            stages=stages[chosen],
-            labels=None if labels is None else np.array(words.names_of(labels[chosen])),
-            threshold=output.centre,
-            unit=unit_of(fast) if unit is None else unit,
-            name=name_of(fast) if name is None else name,
+            stages=stages,
+            labels=labels,
+            threshold=model_of(fast).decision.centre,
+            unit=unit_of(fast),
             row_costs=own,
             reads=columns_by_stage(model_of(fast), plan),
-        ).plot(ax=ax, **kwargs)
+        )
 
     def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
         scores, costs = np.atleast_2d(np.asarray(self.scores, dtype=np.float64)), np.asarray(self.costs)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit.base import EarlyExitEstimator
-from ..early_exit.ranked_estimator import RankedEstimator
 from ..stopping import StageScores, q_grid
 from ..stopping.core.binomial import interval
 from ..stopping.core.risks import Line
@@ -156,36 +155,21 @@ class TradeoffDisplay(CurveDisplay):
         """
         caller = cls._caller("from_estimator")
         if is_ranker(estimator, groups, caller):
-            return cls._of_groups(
-                require_race(estimator, X, caller), X, groups, budgeted=budgeted, unit=unit, name=name
-            ).plot(ax=ax, **kwargs)
-        caller, fast, _ = cls._checked(estimator, X)
-        stage_scores, costs = fast.looks(X), row_costs(fast, X)
-        if not cls._counted(fast, stage_scores).any():
-            line = _one_class(fast)
-            named = "" if line is None else line.name
-            raise ValueError(f"{caller}: by the full model, none of the {stage_scores.n_rows} rows are {named}.")
-        return cls._measured(fast, stage_scores, costs, budgeted=budgeted, unit=unit, name=name).plot(ax=ax, **kwargs)
-
-    @classmethod
-    def _of_groups(
-        cls,
-        fast: RankedEstimator,
-        X: Any,
-        groups: Any,
-        *,
-        budgeted: bool = False,
-        unit: str | None = None,
-        name: str | None = None,
-        n_scales: int = _N_GROUP_SCALES,
-    ) -> Self:
-        """Measure a ranker on groups; nothing is drawn."""
-        found = fast._measured(X, groups, n_scales, one_stage=budgeted)
-        return cls(
-            **tradeoff_fields(fast, found, in_use=not budgeted),
-            unit="trees" if unit is None else unit,
-            name=name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
-        )
+            ranker = require_race(estimator, X, caller)
+            assert groups is not None  # a ranker whose rows race needs them
+            found = ranker._measured(X, groups, _N_GROUP_SCALES, one_stage=budgeted)
+            made = cls(**tradeoff_fields(ranker, found, in_use=not budgeted))
+        else:
+            caller, fast, _ = cls._checked(estimator, X)
+            stage_scores, costs = fast.looks(X), row_costs(fast, X)
+            if not cls._counted(fast, stage_scores).any():
+                line = _one_class(fast)
+                named = "" if line is None else line.name
+                raise ValueError(f"{caller}: by the full model, none of the {stage_scores.n_rows} rows are {named}.")
+            made = cls._measured(fast, stage_scores, costs, budgeted=budgeted)
+        made.unit = made.unit if unit is None else unit
+        made.name = name_of(estimator) + ", budgeted" * budgeted if name is None else name
+        return made.plot(ax=ax, **kwargs)
 
     @staticmethod
     def _counted(fast: EarlyExitEstimator, stage_scores: StageScores) -> NDArray[np.bool_]:
@@ -201,8 +185,6 @@ class TradeoffDisplay(CurveDisplay):
         costs: Floats | None,
         *,
         budgeted: bool = False,
-        unit: str | None = None,
-        name: str | None = None,
         n_scales: int = _N_SCALES,
     ) -> Self:
         """Measure rows of which some are counted, with `row_costs`; nothing is drawn."""
@@ -224,9 +206,8 @@ class TradeoffDisplay(CurveDisplay):
             "n_rows": n_counted,
             "confidence": fast.confidence,
             "full_cost": plan.full_cost if costs is None else float(of_stages[-1]),
-            "unit": unit_of(fast) if unit is None else unit,
+            "unit": unit_of(fast),
             "event": _event(fast),
-            "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
         }
         if budgeted:
             shares = [share(lost) for lost in _lost_at(fast, stage_scores)]

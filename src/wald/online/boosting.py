@@ -211,23 +211,16 @@ class AttentiveBoosting(AttentiveClassifier):
         self._first = None  # `fit` has computed the quantiles from its own rows
         return super()._epochs(*args, **kwargs)
 
-    def _one_epoch(
-        self,
-        X: Any,
-        codes: NDArray[np.intp],
-        sample_weight: NDArray[np.float64] | None,
-        class_weights: NDArray[np.float64],
-    ) -> None:
-        chunk = Chunk(X, codes, sample_weight, class_weights)
+    def _one_epoch(self, chunk: Chunk) -> None:
         if self._first is not None:
             chunk = self._first.take(chunk, self.problems_[0].dtype)
             self._make_problems(self._first.rows())
             for block in self._first.chunks:
-                super()._one_epoch(*block)
+                super()._one_epoch(block)
             if self._first.lacking == 0:
                 self._first = None
         if chunk.X.shape[0]:
-            super()._one_epoch(*chunk)
+            super()._one_epoch(chunk)
 
     def _rows(self, X: Any) -> Any:
         return self.hypotheses_.rows(X, self.problems_[0].dtype)

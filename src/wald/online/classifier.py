@@ -21,6 +21,7 @@ from ..utils.warn import warn_caller
 from .answers import AttentiveModel
 from .attention import ERROR_OF, rule_of, settings
 from .degenerate import warn_of_degenerate_boundaries
+from .first_rows import Chunk
 from .labels import Labels, weights_of_classes, weights_of_rows
 from .problem import Problem
 from .stop_error import StopError
@@ -94,15 +95,12 @@ class AttentiveClassifier(AttentiveModel):
                 if len(classes) < 2:
                     raise ValueError(f"The number of classes must be at least 2. Got 1 class in y: {classes[0]!r}.")
                 self._start(classes, X)
-            weights = weights_of_classes(self.class_weight, self.classes_, y)
-            sample_weight = weights_of_rows(sample_weight, X)
-            self.n_iter_ = 0
-            rows, codes = self._rows(X), np.searchsorted(self.classes_, y)
+            chunk = self._chunk(X, y, sample_weight)
+            self.n_iter_, rows = 0, self._rows(X)
             for k, problem in enumerate(self.problems_):
-                labels = self._labels(k, codes, sample_weight, weights)
-                self.n_iter_ = max(self.n_iter_, self._epochs(problem, k, rows, labels))
+                self.n_iter_ = max(self.n_iter_, self._epochs(problem, k, rows, self._labels(k, chunk)))
             self._publish()
-        self._warn()
+        warn_of_degenerate_boundaries(self)
         return self
 
     def partial_fit(
@@ -164,12 +162,10 @@ class AttentiveClassifier(AttentiveModel):
             unseen = np.setdiff1d(y, self.classes_)
             if len(unseen):
                 raise ValueError(f"y holds labels that are not among the classes {self.classes_!r}: {unseen!r}.")
-            weights = weights_of_classes(self.class_weight, self.classes_, y)
-            sample_weight = weights_of_rows(sample_weight, X)
-            self._one_epoch(X, np.searchsorted(self.classes_, y), sample_weight, weights)
+            self._one_epoch(self._chunk(X, y, sample_weight))
             self.n_iter_ = 1
             self._publish()
-        self._warn()
+        warn_of_degenerate_boundaries(self)
         return self
 
     def _undo(self) -> Callable[[], None]:
@@ -231,27 +227,21 @@ class AttentiveClassifier(AttentiveModel):
     def _settings(self, X: Any) -> dict[str, Any]:
         return settings(self, X.shape[1], sparse.issparse(X)) | {"n_features": int(X.shape[1])}
 
-    def _one_epoch(
-        self,
-        X: Any,
-        codes: NDArray[np.intp],
-        sample_weight: NDArray[np.float64] | None,
-        class_weights: NDArray[np.float64],
-    ) -> None:
-        rows = self._rows(X)
-        for k, problem in enumerate(self.problems_):
-            self._train(problem, k, rows, self._labels(k, codes, sample_weight, class_weights), None)
+    def _chunk(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> Chunk:
+        """Rows with the codes of their classes and the weights of both, checked."""
+        weights = weights_of_classes(self.class_weight, self.classes_, y)
+        return Chunk(X, np.searchsorted(self.classes_, y), weights_of_rows(sample_weight, X), weights)
 
-    def _labels(
-        self,
-        k: int,
-        codes: NDArray[np.intp],
-        sample_weight: NDArray[np.float64] | None,
-        class_weights: NDArray[np.float64],
-    ) -> Labels:
-        # One against the rest: the rest weighs 1, as in scikit-learn.
-        code, rest = self._code(k), class_weights[0] if len(self.problems_) == 1 else 1.0
-        return Labels(np.equal(codes, code).astype(np.uint8), sample_weight, (float(rest), float(class_weights[code])))
+    def _one_epoch(self, chunk: Chunk) -> None:
+        rows = self._rows(chunk.X)
+        for k, problem in enumerate(self.problems_):
+            self._train(problem, k, rows, self._labels(k, chunk), None)
+
+    def _labels(self, k: int, chunk: Chunk) -> Labels:
+        code, weights = self._code(k), chunk.class_weights
+        rest = weights[0] if len(self.problems_) == 1 else 1.0  # one against the rest: as in scikit-learn
+        positive = np.equal(chunk.codes, code).astype(np.uint8)
+        return Labels(positive, chunk.sample_weight, (float(rest), float(weights[code])))
 
     def _train(self, problem: Problem, k: int, rows: _core.Rows, labels: Labels, shuffle: int | None) -> float:
         return float(problem.learner.train(rows, *labels.given, shuffle, *labels.shrinking))
@@ -294,10 +284,6 @@ class AttentiveClassifier(AttentiveModel):
         counts = np.sum([learner.audits for learner in learners], axis=(0, 1))
         kind = ERROR_OF[rule_of(self)]
         self.stop_error_ = StopError.from_counts(kind, (int(counts[0]), int(counts[1]), int(counts[2]), int(counts[3])))
-
-    def _warn(self) -> None:
-        """Warn the caller of `fit` or `partial_fit` about degenerate boundaries."""
-        warn_of_degenerate_boundaries(self)
 
     def _require_same_average(self) -> None:
         known = self.problems_[0].settings

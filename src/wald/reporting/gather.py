@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..displays import StoppingPathDisplay, TradeoffDisplay
-from ..displays._source import model_of, name_of, require_fitted, require_rows, row_costs, unit_of
+from ..displays._source import model_of, name_of, require_fitted, require_rows, row_costs, thresholds_of, unit_of
 from ..early_exit import Answers, Trace
 from ..early_exit.base import EarlyExitEstimator
 from ..early_exit.parameters import SHELLS
@@ -130,28 +130,20 @@ def _named(fast: EarlyExitEstimator, answer: Any) -> str:
 
 def _classes(fast: EarlyExitEstimator, answers: Answers, differs: NDArray[np.bool_]) -> list[ClassCost]:
     """Costs by answer; with many classes, those with the most rows come first."""
-    labels, costs, found = answers.labels, answers.costs, []
+    labels, costs, words, found = answers.labels, answers.costs, model_of(fast).words, []
     for label in _labels(fast).tolist():
         member = labels == label
         own = costs[member]
         mean, median = (float(own.mean()), float(np.median(own))) if len(own) else (0.0, 0.0)
-        found.append(
-            ClassCost(
-                model_of(fast).words.name(label),
-                _named(fast, label),
-                len(own),
-                mean,
-                median,
-                int(differs[member].sum()),
-            )
-        )
+        n_different = int(differs[member].sum())
+        found.append(ClassCost(words.name(label), named(words, label), len(own), mean, median, n_different))
     return found if len(found) <= MOST_CLASSES else sorted(found, key=lambda c: -c.n_rows)
 
 
 def _limits(fast: EarlyExitEstimator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Thresholds in use, infinite at the full model; a confidence has no lower side."""
-    low, high = (np.append(limits.astype(np.float64), np.inf) for limits in fast.plan_.thresholds())
-    return (low if model_of(fast).decision.two_sided else np.full_like(low, -np.inf)), high
+    """Thresholds in use, infinite at the full model."""
+    low, high = (np.append(limits.astype(np.float64), np.inf) for limits in thresholds_of(fast))
+    return low, high
 
 
 def _stages(fast: EarlyExitEstimator, stage: NDArray[np.int32]) -> list[Stage]:
@@ -175,7 +167,8 @@ def _curve(
     if fast.plan_.boundary.fixed or not n:
         return None
     return replace(
-        TradeoffDisplay._measured(fast, scores, costs, name="early exit", n_scales=SCALES),
+        TradeoffDisplay._measured(fast, scores, costs, n_scales=SCALES),
+        name="early exit",
         cost_in_use=float(paid.mean()),
         disagreement_in_use=k / n,
         interval_in_use=interval(k, n, fast.confidence),
@@ -209,26 +202,15 @@ def _walks(
     fast: EarlyExitEstimator, X: Any, chosen: Mapping[str, int], answers: Answers, full: NDArray[Any]
 ) -> list[Walk]:
     """The ways of some rows through the stages."""
-    (low, high), output, reads = _limits(fast), model_of(fast).decision, columns_by_stage(model_of(fast), fast.plan_)
-    costs, walks, some = fast.plan_.stage_costs, [], source_of(X).take(np.array([*chosen.values()]))
-    followed, _ = fast.stage_scores(some)
-    own = row_costs(fast, some)
-    if own is not None:  # at the end of a text, its full score counts
-        followed = np.where(np.isfinite(followed), followed, followed[:, -1:])
+    (low, high), rows = _limits(fast), np.array([*chosen.values()])
+    some, stages = source_of(X).take(rows), answers.stages[rows]
+    together = StoppingPathDisplay._followed(fast, some, fast.stage_scores(some)[0], stages)
+    scores, own, walks = np.asarray(together.scores), row_costs(fast, some), []
     for i, (title, row) in enumerate(chosen.items()):
-        label, scores, paid = _named(fast, answers.labels[row]), followed[i], costs if own is None else own[i]
-        trace = Trace(scores, low[:-1], high[:-1], paid, int(answers.stages[row]), label, float(answers.costs[row]))
-        display = StoppingPathDisplay(
-            scores=[scores],
-            costs=costs,
-            low=trace.low,
-            high=trace.high,
-            stages=[trace.stage],
-            threshold=output.centre,
-            unit=unit_of(fast),
-            row_costs=None if own is None else own[i : i + 1],
-            reads=reads,
-        )
+        label, paid = _named(fast, answers.labels[row]), fast.plan_.stage_costs if own is None else own[i]
+        trace = Trace(scores[i], low[:-1], high[:-1], paid, int(stages[i]), label, float(answers.costs[row]))
+        one = slice(i, i + 1)
+        display = replace(together, scores=scores[one], stages=stages[one], row_costs=None if own is None else own[one])
         walks.append(Walk(title, row, label, _named(fast, full[row]), trace, display))
     return walks
 

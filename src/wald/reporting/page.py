@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from io import StringIO
@@ -43,7 +44,7 @@ RANKING_SECTIONS = (
     ("ranking-stages", "Where rows leave"),
     ("ranking-places", "Rows of one group on their way"),
     ("ranking-groups", "Groups that miss the most"),
-    ("ranking-time", "Time"),
+    ("time", "Time"),
 )
 
 
@@ -78,29 +79,21 @@ def page(facts: Facts, title: str | None = None) -> str:
     -------
     str
     """
-    import wald
-
     shown = []
     if facts.curve is not None:
         cost, differing = np.asarray(facts.curve.cost), np.asarray(facts.curve.disagreement)
         some = np.unique(np.linspace(0, len(cost) - 1, _CURVE_ROWS).round().astype(int))
         shown = list(zip(cost[some], differing[some], strict=True))
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            vars(facts),
-            heading=f"Early exit for {facts.name}" if title is None else title,
-            frame="summary.html",
-            sections=_sections(facts),
-            exact=facts.exact,
-            scarce=facts.scarce,
-            curve_points=shown,
-            most_classes=MOST_CLASSES,
-            most_columns=MOST_COLUMNS,
-            repeats=REPEATS,
-            version=wald.__version__,
-        )
+    return _written(
+        facts,
+        title,
+        "summary.html",
+        _sections(facts),
+        exact=facts.exact,
+        scarce=facts.scarce,
+        curve_points=shown,
+        most_classes=MOST_CLASSES,
+        most_columns=MOST_COLUMNS,
     )
 
 
@@ -113,6 +106,13 @@ def ranking_page(facts: RankingFacts, title: str | None = None) -> str:
     title : str, default=None
         Heading; one with the name of the model when None.
     """
+    return _written(facts, title, "ranking-summary.html", RANKING_SECTIONS)
+
+
+def _written(
+    facts: Facts | RankingFacts, title: str | None, frame: str, sections: Sequence[tuple[str, str]], **more: Any
+) -> str:
+    """Write a page: what stands above all sections, the template `frame`, and the sections."""
     import wald
 
     return (
@@ -121,10 +121,11 @@ def ranking_page(facts: RankingFacts, title: str | None = None) -> str:
         .render(
             vars(facts),
             heading=f"Early exit for {facts.name}" if title is None else title,
-            frame="ranking-summary.html",
-            sections=RANKING_SECTIONS,
+            frame=frame,
+            sections=sections,
             repeats=REPEATS,
             version=wald.__version__,
+            **more,
         )
     )
 

@@ -19,12 +19,10 @@ from ..early_exit.ranked_estimator import RankedEstimator
 from ..engine.threads import effective_threads
 from ..inspection.facts import model_facts
 from ..inspection.promises import broken_ranking
-from ..models import TreeClassifier
-from ..persistence import SavedModel
 from ..ranking import RankingCertificate, RankingPlan, RowGroups
 from ..sources import source_of
 from ..utils.alternating import Timing, in_turns
-from .timing import NO_LIBRARY, NO_MODEL, REPEATS, Rival
+from .timing import REPEATS, Rival, rival_of
 
 #: Most groups that a report lists, and rows that are timed.
 MOST_GROUPS, MOST_TIMED = 20, 20_000
@@ -106,7 +104,7 @@ def gather_groups(
     threads = effective_threads(fast.n_jobs, X)
     found = None if plan is None else fast._measured(X, groups, SCALES)
     missing = np.zeros(len(sides)) if found is None else found.missing
-    timing, no_timing = _times(fast, X, groups, sides, library) if timed else ([], "Times were not asked for.")
+    timing, no_timing = _times(fast, X, sides, library) if timed else ([], "Times were not asked for.")
     walk_of, walk, places = _walk(fast, X, groups, sides, caller)
     return RankingFacts(
         name=name_of(fast),
@@ -126,7 +124,7 @@ def gather_groups(
         stages=[] if found is None else _stages(found, fast),
         curve=None
         if found is None
-        else TradeoffDisplay(**tradeoff_fields(fast, found, in_use=True), unit="trees", name="early exit"),
+        else TradeoffDisplay(**tradeoff_fields(fast, found, in_use=True), name="early exit"),
         walk=walk,
         walk_of=walk_of,
         places=places,
@@ -179,24 +177,19 @@ def _walk(
         return "", None, []
     group = int(racing[np.argsort(sides.sizes[racing], kind="stable")[len(racing) // 2]])
     rows = source_of(X).take(_rows_of(sides, group)).rows
-    display = StoppingPathDisplay(**walks_of_places(fast, rows, None, caller), unit="trees")
+    display = StoppingPathDisplay(**walks_of_places(fast, rows, None, caller))
     k, order = fast.certificate_.k, fast.rank(rows)
     chosen = dict.fromkeys((0, k - 1, min(k, len(order) - 1), len(order) - 1))
     return _key(groups, sides, group), display, [fast.explain(rows, int(order[at])) for at in chosen]
 
 
-def _times(
-    fast: RankedEstimator, X: Any, groups: ArrayLike, sides: RowGroups, library: Rival | None
-) -> tuple[list[Timing], str]:
+def _times(fast: RankedEstimator, X: Any, sides: RowGroups, library: Rival | None) -> tuple[list[Timing], str]:
     """Time a group and several, in turns; or say why there is nothing to compare with."""
     from threadpoolctl import threadpool_limits
 
-    model = fast.estimator_
-    if isinstance(model, SavedModel):
-        return [], NO_MODEL
-    if library is None and isinstance(model, TreeClassifier):
-        return [], NO_LIBRARY
-    rival = Rival("the wrapped model", model.predict) if library is None else library
+    rival = rival_of(fast.estimator_, library)
+    if isinstance(rival, str):
+        return [], rival
     middle = int(np.argsort(sides.sizes, kind="stable")[len(sides) // 2])
     some = np.flatnonzero(np.cumsum(sides.sizes) <= MOST_TIMED)
     found, source = [], source_of(X)
@@ -207,15 +200,6 @@ def _times(
                 continue
             places, own = sides.rows_of(chosen)
             rows, keys = source.take(places).rows, own.members
-            found.append(
-                in_turns(
-                    name,
-                    len(places),
-                    rival.predict,
-                    [rival.rows(rows)],
-                    partial(fast.predict, groups=keys),
-                    [rows],
-                    repeats=REPEATS,
-                )
-            )
+            theirs, ours = [rival.rows(rows)], partial(fast.predict, groups=keys)
+            found.append(in_turns(name, len(places), rival.predict, theirs, ours, [rows], repeats=REPEATS))
     return found, ""

@@ -53,6 +53,17 @@ class Rival:
     rows: Callable[[Any], Any] = lambda rows: rows
 
 
+def rival_of(model: Any, library: Rival | None) -> Rival | str:
+    """What a wrapped model's time is taken with: its own library, or it itself; or why there is nothing."""
+    if isinstance(model, SavedModel):
+        return NO_MODEL
+    if isinstance(model, AskedFunction):
+        return NO_CALLS
+    if library is None and isinstance(model, TreeClassifier):
+        return NO_LIBRARY
+    return Rival("the wrapped model", model.predict) if library is None else library
+
+
 def times(fast: EarlyExitEstimator, X: Any, n_rows: int, library: Rival | None = None) -> tuple[list[Timing], str]:
     """Time single rows and a batch, in turns; or say why there is nothing to compare with.
 
@@ -72,14 +83,9 @@ def times(fast: EarlyExitEstimator, X: Any, n_rows: int, library: Rival | None =
     """
     from threadpoolctl import threadpool_limits
 
-    model = fast.estimator_
-    if isinstance(model, SavedModel):
-        return [], NO_MODEL
-    if isinstance(model, AskedFunction):
-        return [], NO_CALLS
-    if library is None and isinstance(model, TreeClassifier):
-        return [], NO_LIBRARY
-    rival = Rival("the wrapped model", model.predict) if library is None else library
+    rival = rival_of(fast.estimator_, library)
+    if isinstance(rival, str):
+        return [], rival
     source = source_of(X)
     singles = [source.take(np.array([row])).rows for row in range(min(n_rows, _MOST_SINGLE))]
     some = min(n_rows, 100)

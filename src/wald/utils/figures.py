@@ -18,6 +18,17 @@ def thousands(n: int) -> str:
     return f"{n:,}".replace(",", " ")
 
 
+def counted(n: int, thing: str) -> str:
+    """Say how many there are of a thing.
+
+    Examples
+    --------
+    >>> counted(1, "thread"), counted(2, "thread")
+    ('1 thread', '2 threads')
+    """
+    return f"{n} {thing}{'' if n == 1 else 's'}"
+
+
 def first_of(words: Sequence[str], most: int) -> str:
     """List the first words, and the number of others.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Self
 
@@ -10,10 +11,12 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
+from wald.displays._source import require_chosen
+from wald.displays._style import COLUMN_WIDTH, ORANGE, SETTINGS, divided, legend, text_size
 from wald.structured import BudgetedPredictor
 
-from . import style
 from .bought import Bought, buy, has_trees, labels_of, named_parts
+from .columns import make_room_above, new_column
 from .flow import Example, Flow, Ink
 from .trees import Trees
 
@@ -23,6 +26,7 @@ _MOST_ROUNDS = 4
 _BETWEEN, _RIM = 9.0, 4.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AcquisitionDisplay:
     """Parts of examples, as words or as images, with what was bought in which round, and the answers before and after.
 
@@ -77,28 +81,15 @@ class AcquisitionDisplay:
     ['3 of 6 parts with costly features, 55 % of the cost']
     """
 
-    def __init__(
-        self,
-        *,
-        parts: Sequence[Any],
-        rounds: Sequence[ArrayLike],
-        before: Sequence[ArrayLike],
-        after: Sequence[ArrayLike],
-        truth: Sequence[ArrayLike] | None = None,
-        image_shape: tuple[int, int] | None = None,
-        trees: bool = False,
-        titles: Sequence[str] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.parts = parts
-        self.rounds = rounds
-        self.before = before
-        self.after = after
-        self.truth = truth
-        self.image_shape = image_shape
-        self.trees = trees
-        self.titles = titles
-        self.name = name
+    parts: Sequence[Any]
+    rounds: Sequence[ArrayLike]
+    before: Sequence[ArrayLike]
+    after: Sequence[ArrayLike]
+    truth: Sequence[ArrayLike] | None = None
+    image_shape: tuple[int, int] | None = None
+    trees: bool = False
+    titles: Sequence[str] | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -161,7 +152,8 @@ class AcquisitionDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         found = buy(predictor, X, y, caller)
-        chosen = [found.most_changed()] if rows is None else _chosen(rows, len(found.offsets) - 1, caller)
+        n_examples = len(found.offsets) - 1
+        chosen = [found.most_changed()] if rows is None else require_chosen(rows, n_examples, caller).tolist()
         rounds = _rounds(found, list(predictor.model.group_names_), group, caller)
         trees = has_trees(X, found.session) if trees is None else trees
         given = X if parts is None and image_shape is not None else parts
@@ -216,16 +208,14 @@ class AcquisitionDisplay:
         name = self.name if name is None else name
         examples = self._examples()
         own = ax is None
-        size = style.SETTINGS["font.size"] if own else style.text_size(np.asarray(ax, dtype=object).ravel()[0])
+        size = SETTINGS["font.size"] if own else text_size(np.asarray(ax, dtype=object).ravel()[0])
         most = max(int(example.round_of.max(initial=0)) for example in examples)
         ink = Ink(size, most, most > 1)
-        room = 72 * style.COLUMN_WIDTH - 2 * _RIM if own else _room(ax)
+        room = 72 * COLUMN_WIDTH - 2 * _RIM if own else _room(ax)
         layouts = [Trees(e, ink, room) if self.trees else Flow(e, ink, self.image_shape, room) for e in examples]
         heights = [layout.height for layout in layouts]
         self.axes_ = (
-            style.new_column(style.COLUMN_WIDTH, heights, _BETWEEN, _RIM)
-            if own
-            else style.divided(ax, len(examples), heights)
+            new_column(COLUMN_WIDTH, heights, _BETWEEN, _RIM) if own else divided(ax, len(examples), "example", heights)
         )
         self.figure_ = self.axes_[0].figure
         shades = _shades(self.parts) if self.image_shape is not None else (0.0, 1.0)
@@ -244,7 +234,7 @@ class AcquisitionDisplay:
             self.arcs_.append(arcs)
         made = self._draw_legend(ink, name)
         if own:
-            style.make_room_above(self.figure_, self.axes_, made, _RIM)
+            make_room_above(self.figure_, self.axes_, made, _RIM)
         return self
 
     def _examples(self) -> list[Example]:
@@ -282,14 +272,14 @@ class AcquisitionDisplay:
         for done in shown:
             entries.append((Patch(**ink.patch(done)), _in_words(done, ink.n_rounds)))
         if self.trees:
-            out: Any = Line2D([], [], color=style.ORANGE, linewidth=1.5)
+            out: Any = Line2D([], [], color=ORANGE, linewidth=1.5)
         else:
             out = Line2D(
-                [], [], color=style.ORANGE, marker=r"$\mathbf{a}$", markersize=5.5, markeredgewidth=0, linestyle="none"
+                [], [], color=ORANGE, marker=r"$\mathbf{a}$", markersize=5.5, markeredgewidth=0, linestyle="none"
             )
         entries.append((out, "changed" if self.truth is None else "wrong"))
         handles, names = zip(*entries, strict=True)
-        return style.legend(self.axes_[0], handles, names, name)
+        return legend(self.axes_[0], handles, names, name, most_columns=len(names))
 
 
 def _in_words(done: int, n_rounds: int) -> str:
@@ -297,18 +287,6 @@ def _in_words(done: int, n_rounds: int) -> str:
     if n_rounds == 1:
         return "bought"
     return f"round {done}" if done == 1 else str(done)
-
-
-def _chosen(rows: ArrayLike, n_examples: int, caller: str) -> list[int]:
-    """Chosen examples as indices."""
-    chosen = np.asarray(rows)
-    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
-        raise ValueError(f"The 'rows' parameter of {caller} must be a list of row numbers. Got {rows!r} instead.")
-    if chosen.min() < 0 or chosen.max() >= n_examples:
-        raise ValueError(
-            f"The 'rows' parameter of {caller} must hold numbers from 0 to {n_examples - 1}. Got {rows!r}."
-        )
-    return [int(row) for row in chosen]
 
 
 def _rounds(found: Bought, names: list[str], group: str | None, caller: str) -> NDArray[np.int64]:

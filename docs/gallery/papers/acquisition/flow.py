@@ -14,8 +14,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
-
-from .style import BLACK, ORANGE
+from wald.displays._style import BLACK, ORANGE
 
 #: Points between parts, and between lines of parts.
 _GAP, _LINE_GAP = 4.0, 7.0

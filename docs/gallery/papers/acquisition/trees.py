@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.path import Path
 from numpy.typing import NDArray
+from wald.displays._style import ORANGE
 
 from .flow import Example, Ink, short, width
-from .style import ORANGE
 
 #: Points from a word to the square that is the root.
 _STUB = 14.0

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...utils.alternating import Timing
-from ...utils.figures import number, ratio, share
+from ...utils.figures import counted, number, ratio, share
 from ..answers import grid
 from .material import Material
 from .measure import REPEATS, Exhibit
@@ -62,14 +62,13 @@ def _factor(timing: Timing) -> str:
 
 def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> str:
     """The rows behind the figures, and how they were counted."""
-    many = "1 thread" if threads == 1 else f"{threads} threads"
     alone = " (scikit-learn's SVC uses one)" if threads > 1 else ""
     sentences = [
         material.split,
         "Under each model, what its plan minimizes.",
         "Units are support vectors, pixels for the linear model, or trees.",
         f"Units and same label (as the full model) are counted on {material.counted}.",
-        f"Times are medians of {REPEATS} runs in turns, {many}{alone}:",
+        f"Times are medians of {REPEATS} runs in turns, {counted(threads, 'thread')}{alone}:",
         f"predict on {number(exhibits[0].many.n_rows)} of these rows;",
         "for one row wald's predict_one, which checks less, and scikit-learn's predict.",
         "× says how many times faster, or fewer.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
@@ -182,36 +182,23 @@ def _values(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
     parsed = _with_polars(table, block)
     if parsed is not None:
         bad = first_bad(parsed[0])
-        n_separators = len(parsed[0]) * (table.n_columns - 1)
-        complete = b'"' not in block and 0 < n_separators == block.count(table.separator.encode())
-        if bad is None or (complete and first_bad(parsed[0], table.schema) is None):
+        if bad is None or (_is_complete(table, block, len(parsed[0])) and first_bad(parsed[0], table.schema) is None):
             return parsed
     return _parse_cells(table, block, line)
 
 
 def _texts(table: _Table, block: bytes, line: int) -> Texts:
     """Columns of a block as they are written; cell by cell where polars fails, or may have completed a line."""
-    found = _texts_with_polars(table, block)
-    return _parse_cells(table, block, line)[1] if found is None else found
-
-
-def _texts_with_polars(table: _Table, block: bytes) -> Texts | None:
-    """The same with polars; None where it is missing, fails, or would not give what is in the cells."""
-    if find_spec("polars") is None or block.count(b'"') % 2 == 1:
-        return None
-    import polars
-
-    last = str(table.n_columns - 1)
-    schema = {str(c): polars.String for c in range(table.n_columns)}
-    try:
-        frame = polars.read_csv(io.BytesIO(block), has_header=False, schema=schema, separator=table.separator)
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
-        return None
-    n_separators = frame.height * (table.n_columns - 1)
-    counted = b'"' not in block and 0 < n_separators == block.count(table.separator.encode())
-    if not counted and frame[last].null_count():  # the line may have too few cells, or be empty
-        return None
+    frame, last = _frame(table, block), str(table.n_columns - 1)
+    # the last cell is null where the line may have too few cells, or be empty
+    if frame is None or (frame[last].null_count() and not _is_complete(table, block, frame.height)):
+        return _parse_cells(table, block, line)[1]
     return {c: frame[str(c)].fill_null("").to_numpy().astype(object) for c in table.selection.others}
+
+
+def _is_complete(table: _Table, block: bytes, n_rows: int) -> bool:
+    """Whether so many lines have all their cells, by the number of separators; False where cells are quoted."""
+    return b'"' not in block and 0 < n_rows * (table.n_columns - 1) == block.count(table.separator.encode())
 
 
 def _parse_cells(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
@@ -240,19 +227,25 @@ def _with_polars(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
     """The same with polars; None where it is missing, fails, or would not give what is in the cells."""
     features, others = table.selection.features, table.selection.others
     both = not {*features}.isdisjoint(others)  # copied as written, and read as numbers
-    open_quote = block.count(b'"') % 2 == 1  # polars panics on some files that end within a quoted cell
-    if find_spec("polars") is None or not features or both or open_quote:
-        return None
-    import polars
-
-    schema = {str(c): polars.Float64 if c in {*features} else polars.String for c in range(table.n_columns)}
-    try:
-        frame = polars.read_csv(
-            io.BytesIO(block), has_header=False, schema=schema, separator=table.separator, null_values=list(MISSING)
-        )
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
-        return None
-    if any(frame[str(c)].null_count() for c in others):  # text that equals an entry of MISSING became null
+    frame = None if both or not features else _frame(table, block, features, MISSING)
+    # text that equals an entry of MISSING became null
+    if frame is None or any(frame[str(c)].null_count() for c in others):
         return None
     values = frame.select(str(c) for c in features).to_numpy()
     return values, {c: frame[str(c)].to_numpy().astype(object) for c in others}
+
+
+def _frame(table: _Table, block: bytes, numbers: Sequence[int] = (), missing: Sequence[str] = ()) -> Any:
+    """A block as polars reads it, with texts in all columns but `numbers`; None where polars is missing or fails."""
+    open_quote = block.count(b'"') % 2 == 1  # polars panics on some files that end within a quoted cell
+    if find_spec("polars") is None or open_quote:
+        return None
+    import polars
+
+    schema = {str(c): polars.Float64 if c in {*numbers} else polars.String for c in range(table.n_columns)}
+    try:
+        return polars.read_csv(
+            io.BytesIO(block), has_header=False, schema=schema, separator=table.separator, null_values=list(missing)
+        )
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
+        return None

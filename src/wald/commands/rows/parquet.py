@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...jobs.distinct import distinct_values, holds_categories, holds_numbers
 from ..answers import reason
 from ..errors import UserError
-from .schema import Distinct, Part, Reading, RowSchema, distinct, first_bad, listed, not_finite, select
+from .schema import Distinct, Part, Reading, RowSchema, Selection, distinct, first_bad, listed, not_finite, select
 from .source import Source
 
 #: Largest number of values in a batch.
@@ -45,16 +45,9 @@ def read_rows(path: Source, schema: RowSchema, reading: Reading, whole: bool) ->
         return
     file = _opened(path)
     selection, places = schema.split(select(path, file.names, schema, reading))
-    coded = {c: file.names[place] for c, place in places.items()}
-    if file.n_rows == 0:
-        raise UserError(f"{path} is empty: it has columns, and no rows.")
+    columns = columns_to_read(path, file, selection)
     features = [file.names[c] for c in selection.features]
-    groups = None if selection.groups is None else file.names[selection.groups]
-    kept = [file.names[c] for c in selection.kept]
-    columns = list(dict.fromkeys([*features, *coded.values(), *kept, *([] if groups is None else [groups])]))
-    twice = [name for name in columns if file.names.count(name) > 1]
-    if twice:
-        raise UserError(f"{path} has more than one column called {listed(twice)}, and columns are read by name.")
+    coded = {c: file.names[place] for c, place in places.items()}
     unfit = [name for name in features if not file.is_number(name)]
     unfit += [name for name in coded.values() if not (file.is_number(name) or file.is_text(name))]
     if unfit:
@@ -64,17 +57,46 @@ def read_rows(path: Source, schema: RowSchema, reading: Reading, whole: bool) ->
             hint = " The model takes texts or numbers in these columns." if unfit[0] in coded.values() else hint
         raise UserError(f"{path}: no numbers in {listed(unfit)} (the first: {file.kind(unfit[0])}).{hint}")
     single = {file.kind(name) for name in features} - {"null", "Null"} <= {*SINGLE}  # nulls are missing values
-    start = 0
-    batches = file.batches(columns, max(1, AT_ONCE // max(1, len(features) + len(coded))))
-    while (batch := _checked(path, lambda: next(batches, None))) is not None:
-        rows: Any = _checked(path, lambda: file.numbers(batch, features, single))  # called at once
+
+    def rows_of(batch: Any, start: int) -> Any:
+        rows = _checked(path, lambda: file.numbers(batch, features, single))
         bad = first_bad(rows, schema)
         if bad is not None:
             place = f"{path}, row {start + bad[0]} (from 0), column {features[bad[1]]!r}"
             raise not_finite(place, float(rows[bad]))
-        start += len(rows)
-        if coded:
-            rows = schema.frame(path, rows, {c: file.distinct(batch[name]) for c, name in coded.items()}, ())
+        if not coded:
+            return rows
+        return schema.frame(path, rows, {c: file.distinct(batch[name]) for c, name in coded.items()}, ())
+
+    size = max(1, AT_ONCE // max(1, len(features) + len(coded)))
+    yield from parts(path, file, selection, file.batches(columns, size), rows_of)
+
+
+def columns_to_read(path: Source, file: _Polars | _Arrow, selection: Selection) -> list[str]:
+    """Names of the columns to read. Raises UserError if a name stands for several, or the file has no rows."""
+    if file.n_rows == 0:
+        raise UserError(f"{path} is empty: it has columns, and no rows.")
+    columns = list(dict.fromkeys(file.names[c] for c in (*selection.features, *selection.others)))
+    twice = [name for name in columns if file.names.count(name) > 1]
+    if twice:
+        raise UserError(f"{path} has more than one column called {listed(twice)}, and columns are read by name.")
+    return columns
+
+
+def parts(
+    path: Source,
+    file: _Polars | _Arrow,
+    selection: Selection,
+    batches: Iterator[Any],
+    rows_of: Callable[[Any, int], Any],
+) -> Iterator[Part]:
+    """Make a part of each batch: `rows_of` makes the rows, from the batch and the number of its first row."""
+    groups = None if selection.groups is None else file.names[selection.groups]
+    kept = [file.names[c] for c in selection.kept]
+    start = 0
+    while (batch := _checked(path, lambda: next(batches, None))) is not None:
+        rows = rows_of(batch, start)
+        start += len(batch)
         texts = {name: file.values(batch[name]) for name in {*kept, groups} - {None}}
         part = {name: texts[name] for name in kept}
         yield Part(rows, None if groups is None else texts[groups], start / file.n_rows, part, selection.left_out)
@@ -82,9 +104,14 @@ def read_rows(path: Source, schema: RowSchema, reading: Reading, whole: bool) ->
         raise UserError(f"{path} is damaged: it announces {file.n_rows} rows, and holds {start}.")
 
 
+def opened_by_arrow(path: Source) -> _Arrow:
+    """Open a file with pyarrow."""
+    return _checked(path, lambda: _Arrow(path.path))
+
+
 def _opened(path: Source) -> _Polars | _Arrow:
     if find_spec("pyarrow") is not None:  # polars ends the process on some damaged files
-        return _checked(path, lambda: _Arrow(path.path))
+        return opened_by_arrow(path)
     if find_spec("polars") is not None:
         return _checked(path, lambda: _Polars(path.path))
     raise UserError("Parquet files are read with polars or pyarrow, and neither is installed: pip install polars.")
@@ -95,11 +122,16 @@ def _checked(path: Source, step: Callable[[], T]) -> T:
     try:
         return step()
     except Exception as error:  # both libraries raise many types for damaged files
-        raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
+        raise unreadable(path, error) from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # polars panics on some damaged files
             raise
-        raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Source, error: BaseException) -> UserError:
+    """Make the error for a file that a library cannot read."""
+    return UserError(f"{path} cannot be read as Parquet: {reason(error)}")
 
 
 class _Polars:
@@ -143,18 +175,18 @@ class _Arrow:
         from pyarrow.parquet import ParquetFile
 
         self._file = ParquetFile(path)
-        self._schema = self._file.schema_arrow
-        self.names = list(self._schema.names)
-        self.n_rows = int(self._file.metadata.num_rows)
+        self.schema, self.metadata = self._file.schema_arrow, self._file.metadata
+        self.names = list(self.schema.names)
+        self.n_rows = int(self.metadata.num_rows)
 
     def kind(self, column: str) -> str:
-        return str(self._schema.field(column).type)
+        return str(self.schema.field(column).type)
 
     def is_number(self, column: str) -> bool:
-        return holds_numbers(self._schema.field(column).type)
+        return holds_numbers(self.schema.field(column).type)
 
     def is_text(self, column: str) -> bool:
-        return holds_categories(self._schema.field(column).type)
+        return holds_categories(self.schema.field(column).type)
 
     def batches(self, columns: list[str], size: int) -> Iterator[Any]:
         yield from self._file.iter_batches(size, columns=columns)

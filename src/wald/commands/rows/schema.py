@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ...utils.figures import first_of
+from ...utils.figures import counted, first_of
 from ..answers import as_user_error, note
 from ..errors import UserError
 
@@ -293,10 +293,6 @@ def distinct(values: Iterable[Hashable]) -> Distinct:
     return list(number_of), np.array(numbers, dtype=np.intp)
 
 
-def _count(n: int, thing: str) -> str:
-    return f"{n} {thing}{'' if n == 1 else 's'}"
-
-
 def first_bad(values: NDArray[Any], schema: RowSchema | None = None) -> tuple[int, int] | None:
     """Row and column of the first value that the model refuses; without a schema, that is not finite. None: no such."""
     import numpy as np
@@ -322,9 +318,9 @@ def note_order(source: object) -> None:
 def note_left_out(names: Mapping[str, int] | Sequence[str]) -> None:
     """Say which columns were left out, and in how many files where these are counted."""
     files = dict(names) if isinstance(names, Mapping) else {}
-    shown = [short(name) + (f" ({_count(files[name], 'file')})" if files else "") for name in names]
+    shown = [short(name) + (f" ({counted(files[name], 'file')})" if files else "") for name in names]
     if shown:
-        note(f"Left out {_count(len(shown), 'column')} that the model does not know: {first_of(shown, LISTED)}.")
+        note(f"Left out {counted(len(shown), 'column')} that the model does not know: {first_of(shown, LISTED)}.")
 
 
 def not_finite(place: str, value: float) -> UserError:

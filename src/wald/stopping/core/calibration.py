@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from .binomial import p_value, rows_needed
+from .binomial import most_disagreements, rows_needed
 from .boundary import Boundary, Sides
 from .certifying import ungrouped
 from .stage_scores import StageScores
@@ -184,17 +184,9 @@ def allowed_mistakes(method: Method, n: int, delta: float, confidence: float) ->
     >>> [1000 - allowed_mistakes(method, 1000, 0.01, 0.95) for method in ("conformal", "pac")]
     [991, 996]
     """
-    if method in ("conformal", "crc"):  # (mistakes + 1) / (n + 1) <= delta: the new row counts as a mistake
-        most = allowed(delta, n + 1) - 1
-        return most if most >= 0 else None
-    level = 1.0 - confidence
-    if p_value(0, n, delta) > level:
-        return None
-    low, high = 0, n  # the p-value rises with the count: low passes, and high, with p-value 1, does not
-    while high - low > 1:
-        half = (low + high) // 2
-        low, high = (half, high) if p_value(half, n, delta) <= level else (low, half)
-    return low
+    average = method in ("conformal", "crc")  # (mistakes + 1) / (n + 1) <= delta: the new row counts as a mistake
+    most = allowed(delta, n + 1) - 1 if average else most_disagreements(n, delta, confidence)
+    return most if most >= 0 else None
 
 
 def crossings(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ...utils.figures import percent, percent_up, thousands
 from . import label_words
 from .binomial import smallest_risk
-from .label_words import counted_pairs
 from .strata import PREDICTED, is_early
 from .stratum import Stratum
 
@@ -62,10 +61,10 @@ def _event(certificate: Certificate) -> str:
 
 
 def _promise(certificate: Certificate) -> str:
-    own = [f", {_limit(s.risk)} within {s.name.removeprefix('rows of ')}" for s in certificate.strata if s.risk]
-    overall = [] if certificate.about in ("each", "predicted") and own else [f", {_limit(certificate.risk)}"]
+    own = [f"{_limit(s.risk)} within {s.name.removeprefix('rows of ')}" for s in certificate.strata if s.risk]
+    overall = [] if certificate.about in ("each", "predicted") and own else [_limit(certificate.risk)]
     bounds = overall + own
-    return f"{''.join(bounds)[2:]}{', all' if len(bounds) > 1 else ''} with {_level(certificate)} confidence"
+    return f"{', '.join(bounds)}{', all' * (len(bounds) > 1)} with {_level(certificate)} confidence"
 
 
 def _level(certificate: Certificate) -> str:
@@ -94,8 +93,6 @@ def _counts(certificate: Certificate) -> str:
 
 def _count(stratum: Stratum) -> str:
     lost = stratum.n_disagreements
-    if stratum.n_better is not None:
-        return counted_pairs(stratum)
     counted = thousands(lost) if isinstance(lost, int) else f"a loss of {lost:.6g}"
     return f"{counted} of {thousands(stratum.n_rows)} {stratum.name}"
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy.typing as npt
 
+from .binomial import shared_confidence
 from .boundary import Boundary
 from .certificate import Certificate
 from .certifying import certify
@@ -96,7 +97,7 @@ def certify_family(
         raise ValueError(f"certify_family needs stage_scores and q_grids for each of the {m} candidates.")
     if correction == "fixed_sequence" and q_grids is not None:
         raise ValueError("certify_family takes q_grids with correction='bonferroni' only: certify walks one grid.")
-    each = 1.0 - (1.0 - confidence) / m if correction == "bonferroni" else confidence
+    each = shared_confidence(confidence, m) if correction == "bonferroni" else confidence
     tested = (
         certify(
             candidate,
@@ -110,10 +111,9 @@ def certify_family(
         )
         for candidate, boundary, grid in zip(scores, boundaries, grids, strict=True)
     )
-    certificates: list[Certificate] = []
     if correction == "bonferroni":
-        certificates.extend(tested)
-        return tuple(certificates)
+        return tuple(tested)
+    certificates: list[Certificate] = []
 
     def passes(certificate: Certificate) -> bool:
         certificates.append(certificate)

@@ -21,7 +21,7 @@ def sentence(certificate: Certificate) -> str:
     """
     level, note = percent(certificate.confidence, digits=6), _note(certificate)
     whom = " on a random row of a random group" * certificate.grouped
-    counts = ", ".join(counted_pairs(s) for s in certificate.strata) + note
+    counts = ", ".join(_counted_pairs(s) for s in certificate.strata) + note
     match certificate.status:
         case "certified":
             promised, together = _promised(certificate)
@@ -47,12 +47,12 @@ def sentence(certificate: Certificate) -> str:
             return f"no early exit: {told}{note}, which can back {backed}"
     worst = certificate.worst
     return (
-        f"no early exit: {counted_pairs(worst)}{note} at the most cautious q: not <= "
+        f"no early exit: {_counted_pairs(worst)}{note} at the most cautious q: not <= "
         f"{percent(certificate.risk_of(worst) or 0.0, digits=6)} more wrong labels with {level} confidence"
     )
 
 
-def counted_pairs(stratum: Stratum) -> str:
+def _counted_pairs(stratum: Stratum) -> str:
     """Count the rows whose early label is worse than the full model's, and those whose is better."""
     worse, better = int(stratum.n_disagreements), stratum.n_better or 0
     return f"{thousands(worse)} worse and {thousands(better)} better of {thousands(stratum.n_rows)} {_rows(stratum)}"

@@ -13,7 +13,7 @@ from ..core.boundary import Boundary
 from ..core.certifying import ungrouped
 from ..core.fixed_sequence import fixed_sequence
 from ..core.stage_scores import StageScores
-from ..core.stratum import Stratum
+from ..core.stratum import Stratum, passes
 from ..core.validation import require_fraction
 
 # The screening level is so many times smaller than the test level. The boldest scale that just passes the screening
@@ -62,9 +62,7 @@ class HaltTimeCertificate:
     def verify(self) -> bool:
         """Recompute every p-value from the counts; True if all are small enough."""
         first = self.first_stage
-        level = 1.0 - self.confidence
-        tested = () if first is None else self.strata[first:]
-        return all(s.p_value_of(self.risk, self.confidence) <= level for s in tested)
+        return first is None or passes(self.strata[first:], self.risk, self.confidence)
 
     def __str__(self) -> str:
         first = self.first_stage
@@ -171,7 +169,7 @@ def certify_by_halt_time(
 
     def holds(step: _Opened) -> bool:
         t, _, _, counts = step
-        return all(s.p_value_of(risk, confidence) <= 1.0 - confidence for s in counts[t:])
+        return passes(counts[t:], risk, confidence)
 
     found = fixed_sequence(steps, holds)
     _, q, scaled, strata = found.passed or opened_from(boundary.n_stages)
