@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
-from ..engine.threads import effective_threads
 from ..steps import ByState, ColumnFunction, Numeric, OfScore
 from ..utils.bytes import padded, readout_bytes
 from .linear import LEAST_WEIGHT, MOST_FEATURES, UNDERFLOW, LinearTerms
-from .packing import NO_SURROGATES, Surrogates
+from .packing import NO_SURROGATES, Compiled, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Columnwise, Filed, Owned, Packable, Priced
+from .protocols import Bounded, Columnwise, Filed, Owned, Priced
 from .terms import Accepts
-from .units import Floats, Ints, Units, feature_units
-
-if TYPE_CHECKING:
-    from ..engine import Packed
+from .units import Costs, Floats, Groups, Ints, Units, feature_units
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
+class ColumnTerms(Compiled, Columnwise, Bounded, Priced, Owned, Filed):
     """Functions of raw columns as terms: output k of a row x is ``intercept[k] + sum_j f_jk(x_j)``.
 
     A column holds numbers or states. A number x adds ``weight[k, j] * x``, and a NaN adds ``at_nan[k, j]``; a state s
@@ -192,24 +188,6 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
         numbers = self.n_states == 0
         return Accepts(nan=bool(np.isfinite(self.at_nan[:, numbers]).any()), sparse=False)
 
-    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
-        """Values of the terms.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
-            Numbers and states.
-        which : array-like of int, optional
-            Indices of the terms; all by default.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
-            NaN where a NaN or a state is refused, or a cell holds no state.
-        """
-        order = np.arange(self.n_terms) if which is None else np.asarray(which)
-        return self._packed(order).values(X, effective_threads(-1))
-
     def columns_read(self, terms: Ints) -> Ints:
         """Terms of a column stand side by side, one for each output."""
         return terms // self.n_outputs
@@ -263,23 +241,16 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
 
     # ---- planning and files ----------------------------------------------------------------------------------------
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """Raw columns with the terms of all outputs, alone or in the user's groups."""
         units = feature_units(self.n_features, names, groups, costs, 1)
         terms = np.arange(self.n_terms).reshape(self.n_features, self.n_outputs)
         return Units(tuple(terms[columns].ravel() for columns in units.members), units.costs)
 
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+    def pack(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> CompiledTerms:
         """Pack for the compiled engine, which always computes sums over columns in float64."""
-        return self._packed(order)
-
-    def _packed(self, order: Any) -> CompiledTerms:
         described = {
             "order": np.ascontiguousarray(order, dtype=np.int64),
             "intercept": np.ascontiguousarray(self.intercept),

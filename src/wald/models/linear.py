@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
-from ..engine.threads import effective_threads
 from ..steps.affine import DERIVED, ColumnMap
 from ..utils.bytes import padded, readout_bytes
-from .packing import NO_SURROGATES, Surrogates
+from .packing import NO_SURROGATES, Compiled, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Columnwise, Filed, Foldable, Packable, Priced
+from .protocols import Bounded, Columnwise, Filed, Foldable, Priced
 from .terms import FINITE, Accepts
-from .units import Floats, Ints, Units, feature_units
-
-if TYPE_CHECKING:
-    from ..engine import Packed
+from .units import Costs, Floats, Groups, Ints, Units, feature_units
 
 #: Limit of the engine.
 MOST_FEATURES: int = _core.LIMITS["linear_features"]
@@ -34,7 +30,7 @@ UNDERFLOW = 2.0**-125
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
+class LinearTerms(Compiled, Columnwise, Foldable, Bounded, Priced, Filed):
     """Feature values as terms: output k of a row x is ``x @ coef[k] + intercept[k]``.
 
     Parameters
@@ -93,24 +89,6 @@ class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
     def accepts(self) -> Accepts:
         """NaN, if `fill` replaces it."""
         return FINITE if self.fill is None else Accepts(nan=True)
-
-    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.float64]:
-        """Values of the terms.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Raw rows.
-        which : array-like of int, optional
-            Indices of the terms; all by default.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
-            Feature values, with NaN replaced by `fill`.
-        """
-        order = np.arange(self.n_terms) if which is None else np.asarray(which)
-        return self._packed(order).values(X, effective_threads(-1))
 
     def columns_read(self, terms: Ints) -> Ints:
         """Term j reads column j."""
@@ -171,21 +149,14 @@ class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
 
     # ---- planning, the engine, and files ---------------------------------------------------------------------------
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """Single features, the user's groups, or runs of neighbouring features."""
         return feature_units(self.n_terms, names, groups, costs, run)
 
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+    def pack(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> CompiledTerms:
         """Pack for the compiled engine, which always computes linear models in float64."""
-        return self._packed(order)
-
-    def _packed(self, order: Ints) -> CompiledTerms:
         packed = _core.Model.linear(
             order=np.ascontiguousarray(order, dtype=np.int32),
             coef=np.ascontiguousarray(self.coef),

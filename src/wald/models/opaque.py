@@ -6,13 +6,13 @@ rows that are served are `LazyAnswers`, which ask a surrogate, or the model, for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..calls import CallError
 from ..engine import AtEnd, Decisions, Ledger, PythonTerms, Stages, Status
@@ -27,7 +27,7 @@ from .planning import Planning, Precision, Rest
 from .protocols import Priced, refuse_prices
 from .reading import Kind, of_classes
 from .schema_of import schema_of
-from .units import Floats, Ints, Units
+from .units import Costs, Floats, Groups, Ints, Units
 from .watch import Watch
 
 __all__ = ["LazyAnswers", "Look", "Looks", "OpaqueTerms", "Prepared", "opaque_model"]
@@ -93,13 +93,7 @@ class OpaqueTerms(Packable, Priced):
             return X.columns(terms)
         return np.ascontiguousarray(np.asarray(X, dtype=np.float64)[:, terms])
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """The surrogates and the model."""
         refuse_prices(self, groups, costs)
         ends = np.cumsum([0, *self.widths, self.n_outputs])

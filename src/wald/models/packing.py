@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..engine import PythonTerms
+from ..engine import CompiledTerms, PythonTerms
 from ..engine.threads import effective_threads
 from ..utils.bytes import padded
 from .planning import Precision
@@ -76,6 +77,21 @@ class Packable(TermsProtocol):
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
         """Bound of the memory of the stages on packed terms, in bytes."""
         return _stages_bytes(self, stage_terms)
+
+
+class Compiled(Packable):
+    """Terms that the compiled engine evaluates, one by one as well."""
+
+    @abstractmethod
+    def pack(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> CompiledTerms:
+        """Hand the terms to the compiled engine; see `Packable.pack`."""
+
+    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
+        """Values of the terms; see `Terms.values`."""
+        order = np.arange(self.n_terms) if which is None else np.asarray(which)
+        return self.pack(order).values(X, effective_threads(-1))
 
 
 def pack(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..codec.reading import Section, require
 from ..engine import PythonTerms
@@ -18,7 +18,7 @@ from .packing import NO_SURROGATES, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Bounded, Delegating, Filed, Owned, Packable, Priced, refuse_prices
 from .terms import Accepts
-from .units import Floats, Ints, Units
+from .units import Costs, Floats, Groups, Ints, Units
 
 if TYPE_CHECKING:
     from ..engine import Packed
@@ -164,13 +164,7 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
         """Members that round by an unknown amount are trusted with half of their digits."""
         return 0.0 if self.exact else math.sqrt(working) * float(np.abs(self.coef).sum(axis=1).max())
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """Members, each with its values for all classes, at cost 1."""
         refuse_prices(self, groups, costs)
         terms = np.arange(self.n_terms).reshape(len(self.members), -1)
