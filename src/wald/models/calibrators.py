@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from .links import NO_LINKS, Links, Method
-from .thresholds import Floats, Response, logistic
+from .thresholds import Response, logistic
+from .units import Floats
 
 #: Roundings of a temperature's exponentials, and of its logarithms, of which none is beyond 28.
 ROUNDINGS, LOGARITHMS = 16, 512

@@ -15,8 +15,8 @@ from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
 from ..steps import ByState, ColumnFunction, Numeric, OfScore
-from ..utils.bytes import padded, readout_bytes
-from .linear import LEAST_WEIGHT, MOST_FEATURES, UNDERFLOW, LinearTerms
+from ..utils.bytes import padded
+from .linear import LEAST_WEIGHT, MOST_FEATURES, UNDERFLOW, LinearTerms, bytes_with_table, error_of_sum
 from .packing import NO_SURROGATES, Compiled, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Bounded, Columnwise, Filed, Owned, Priced
@@ -229,10 +229,7 @@ class ColumnTerms(Compiled, Columnwise, Bounded, Priced, Owned, Filed):
         """The same bound as ``ColumnModel::error`` of the engine."""
         size = most * float((self.weight_bound + self.least_bound).sum())
         size += self._states_bound() + float(self.nan_bound.sum()) + self.intercept_bound
-        if not size <= (2.0**100 if working > 2.0**-50 else 2.0**1000):
-            return math.inf
-        share = (self.n_features + 8) * 2.0**-53 + (self.depth + 4) * working
-        return 1.05 * size * share + (self.n_features + self.depth) * 2.0**-140
+        return error_of_sum(size, self.n_features, self.depth, working)
 
     def _states_bound(self) -> float:
         """Sum of the largest bounds of the states of each column."""
@@ -279,8 +276,7 @@ class ColumnTerms(Compiled, Columnwise, Bounded, Priced, Owned, Filed):
 
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
         """Bound of the memory of readouts and, with one output, of the table of stages by terms."""
-        table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if self.n_outputs == 1 else 0
-        return readout_bytes(stage_terms, self.n_outputs) + table
+        return bytes_with_table(stage_terms, self.n_outputs)
 
     def facts(self) -> dict[str, Any]:
         """Numbers of columns of states, and of their states."""

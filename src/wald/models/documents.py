@@ -20,7 +20,7 @@ from ..utils.exits import exits
 from ..utils.stage_table import StageTable
 from .encoding import Filed
 from .linear import LinearTerms
-from .packing import NO_SURROGATES, Packable, Surrogates
+from .packing import NO_SURROGATES, InPython, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Documents
 from .texts import has_labels
@@ -47,7 +47,7 @@ UNREAD = 1e300
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentTerms(Documents, Packable, Filed):
+class DocumentTerms(Documents, InPython, Filed):
     """Scores of parts of texts, which count for nothing, and last the full scores, which count once.
 
     The columns of a row are: for each look the number of characters that were read, and 0 where the text had ended;
@@ -111,10 +111,6 @@ class DocumentTerms(Documents, Packable, Filed):
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
         """Pack for the engine in Python, which plans and certifies; the extension reads the texts that are served."""
         return PackedDocuments(self, order)
-
-    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
-        """Bound of the memory of the weights, in bytes."""
-        return 64 * self.coef.size + (1 << 16)
 
     def facts(self) -> dict[str, Any]:
         """Number of words or slices with a weight, in place of what the plan is made of."""

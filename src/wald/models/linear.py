@@ -142,10 +142,7 @@ class LinearTerms(Compiled, Columnwise, Foldable, Bounded, Priced, Filed):
     def score_error(self, most: float, working: float) -> float:
         """The same bound as ``LinearModel::error`` of the engine."""
         size = most * float(self.coef_bound.max(axis=0).sum()) + float(self.intercept_bound.max())
-        if not size <= (2.0**100 if working > 2.0**-50 else 2.0**1000):
-            return math.inf
-        share = (self.n_terms + 8) * 2.0**-53 + (self.depth + 4) * working
-        return 1.05 * size * share + (self.n_terms + self.depth) * 2.0**-140
+        return error_of_sum(size, self.n_terms, self.depth, working)
 
     # ---- planning, the engine, and files ---------------------------------------------------------------------------
 
@@ -175,8 +172,7 @@ class LinearTerms(Compiled, Columnwise, Foldable, Bounded, Priced, Filed):
 
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
         """Bound of the memory of readouts and, with one output, of the table of stages by terms."""
-        table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if self.n_outputs == 1 else 0
-        return readout_bytes(stage_terms, self.n_outputs) + table
+        return bytes_with_table(stage_terms, self.n_outputs)
 
     @classmethod
     def decode(cls, section: Section, n_outputs: int) -> Self:
@@ -192,3 +188,17 @@ class LinearTerms(Compiled, Columnwise, Foldable, Bounded, Priced, Filed):
             intercept_bound=section.floats("intercept_bound", n_outputs, low=0.0, finite=False),
             depth=section.integer("depth", 1),
         )
+
+
+def error_of_sum(size: float, n_summands: int, depth: int, working: float) -> float:
+    """Bound of the rounding error of a score, where the absolute values of its summands add up to `size`."""
+    if not size <= (2.0**100 if working > 2.0**-50 else 2.0**1000):
+        return math.inf
+    share = (n_summands + 8) * 2.0**-53 + (depth + 4) * working
+    return 1.05 * size * share + (n_summands + depth) * 2.0**-140
+
+
+def bytes_with_table(stage_terms: Sequence[int], n_outputs: int) -> int:
+    """Bound of the memory of readouts and, with one output, of the table of stages by terms."""
+    table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if n_outputs == 1 else 0
+    return readout_bytes(stage_terms, n_outputs) + table

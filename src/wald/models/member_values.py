@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from ..codec.reading import Section, require
 from ..codec.writing import text_array
-from ..engine import PythonTerms
-from ..engine.threads import effective_threads
 from ..sources import PLAIN, ArraySource, source_of
 from ..sources.building import library_at_hand
-from .packing import NO_SURROGATES, Packable, Surrogates, pack
-from .plain import PlainTerms
-from .planning import Planning, Precision, Rest
+from .packing import OwnSums, full_scores, pack
+from .plain import whole_terms
+from .planning import Planning, Rest
 from .protocols import Filed, Thresholded
 from .terms import Accepts, Terms
 from .units import Floats, Ints
@@ -33,7 +31,7 @@ MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class MemberValues(Packable, Thresholded, Filed):
+class MemberValues(OwnSums, Thresholded, Filed):
     """Values of an ensemble's members as terms.
 
     Output k is the sum of value k of the members, each times the member's weight, in the order of the members, divided
@@ -130,7 +128,7 @@ class MemberValues(Packable, Thresholded, Filed):
             named = self.names is not None and isinstance(rows, np.ndarray)
             source = ArraySource(rows, self.names, library_at_hand()) if named else source_of(rows)
             rows = member.preprocessing.transform(source)
-        scores = self._engines[m].scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
+        scores = full_scores(self._engines[m], rows)
         assert member.links.predict is not None
         values = np.full((len(scores), self.n_values), np.nan)
         known = ~np.isnan(scores).any(axis=1)  # others have no values, and functions that refuse NaN
@@ -200,32 +198,8 @@ class MemberValues(Packable, Thresholded, Filed):
         members: Any = (None,) * n_members
         return cls(members, chosen, weights, divisor, n_values, width, single, names)
 
-    # ---- the engine ------------------------------------------------------------------------------------------------
-
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
-        """Pack for the engine in Python, which asks that of each member."""
-        return PackedMembers(self, order)
-
-    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
-        """Bound of the memory of the weights, in bytes; members are packed on their own."""
-        return 64 * int(self.coef.size) + (1 << 16)
-
-
-class PackedMembers(PythonTerms):
-    """Members in the engine in Python, with the ensemble's own sums."""
-
-    def __init__(self, terms: MemberValues, order: Ints) -> None:
-        super().__init__(terms, order, terms.accepts.conversion)
-        self._members = terms
-
-    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
-        """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
-        working = max(working, self._members.least_precision)
-        errors = np.zeros(len(values)) if self._members.exact else super().totals(values, working)[1]
-        return self._members.totals(values), errors
-
 
 def models_inside(terms: Terms) -> tuple[AdditiveModel, ...]:
     """The models of which terms consist; none for other terms, and for those of a file, which came without."""
-    inner = terms.inner if isinstance(terms, PlainTerms) else terms
+    inner = whole_terms(terms)
     return inner.members if isinstance(inner, MemberValues) and inner.members[0] is not None else ()

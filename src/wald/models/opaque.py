@@ -22,7 +22,7 @@ from .asking import title_of
 from .lazy_answers import LazyAnswers
 from .looks import Look, Looks, Prepared
 from .model import AdditiveModel
-from .packing import NO_SURROGATES, Packable, Surrogates
+from .packing import NO_SURROGATES, InPython, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Priced, refuse_prices
 from .reading import Kind, of_classes
@@ -34,7 +34,7 @@ __all__ = ["LazyAnswers", "Look", "Looks", "OpaqueTerms", "Prepared", "opaque_mo
 
 
 @dataclass(frozen=True, eq=False)
-class OpaqueTerms(Packable, Priced):
+class OpaqueTerms(InPython, Priced):
     """What surrogates say, which counts for nothing, and last the model's answer, which counts once.
 
     With two classes the answer is one number, 1 for the second class and -1 for the first; else it is an indicator of
@@ -106,10 +106,6 @@ class OpaqueTerms(Packable, Priced):
     ) -> PythonTerms:
         """Pack for the engine in Python."""
         return _PackedOpaque(self, order)
-
-    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
-        """Bound of the memory of the readouts, in bytes."""
-        return 64 * self.coef.size + (1 << 16)
 
     @property
     def full_cost(self) -> float:

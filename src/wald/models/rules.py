@@ -31,7 +31,6 @@ from .readers.naive_bayes import NAIVE_BAYES_MODELS
 from .reading import Reading
 from .terms import Terms
 from .thresholds import (
-    Floats,
     Response,
     Rule,
     above_half,
@@ -44,6 +43,7 @@ from .thresholds import (
     other_at_least,
 )
 from .trees import TreeTerms
+from .units import Floats
 from .votes import VoteTerms
 from .wrappers import Peeled, inside, only_calibrated
 

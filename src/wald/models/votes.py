@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ..codec.reading import Section, require
 from ..engine import PythonTerms
 from .members import PROBABILITY_ERROR, Member
-from .packing import NO_SURROGATES, Surrogates
+from .packing import NO_SURROGATES, InPython, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Delegating, Filed, Owned, Packable, Priced, refuse_prices
+from .protocols import Bounded, Delegating, Filed, Owned, Priced, refuse_prices
 from .terms import Accepts
 from .units import Costs, Floats, Groups, Ints, Units
 
@@ -35,7 +35,7 @@ MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
+class VoteTerms(InPython, Bounded, Priced, Owned, Delegating, Filed):
     """Contributions of an ensemble's members as terms.
 
     A member's terms are its probabilities of the classes, or one value per class for the class that it chooses and
@@ -220,10 +220,6 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
         """Number of members, which have several terms each, and their names."""
         return {"terms": len(self.members), "members": [member.title for member in self.members]}
 
-    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
-        """Bound of the memory of the weights, in bytes; members are in the archive of the estimator."""
-        return 64 * self.coef.size + (1 << 16)
-
     def encode(self) -> dict[str, Any]:
         """Describe the vote without its members, which are in the archive of the estimator."""
         chosen = [np.empty(0, np.int64) if m.columns is None else m.columns for m in self.members]
@@ -268,10 +264,8 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
 class PackedVotes(PythonTerms):
     """Votes in the engine in Python, with the ensemble's own sums."""
 
-    def __init__(self, terms: VoteTerms, order: Ints) -> None:
-        super().__init__(terms, order)
-        self._votes = terms
+    terms: VoteTerms
 
     def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
-        return self._votes.totals(values), np.full(len(values), self._votes.score_error(0.0, working))
+        return self.terms.totals(values), np.full(len(values), self.terms.score_error(0.0, working))

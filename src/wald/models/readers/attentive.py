@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyClassifier
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..members import Member
@@ -14,7 +13,7 @@ from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..votes import VoteTerms
-from .votes import voted
+from .votes import accepted, voted
 
 
 def read_boosted_stumps(model: Any, decompose: Decompose) -> Reading:
@@ -80,9 +79,8 @@ def read_boosted_votes(model: Any) -> Reading:
     constant = DummyClassifier(strategy="constant", constant=classes[1]).fit(np.zeros((2, width)), classes)
     named = [*((f"hypotheses[{j}]", member) for j, member in enumerate(members)), ("the intercept", constant)]
     read = tuple(Member(name, member, "predict", classes) for name, member in named)
-    tags = get_tags(model).input_tags
     weights = np.append(np.asarray(model.coef_, dtype=np.float64)[0], np.asarray(model.intercept_, dtype=np.float64))
-    terms = VoteTerms(read, weights, 2, width, 1.0, single=True, nan=bool(tags.allow_nan), sparse=bool(tags.sparse))
+    terms = VoteTerms(read, weights, 2, width, 1.0, single=True, **accepted(model))
     return voted(terms)
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ...outputs import Values
-from ..links import Links, ValueLink
-from ..reading import FLOAT64, Decompose, Family, Kind, Reading
+from ..links import ValueLink
+from ..reading import Decompose, Family, Kind, Reading, of_values
 from .lightgbm import PREDICTION_PARAMETERS, LightGBMText, prediction_parameters, read_lightgbm_text, watch_of_booster
 from .xgboost import EXPONENTIAL, XGBoostModel, read_xgboost_model, watch_of_rounds
 
@@ -89,7 +88,7 @@ def lightgbm_values(text: LightGBMText, what: str, kind: Kind, categories: Any =
             f"{what} with objective {name!r} is not supported: wald does not know how its scores become values."
         )
     steps = text.steps(text.pandas_categories if categories is None else categories)
-    return _reading(text.terms(), link, kind, steps=steps, names=tuple(text.names))
+    return of_values(text.terms(), link, kind, row_by_row="always", steps=steps, names=tuple(text.names))
 
 
 def xgboost_values(read: XGBoostModel, what: str, kind: Kind, missing: float = math.nan) -> Reading:
@@ -118,22 +117,14 @@ def xgboost_values(read: XGBoostModel, what: str, kind: Kind, missing: float = m
             f"{what} with objective {read.objective!r} is not supported: wald does not know how its margins become "
             "values."
         )
-    terms = read.terms(missing)
-    return _reading(
-        terms, link, kind, np.dtype(np.float32), steps=read.category_steps(), names=tuple(read.feature_names)
-    )
-
-
-def _reading(terms: Any, link: ValueLink, kind: Kind, dtype: Any = FLOAT64, **options: Any) -> Reading:
-    return Reading(
-        terms,
-        Values(len(terms.base)),
-        dtype,
+    return of_values(
+        read.terms(missing),
+        link,
+        kind,
+        dtype=np.dtype(np.float32),
         row_by_row="always",
-        links=Links(predict=link.values, value_link=link),
-        classes=np.empty(0),
-        kind=kind,
-        **options,
+        steps=read.category_steps(),
+        names=tuple(read.feature_names),
     )
 
 
@@ -191,6 +182,6 @@ FAMILIES = (
         ("_Booster", "missing", "objective"),
         read_xgboost,
         thresholds=False,
-        named=(*("xgboost.sklearn.XGBRegressor", "xgboost.sklearn.XGBRFRegressor", "xgboost.sklearn.XGBRanker"),),
+        named=("xgboost.sklearn.XGBRegressor", "xgboost.sklearn.XGBRFRegressor", "xgboost.sklearn.XGBRanker"),
     ),
 )

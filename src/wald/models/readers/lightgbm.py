@@ -339,8 +339,7 @@ def _add_tree(builder: TreesBuilder, tree: dict[str, str], output: int, zero: ND
 
     leaves = numbers("leaf_value", np.float64)
     if int(tree["num_leaves"]) == 1:
-        none = np.zeros(0, dtype=np.int64)
-        builder.add(none, none, none, none, none, leaves, output)
+        builder.add_leaf(leaves, output)
         return
     feature, threshold = numbers("split_feature", np.int64), numbers("threshold", np.float64)
     sets, kind = threshold, numbers("decision_type", np.int64)

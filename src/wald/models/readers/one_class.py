@@ -62,8 +62,8 @@ def read_one_class(model: Any) -> Reading:
         raise ValueError(
             f"This {name} was trained on one class only, {str(model.classes_[0])!r}: there is nothing to decide."
         )
-    builder, none = TreesBuilder(int(width)), np.zeros(0, dtype=np.int64)
-    builder.add(none, none, none, none, none, np.zeros(1))
+    builder = TreesBuilder(int(width))
+    builder.add_leaf(np.zeros(1))
     terms, decision = TreeTerms(builder.build(), np.zeros(1)), Labels("sign", 1, threshold=math.inf)
     return Reading(terms, decision, row_by_row="always", classes=_label(model, int(width)))
 

@@ -131,24 +131,23 @@ def hist_gradient_trees(model: Any) -> tuple[Trees, Floats]:
 def _add_nodes(builder: TreesBuilder, predictor: Any, output: int, known: Any, place: Any) -> None:
     """Add a tree; the categories of column c that training knew are the bits ``known[place[c]]``."""
     nodes, left = predictor.nodes, predictor.raw_left_cat_bitsets
-    leaf = nodes["is_leaf"].astype(bool)
-    number = np.where(leaf, ~(np.cumsum(leaf) - 1), np.cumsum(~leaf) - 1)
-    inner = nodes[~leaf]
-    categories = np.full(len(inner), -1)
-    for n in np.flatnonzero(inner["is_categorical"]):
-        node = inner[n]
+    is_leaf = nodes["is_leaf"].astype(bool)
+    categories = np.full(len(nodes), -1)
+    for n in np.flatnonzero(nodes["is_categorical"] & ~is_leaf):
+        node = nodes[n]
         missing_left = bool(node["missing_go_to_left"])
         bits = left[node["bitset_idx"]]
         if missing_left:  # unknown categories count as missing
             bits = bits | ~known[place[node["feature_idx"]]]
         categories[n] = builder.add_set(bits, 32 * len(bits), missing_left)
-    builder.add(
-        inner["feature_idx"],
-        inner["num_threshold"],
-        number[inner["left"].astype(np.int64)],
-        number[inner["right"].astype(np.int64)],
-        inner["missing_go_to_left"],
-        nodes["value"][leaf],
+    builder.add_nodes(
+        is_leaf,
+        nodes["feature_idx"],
+        nodes["num_threshold"],
+        nodes["left"].astype(np.int64),
+        nodes["right"].astype(np.int64),
+        nodes["missing_go_to_left"],
+        nodes["value"][is_leaf],
         output,
         categories,
     )
