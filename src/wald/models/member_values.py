@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..codec.reading import Section, require
 from ..codec.writing import text_array
 from ..sources import PLAIN, ArraySource, source_of
 from ..sources.building import library_at_hand
+from .encoding import decode_columns, encode_columns
 from .packing import OwnSums, full_scores, pack
 from .plain import whole_terms
 from .planning import Planning, Rest
@@ -168,7 +168,6 @@ class MemberValues(OwnSums, Thresholded, Filed):
 
     def encode(self) -> dict[str, Any]:
         """Describe the mean without its members, which are in the description of the estimator."""
-        chosen = [np.empty(0, np.int64) if c is None else c.astype(np.int64) for c in self.columns]
         return {
             "n_members": len(self.members),
             "weights": self.weights,
@@ -177,8 +176,7 @@ class MemberValues(OwnSums, Thresholded, Filed):
             "width": self.width,
             "single": bool(self.single),
             "names": None if self.names is None else text_array(self.names, "feature_names_in_"),
-            "columns": np.concatenate(chosen),
-            "first_column": np.cumsum([0, *map(len, chosen)], dtype=np.int64),
+            **encode_columns(self.columns),
         }
 
     @classmethod
@@ -190,13 +188,10 @@ class MemberValues(OwnSums, Thresholded, Filed):
         require(n_values == n_outputs and divisor != 0, "the terms do not fit together")
         weights = None if section.lacks("weights") else section.floats("weights", n_members)
         names = None if section.lacks("names") else tuple(section.labels("names", (), width).tolist())
-        columns = section.integers("columns", ("int64",), None, low=0, high=width)
-        first = section.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
-        require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
-        chosen = tuple(columns[a:b] if a < b else None for a, b in pairwise(first.tolist()))
+        columns = decode_columns(section, n_members, width)
         single = section.get("single", bool)
         members: Any = (None,) * n_members
-        return cls(members, chosen, weights, divisor, n_values, width, single, names)
+        return cls(members, columns, weights, divisor, n_values, width, single, names)
 
 
 def models_inside(terms: Terms) -> tuple[AdditiveModel, ...]:

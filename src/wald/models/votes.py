@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..codec.reading import Section, require
 from ..engine import PythonTerms
+from .encoding import decode_columns, encode_columns
 from .members import PROBABILITY_ERROR, Member
 from .packing import NO_SURROGATES, InPython, Surrogates
 from .planning import Planning, Precision, Rest
@@ -222,12 +223,10 @@ class VoteTerms(InPython, Bounded, Priced, Owned, Delegating, Filed):
 
     def encode(self) -> dict[str, Any]:
         """Describe the vote without its members, which are in the archive of the estimator."""
-        chosen = [np.empty(0, np.int64) if m.columns is None else m.columns for m in self.members]
         return {
             **{name: value for name, value in super().encode().items() if name != "members"},
             "probabilities": np.array([m.method == "predict_proba" for m in self.members], dtype=np.uint8),
-            "columns": np.concatenate(chosen),
-            "first_column": np.cumsum([0, *map(len, chosen)], dtype=np.int64),
+            **encode_columns(m.columns for m in self.members),
         }
 
     @classmethod
@@ -244,18 +243,10 @@ class VoteTerms(InPython, Bounded, Priced, Owned, Delegating, Filed):
         fits = fits and chosen in (None, *range(n_classes))
         require(fits, "the terms do not fit together")
         section.room.reserve(64 * n_members * n_outputs**2, f"{n_members} members")
-        columns = section.integers("columns", ("int64",), None, low=0, high=width)
-        first = section.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
-        require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
+        columns = decode_columns(section, n_members, width)
         probable = section.integers("probabilities", ("uint8",), n_members, low=0, high=2)
         members = tuple(
-            Member(
-                f"member {m}",
-                None,
-                "predict_proba" if probable[m] else "predict",
-                np.arange(n_classes),
-                columns[first[m] : first[m + 1]] if first[m] < first[m + 1] else None,
-            )
+            Member(f"member {m}", None, "predict_proba" if probable[m] else "predict", np.arange(n_classes), columns[m])
             for m in range(n_members)
         )
         return cls(members, weights, n_classes, width, **numbers, **flags, chosen=chosen)
