@@ -160,13 +160,13 @@ class Cuts:
         given = self._given_dtype(source, places)
         if given is None:
             return None
-        written, column = self._written_dtype(given), number_reader(source, places)
+        written, column = self._written_dtype(given), number_reader(source, places, rows)
 
         def read(k: int) -> NDArray[Any] | None:
             found = column(k)
             if found is None:
                 return None
-            states = self._states(k, found if rows is None else found.take(rows), given)
+            states = self._states(k, found, given)
             return states.astype(np.float32) if written == FLOAT32 else states  # a sum learns the precision from it
 
         return read

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .affine import DERIVED
-from .sums import OfScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +84,25 @@ class Numeric:
     def __post_init__(self) -> None:
         if self.magnitude is None:
             object.__setattr__(self, "magnitude", np.abs(self.shift))
+
+
+@dataclass(frozen=True, eq=False)
+class OfScore:
+    """What a raw column adds to a score of a linear model, once the weights of all columns that it determines are in.
+
+    Attributes
+    ----------
+    column : int
+        Number of the column that holds this, among the columns of the sum.
+    output : int or None
+        The score. None: the column bounds the errors of what is added to each of the scores.
+    written : int64 ndarray of shape (n_written,)
+        Numbers of the columns of the model that it stands for.
+    """
+
+    column: int
+    output: int | None
+    written: NDArray[np.int64]
 
 
 #: One function of a raw column. Each raw column has one, which may write many columns; texts have one for each score.

@@ -140,13 +140,7 @@ class Numbers:
         self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
     ) -> Callable[[int], NDArray[Any] | None]:
         """What gives the numbers of the k-th column; None if it holds something else. Parameters as for `Tables`."""
-        column = number_reader(source, places)
-
-        def read(k: int) -> NDArray[Any] | None:
-            found = column(k)
-            return found if found is None or rows is None else found.take(rows)
-
-        return read
+        return number_reader(source, places, rows)
 
 
 def of_number(column: int, written: int, steps: list[tuple[str, float]], booleans: bool = False) -> dict[str, Any]:
@@ -212,11 +206,14 @@ def columns_of(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
     return found
 
 
-def number_reader(source: Source, places: list[int]) -> Callable[[int], NDArray[Any] | None]:
-    """What gives the k-th of some columns as an array; None if it holds something else than numbers."""
+def number_reader(
+    source: Source, places: list[int], rows: NDArray[np.int64] | None = None
+) -> Callable[[int], NDArray[Any] | None]:
+    """What gives the k-th of some columns as an array, of some rows; None if it holds something else than numbers."""
+    some: Any = slice(None) if rows is None else rows
     if isinstance(source, ArraySource):
         table = source.values
-        return (lambda k: table[:, places[k]]) if table.dtype.kind in "biuf" else lambda k: None
+        return (lambda k: table[:, places[k]][some]) if table.dtype.kind in "biuf" else lambda k: None
     if not isinstance(source, FrameSource):
         return lambda k: None
     held, read = held_columns(source.rows, places), column_reader(source.rows)
@@ -225,7 +222,7 @@ def number_reader(source: Source, places: list[int]) -> Callable[[int], NDArray[
         values = held.array(k)
         values = read(places[k]) if values is None else values
         of_numbers = values.dtype.kind in "biuf" and values.dtype != np.float16 and values.dtype.itemsize <= 8
-        return values if of_numbers else None
+        return values[some] if of_numbers else None
 
     return column
 

@@ -19,11 +19,10 @@ from .applied import Applied
 from .by_column import ByColumn, Part, may_be_costly, n_read_alone, native, of_table
 from .chain import Chain
 from .cuts import Cuts
-from .functions import ByState, ColumnFunction
+from .functions import ByState, ColumnFunction, OfScore
 from .known_values import flat
 from .numbers import Numbers, of_number, takes_booleans
 from .step import Step
-from .sums import OfScore
 from .tables import Tables
 from .text_columns import TextColumn, TextReader
 from .text_records import TextNames
@@ -218,7 +217,7 @@ class RawColumns(ByColumn):
             if values is None:
                 columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
             else:
-                columns[c] = values if is_read_in_tiles(values) else native(values, False)
+                columns[c] = values if is_read_in_tiles(values) else native(values)
                 single |= values.dtype == np.float32  # states are, where they stand for such columns
         self.unmet.warn()
         if single:  # the engine takes what bounds the errors in units of the precision of the whole table

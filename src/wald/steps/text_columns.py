@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from ..sources import Source
 from ..sources.texts import texts_in
-from .functions import ColumnFunction
+from .functions import ColumnFunction, OfScore
 from .known_values import flat
 from .later import nothing_later
 from .pieces import Piece
-from .sums import OfScore
 
 Floats = NDArray[np.float64]
 
