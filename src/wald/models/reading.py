@@ -92,7 +92,8 @@ class Family:
     attributes : tuple of str
         Attributes that decide their labels.
     read : callable
-        Takes the model and `decompose`; returns a `Reading`.
+        Takes the model and `decompose`; returns a `Reading`. Raises `sklearn.exceptions.NotFittedError` if the model is
+        not fitted.
     thresholds : bool, default=True
         Whether the score that decides is the model's `decision_function`, which threshold classifiers and calibrators
         then use. If not, only its links say what its methods give.

@@ -17,17 +17,7 @@ from .votes import accepted, voted
 
 
 def read_boosted_stumps(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted `wald.online.AttentiveBoosting`: of stumps, each of which is a tree with one node, or of a list.
-
-    Parameters
-    ----------
-    model : estimator
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
-    """
+    """Read a fitted `wald.online.AttentiveBoosting`: of stumps, each of which is a tree with one node, or of a list."""
     check_is_fitted(model)
     if not hasattr(model.hypotheses_, "thresholds"):  # a list
         return read_boosted_votes(model)
@@ -53,10 +43,6 @@ def read_boosted_votes(model: Any) -> Reading:
 
     A weight times 1 or -1 for each member; the intercept is one more, which always says 1. Rows within rounding of a
     tie are left to the model, whose own sums may be in float32.
-
-    Parameters
-    ----------
-    model : estimator
 
     Raises
     ------

@@ -50,14 +50,8 @@ def read_calibrated(model: Any, decompose: Decompose) -> Reading:
     Its members are the models of the folds, each with its calibrators, which are scikit-learn's own. The scores inside
     come from the engine where it gives the model's own bits, and else from the model.
 
-    Parameters
-    ----------
-    model : CalibratedClassifierCV
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it does not say how many columns it takes.
     """

@@ -89,14 +89,8 @@ def catboost_values(read: CatBoostModel, asked: str, kind: Kind) -> Reading:
 def read_catboost(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``CatBoostRegressor`` or ``CatBoostRanker``; see `catboost_values`.
 
-    Parameters
-    ----------
-    model : CatBoostRegressor or CatBoostRanker
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it has categorical, text or embedding features.
     """

@@ -26,14 +26,8 @@ def read_gaussian_process(model: Any, decompose: Decompose) -> Reading:
     which is 0 between different rows. scikit-learn multiplies matrices, and wald adds in the order of the training
     rows: values are the same within some ``n`` roundings of the sum of the sizes of all terms, for n training rows.
 
-    Parameters
-    ----------
-    model : GaussianProcessRegressor
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it has another kernel, or RBF kernels of different length scales.
     """

@@ -30,8 +30,6 @@ def read_kernel(model: Any, decompose: Decompose) -> Reading:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If the kernel is precomputed or a callable.
     ValueError
@@ -110,7 +108,7 @@ def one_sum(model: Any) -> tuple[LinearTerms | KernelTerms, bool]:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError, TypeError, ValueError
+    TypeError, ValueError
         As for an ``SVC``.
     """
     check_is_fitted(model)

@@ -129,12 +129,7 @@ def xgboost_values(read: XGBoostModel, what: str, kind: Kind, missing: float = m
 
 
 def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``LGBMRegressor`` or ``LGBMRanker``; see `lightgbm_values`.
-
-    Parameters
-    ----------
-    model : LGBMRegressor or LGBMRanker
-    """
+    """Read a fitted ``LGBMRegressor`` or ``LGBMRanker``; see `lightgbm_values`."""
     check_is_fitted(model)
     name, booster = type(model).__name__, model.booster_
     if extra := sorted(prediction_parameters(model)):
@@ -149,12 +144,7 @@ def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
 
 
 def read_xgboost(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``XGBRegressor``, ``XGBRFRegressor`` or ``XGBRanker``; see `xgboost_values`.
-
-    Parameters
-    ----------
-    model : XGBRegressor, XGBRFRegressor or XGBRanker
-    """
+    """Read a fitted ``XGBRegressor``, ``XGBRFRegressor`` or ``XGBRanker``; see `xgboost_values`."""
     check_is_fitted(model)
     name, booster = type(model).__name__, model.get_booster()
     if model.booster == "gblinear":

@@ -165,14 +165,8 @@ class LightGBMText:
 def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``LGBMClassifier``; see `LightGBMText.reading`.
 
-    Parameters
-    ----------
-    model : LGBMClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its labels do not follow from its scores by a known rule.
     """

@@ -27,14 +27,8 @@ def read_voting(model: Any, decompose: Decompose) -> Reading:
     Members are added in their order, as NumPy does for several rows; for a single row it adds eight members or more in
     another order, which may change the last bit.
 
-    Parameters
-    ----------
-    model : VotingRegressor
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If a member is no regressor that wald reads.
     ValueError
@@ -57,14 +51,8 @@ def read_bagging(model: Any, decompose: Decompose) -> Reading:
 
     scikit-learn adds the members of a job, and then the jobs. They are added in their order here, as with ``n_jobs=1``.
 
-    Parameters
-    ----------
-    model : BaggingRegressor
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its members are no regressors that wald reads.
     """

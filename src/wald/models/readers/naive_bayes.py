@@ -24,8 +24,6 @@ def read_naive_bayes(model: Any, decompose: Decompose) -> Reading:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     ValueError
         If the model has one class only, or a feature or class has the probability 0 or 1.
     """

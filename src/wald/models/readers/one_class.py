@@ -29,10 +29,6 @@ READ: dict[str, Callable[[Any], Any]] = {
 def knows_one_class(model: Any) -> bool:
     """Whether a fitted model knows one class.
 
-    Parameters
-    ----------
-    model : estimator
-
     Returns
     -------
     bool

@@ -33,8 +33,6 @@ def read_one_vs_rest(model: Any, decompose: Decompose) -> Reading:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it is multilabel, or a model in it is not a linear classifier after steps that can be folded.
     ValueError

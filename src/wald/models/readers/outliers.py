@@ -36,14 +36,8 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
     Ting and Zhou, "Isolation Forest", 2008). scikit-learn adds the trees in the order in which threads finish; the
     depths here are added in the order of the trees, as without threads.
 
-    Parameters
-    ----------
-    model : IsolationForest
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it does not hold the depths of its leaves in the form that wald knows.
     """
@@ -108,13 +102,9 @@ def _deepest_outlier(score: Callable[[Floats], Floats], deepest: float) -> float
 def read_one_class_svm(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``OneClassSVM``: inliers have a score above 0.
 
-    Parameters
-    ----------
-    model : OneClassSVM
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError, TypeError, ValueError
+    TypeError, ValueError
         As for an ``SVC``.
     """
     terms, dense_only = one_sum(model)
@@ -129,12 +119,7 @@ def read_one_class_svm(model: Any, decompose: Decompose) -> Reading:
 
 
 def read_linear_detector(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``SGDOneClassSVM``: inliers have a score of at least 0.
-
-    Parameters
-    ----------
-    model : SGDOneClassSVM
-    """
+    """Read a fitted ``SGDOneClassSVM``: inliers have a score of at least 0."""
     check_is_fitted(model, "coef_")
     coef = np.array(np.atleast_2d(dense(model.coef_)), dtype=np.float64)
     intercept = -np.array(np.ravel(model.offset_), dtype=np.float64)

@@ -31,15 +31,6 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
 
     Rows are rounded to float32; scores are the initial score, which another model may give, plus ``learning_rate``
     times a leaf, tree by tree. Two classes: class 1 where the score is at least 0. More: the first of the largest.
-
-    Parameters
-    ----------
-    model : GradientBoostingClassifier
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     """
     check_is_fitted(model)
     n_outputs = model.estimators_.shape[1]
@@ -63,14 +54,8 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     Its trees have no public form: the fields of their nodes are read by name. Terms are those of rows whose categories
     are encoded. Two classes: class 1 where the score is above 0. More: the first of the largest.
 
-    Parameters
-    ----------
-    model : HistGradientBoostingClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its trees have an unknown form.
     """

@@ -43,8 +43,6 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it answers several outputs, or its members are not trees of all its classes.
     """
@@ -83,10 +81,6 @@ def mean_of_trees(model: Any, members: Sequence[Any], values: Sequence[Any]) -> 
 def asked_members(model: Any) -> list[Any]:
     """Members that a fitted ``BaggingClassifier`` asks: the first `n_estimators`, by which it divides their sum.
 
-    Parameters
-    ----------
-    model : BaggingClassifier
-
     Returns
     -------
     list of estimator
@@ -107,14 +101,8 @@ def read_adaboost(model: Any) -> Reading:
     A tree adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
     "Multi-class AdaBoost", 2009).
 
-    Parameters
-    ----------
-    model : AdaBoostClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its members are not decision trees, or it uses the algorithm SAMME.R.
     """

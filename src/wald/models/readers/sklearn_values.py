@@ -43,12 +43,7 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
 
 
 def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``GradientBoostingRegressor``, whose first values another model may give.
-
-    Parameters
-    ----------
-    model : GradientBoostingRegressor
-    """
+    """Read a fitted ``GradientBoostingRegressor``, whose first values another model may give."""
     check_is_fitted(model)
     builder = TreesBuilder(model.n_features_in_)
     for (tree,) in model.estimators_:
@@ -58,12 +53,7 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
 
 
 def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``HistGradientBoostingRegressor``; its trees are read as those of the classifier.
-
-    Parameters
-    ----------
-    model : HistGradientBoostingRegressor
-    """
+    """Read a fitted ``HistGradientBoostingRegressor``; its trees are read as those of the classifier."""
     check_is_fitted(model)
     trees, base = hist_gradient_trees(model)
     link = model._loss.link

@@ -44,8 +44,6 @@ def read_linear(model: Any, decompose: Decompose) -> Reading:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it has another link than the identity and the logarithm.
     """
@@ -65,13 +63,9 @@ def read_linear(model: Any, decompose: Decompose) -> Reading:
 def read_machine(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``SVR`` or ``NuSVR``.
 
-    Parameters
-    ----------
-    model : SVR or NuSVR
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError, TypeError, ValueError
+    TypeError, ValueError
         As for an ``SVC``.
     """
     terms, dense_only = one_sum(model)
@@ -81,14 +75,8 @@ def read_machine(model: Any, decompose: Decompose) -> Reading:
 def read_kernel_ridge(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``KernelRidge``, of one value or several.
 
-    Parameters
-    ----------
-    model : KernelRidge
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its kernel is none of linear, rbf, poly and sigmoid.
     """

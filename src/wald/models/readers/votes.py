@@ -46,14 +46,8 @@ def read_voting(model: Any, decompose: Decompose) -> Reading:
     the members' labels, and the first of the largest. Votes of two classes with whole weights have one score: the mean
     of 1 for the second class and -1 for the first.
 
-    Parameters
-    ----------
-    model : VotingClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If a member lacks the method that the vote needs.
     ValueError
@@ -107,14 +101,8 @@ def read_bagging(model: Any, decompose: Decompose) -> Reading:
 
     Mean probabilities; a member without ``predict_proba`` counts as 1 for its label. The first of the largest.
 
-    Parameters
-    ----------
-    model : BaggingClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it answers several outputs.
     ValueError
@@ -155,14 +143,8 @@ def read_adaboost_votes(model: Any, decompose: Decompose) -> Reading:
     A member adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
     "Multi-class AdaBoost", 2009).
 
-    Parameters
-    ----------
-    model : AdaBoostClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     ValueError
         If weights do not fit, or there is nothing to decide.
     """

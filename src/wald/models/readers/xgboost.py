@@ -143,14 +143,8 @@ class XGBoostModel:
 def read_xgboost(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``XGBClassifier`` or ``XGBRFClassifier``; see `XGBoostModel.reading`.
 
-    Parameters
-    ----------
-    model : XGBClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its labels do not follow from its margins by a known rule, or its trees have leaves of several values.
     """
