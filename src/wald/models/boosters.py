@@ -20,7 +20,7 @@ from .asked import AskedFunction, is_asked
 from .readers.catboost import CATBOOST_MODELS, catboost_json, read_catboost_model, require_numeric
 from .readers.catboost_values import RANKER, REGRESSOR, catboost_model_values, catboost_reading
 from .readers.library_values import lightgbm_reading, xgboost_reading
-from .readers.lightgbm import read_lightgbm_text
+from .readers.lightgbm import last_round, read_lightgbm_text
 from .readers.xgboost import read_xgboost_model
 from .reading import Decompose, Family, Reading, full_name
 from .tree_classifier import FittedForGood, TreeClassifier, TreeModel, read_classifier, require_columns
@@ -143,7 +143,7 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
         """Number of trees, and the round at which predictions end; of CatBoost, also its scale and bias."""
         booster = self.booster
         if self.library == "lightgbm":
-            return f"{booster.num_trees()}, {max(0, booster.best_iteration)}"  # a deep copy has -1 for 0
+            return f"{booster.num_trees()}, {last_round(booster)}"
         if self.library == "xgboost":
             return str(booster.num_boosted_rounds())
         return f"{booster.tree_count_}, {booster.get_scale_and_bias()}"

@@ -15,6 +15,7 @@ from ..codec.writing import text_array
 from ..sources import PLAIN, ArraySource, source_of
 from ..sources.building import library_at_hand
 from .encoding import decode_columns, encode_columns
+from .members import kinds_of
 from .packing import OwnSums, full_scores, pack
 from .plain import whole_terms
 from .planning import Planning, Rest
@@ -99,8 +100,8 @@ class MemberValues(OwnSums, Thresholded, Filed):
     @property
     def description(self) -> str:
         """Description of the model in messages."""
-        kinds = list(dict.fromkeys(type(member.leaf).__name__ for member in filter(None, self.members)))
-        return f"mean of {len(self.members)} members ({', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''})"
+        leaves = (member.leaf for member in filter(None, self.members))
+        return f"mean of {len(self.members)} members ({kinds_of(leaves)})"
 
     @property
     def exact(self) -> bool:

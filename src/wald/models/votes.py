@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..codec.reading import Section, require
 from ..engine import PythonTerms
 from .encoding import decode_columns, encode_columns
-from .members import PROBABILITY_ERROR, Member
+from .members import PROBABILITY_ERROR, Member, kinds_of
 from .packing import NO_SURROGATES, InPython, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Bounded, Delegating, Filed, Owned, Priced, refuse_prices
@@ -115,8 +115,7 @@ class VoteTerms(InPython, Bounded, Priced, Owned, Delegating, Filed):
     @property
     def description(self) -> str:
         """Description of the model in messages."""
-        kinds = list(dict.fromkeys(type(member.estimator).__name__ for member in self.members))
-        return f"vote of {len(self.members)} members ({', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''})"
+        return f"vote of {len(self.members)} members ({kinds_of(member.estimator for member in self.members)})"
 
     @property
     def speed_key(self) -> Hashable:

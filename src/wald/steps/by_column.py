@@ -162,21 +162,20 @@ class ByColumn(Chain):
             return None
         found: list[dict[str, Any]] = []
         for part in self.parts:
-            described: list[dict[str, Any]] | None = None  # what is run as it is needs a frame
-            if isinstance(part, Tables):
-                described = self._tables_of_records(part, library)
-            elif isinstance(part, Numbers):
-                described = numbers_of_records(part)
-            elif isinstance(part, Cuts):
-                described = part.of_records()
+            described = self._of_records(part, library, len(found))
             if described is None:
                 return None
             found += described
         return found
 
-    def _tables_of_records(self, part: Tables, library: str) -> list[dict[str, Any]] | None:
-        lookups = part.of_records(library)
-        if lookups is None:
+    def _of_records(self, part: Part, library: str, first: int) -> list[dict[str, Any]] | None:
+        """The columns of a part, of which `first` are before it; None for what is run as it is, which needs a frame."""
+        if isinstance(part, Numbers):
+            return numbers_of_records(part)
+        if isinstance(part, Cuts):
+            return part.of_records()
+        lookups = part.of_records(library) if isinstance(part, Tables) else None
+        if not isinstance(part, Tables) or lookups is None:
             return None
         return [
             of_table(table, lookup, table.written, table.values, self.unmet)

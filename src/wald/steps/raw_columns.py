@@ -273,34 +273,22 @@ class RawColumns(ByColumn):
                 found |= dict.fromkeys(range(c - k, c - k + len(part.sources)))
         return list(found)
 
-    def of_records(self, library: str) -> list[dict[str, Any]] | None:
-        """What `_core.Record` needs to know; None if records must become a frame."""
-        if self._names is None:
+    def _of_records(self, part: Part, library: str, first: int) -> list[dict[str, Any]] | None:
+        if isinstance(part, TextColumn):
+            hidden = TextNames(list(self._names or ()), self.text_columns).first_of(part)
+            return [of_number(hidden + k, first + k, []) for k in range(len(part.sources))]
+        if isinstance(part, Numbers):
+            booleans = part.takes_booleans and all(takes_booleans(step) for _, step in self.steps[1:])
+            return [of_number(column, first + k, [], booleans) for k, column in enumerate(part.columns)]
+        if isinstance(part, Cuts):
+            return part.of_records(first)
+        lookups = part.of_records(library) if isinstance(part, Tables) else None
+        if not isinstance(part, Tables) or lookups is None:
             return None
-        found: list[dict[str, Any]] = []
-        texts = TextNames(list(self._names), self.text_columns)
-        for part in self.parts:
-            if isinstance(part, TextColumn):
-                first = texts.first_of(part)
-                found += [of_number(first + k, len(found) + k, []) for k in range(len(part.sources))]
-                continue
-            if isinstance(part, Numbers):
-                booleans = part.takes_booleans and all(takes_booleans(step) for _, step in self.steps[1:])
-                found += [of_number(column, len(found) + k, [], booleans) for k, column in enumerate(part.columns)]
-                continue
-            if isinstance(part, Cuts):
-                described = part.of_records(len(found))
-                if described is None:
-                    return None
-                found += described
-                continue
-            lookups = part.of_records(library) if isinstance(part, Tables) else None
-            if not isinstance(part, Tables) or lookups is None:
-                return None
-            for table, lookup in zip(part.tables, lookups, strict=True):
-                rows = np.arange(table.n_rows, dtype=np.float64)[:, None]
-                found.append(of_table(table, lookup, np.array([len(found)]), rows, self.unmet))
-        return found
+        return [
+            of_table(table, lookup, np.array([k]), np.arange(float(table.n_rows))[:, None], self.unmet)
+            for k, (table, lookup) in enumerate(zip(part.tables, lookups, strict=True), first)
+        ]
 
     def _read(
         self,

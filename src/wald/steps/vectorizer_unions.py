@@ -126,8 +126,8 @@ def read_rows(steps: Sequence[Any]) -> tuple[Vectorizer | VectorizerUnion | Name
     if not steps:
         return None
     if type(steps[0]) is FeatureUnion:
-        union = _read_union(steps[0])
-        return None if union is None else (union, 1)
+        parts = _parts_of(steps[0], None)
+        return (VectorizerUnion(tuple(parts)), 1) if parts else None
     named = read_named_values(steps[0])
     return read_vectorizer(steps) if named is None else (named, 1)
 
@@ -141,11 +141,6 @@ def rows_attributes(step: Any) -> list[tuple[Any, str]]:
         for each in flat(part):
             found += rows_attributes(each)
     return found
-
-
-def _read_union(union: Any) -> VectorizerUnion | None:
-    parts = _parts_of(union, None)
-    return VectorizerUnion(tuple(parts)) if parts else None
 
 
 def _parts_of(union: Any, outer: float | None) -> list[UnionPart] | None:
