@@ -22,12 +22,7 @@ EXCESS = 1e-5
 
 
 def has_temperature(pair: Any) -> bool:
-    """Whether a calibrated model divides its scores by a temperature.
-
-    Parameters
-    ----------
-    pair : sklearn.calibration._CalibratedClassifier
-    """
+    """Whether a calibrated model, scikit-learn's ``_CalibratedClassifier``, divides its scores by a temperature."""
     return hasattr(pair.calibrators[0], "beta_")
 
 
@@ -77,17 +72,7 @@ def calibrator_response(pair: Any, of_probabilities: bool, single: bool) -> Resp
 
 
 def inverse_temperature(pair: Any) -> float:
-    """Factor of the scores of a calibrated model.
-
-    Parameters
-    ----------
-    pair : sklearn.calibration._CalibratedClassifier
-
-    Raises
-    ------
-    ValueError
-        If it is not positive or not finite.
-    """
+    """Factor of the scores of a calibrated model; ValueError if it is not positive or not finite."""
     beta = float(pair.calibrators[0].beta_)
     if not 0 < beta < np.inf:
         raise ValueError(f"The inverse temperature of this CalibratedClassifierCV must be positive. Got {beta}.")

@@ -105,22 +105,9 @@ class KernelTerms(Compiled, Foldable, Bounded, Comparing, Filed):
         return terms.pack(np.arange(terms.n_terms)).values(X, effective_threads(-1))
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> KernelTerms:
-        """Apply a map of the columns before the kernel.
-
-        Parameters
-        ----------
-        columns : ColumnMap
-            The map of a raw row to a row of the present terms.
-        n_steps : int, default=1
-            Ignored: `ColumnMap.magnitude` bounds the rounding.
-
-        Returns
-        -------
-        KernelTerms
-            Terms for the rows before the map.
-        """
-        total = columns if self.columns is None else columns.then(self.columns)
-        return replace(self, columns=total)
+        """Apply a map of the columns before the kernel; see `Foldable.after`."""
+        # ColumnMap.magnitude bounds the rounding, however many steps there are.
+        return replace(self, columns=columns if self.columns is None else columns.then(self.columns))
 
     # ---- bounds ----------------------------------------------------------------------------------------------------
 

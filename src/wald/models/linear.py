@@ -95,20 +95,7 @@ class LinearTerms(Compiled, Columnwise, Foldable, Bounded, Priced, Filed):
         return terms
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> LinearTerms:
-        """Fold a map of the columns into the weights.
-
-        Parameters
-        ----------
-        columns : ColumnMap
-            The map of a raw row to a row of the present terms.
-        n_steps : int, default=1
-            Number of pipeline steps in the map; each rounds a value a few times.
-
-        Returns
-        -------
-        LinearTerms
-            Terms for the rows before the map.
-        """
+        """Fold a map of the columns into the weights; see `Foldable.after`."""
         # Intermediate values may overflow in the wrapped model although no term is large, hence LEAST_WEIGHT.
         bound = np.maximum(self.coef_bound, LEAST_WEIGHT)
         shifted = [

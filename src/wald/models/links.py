@@ -154,22 +154,13 @@ class PathLink:
     offset: float
 
     def score_samples(self, depths: Floats) -> Floats:
-        """What ``score_samples`` answers, as scikit-learn computes it.
-
-        Parameters
-        ----------
-        depths : float64 ndarray of shape (n_rows, 1)
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows,)
-        """
+        """What ``score_samples`` answers for depths (n_rows, 1), as scikit-learn computes it."""
         if self.usual == 0:  # trees of one row each
             return np.full(len(depths), ALONE)
         return np.asarray(-(2 ** (-(as_they_are(depths) / self.usual))))
 
     def decision_function(self, depths: Floats) -> Floats:
-        """What ``decision_function`` answers; parameters as for `score_samples`."""
+        """What ``decision_function`` answers for depths (n_rows, 1)."""
         return np.asarray(self.score_samples(depths) - self.offset)
 
 
@@ -201,32 +192,12 @@ class Links:
     def of(
         cls, link: Link | None, predict_proba: Method | None = None, decision_function: Method | None = None
     ) -> Links:
-        """Probabilities by a link, unless the model computes them in another way.
-
-        Parameters
-        ----------
-        link : Link or None
-        predict_proba, decision_function : callable or None, default=None
-
-        Returns
-        -------
-        Links
-        """
+        """Probabilities by a link, unless the model computes them in another way."""
         by_link = None if link is None or link.kind == "none" else link.probabilities
         return cls(decision_function, predict_proba or by_link, link)
 
     def only(self, inherited: Callable[[str], bool]) -> Links:
-        """Keep the links of the methods that a model inherits from its library.
-
-        Parameters
-        ----------
-        inherited : callable
-            From the name of a method to whether it is inherited.
-
-        Returns
-        -------
-        Links
-        """
+        """Keep the links of the methods of which `inherited` says, by name, that a model has them from its library."""
         methods = ("decision_function", "predict_proba", "score_samples", "predict")
         own = {name: None for name in methods if not inherited(name)}
         return replace(self, **own, link=None if "predict_proba" in own else self.link)

@@ -159,18 +159,7 @@ REASONS: tuple[tuple[Callable[[Any], bool], str], ...] = (
 
 
 def refusal(model: Any) -> Exception:
-    """Say why a model is not supported, and what to do instead.
-
-    Parameters
-    ----------
-    model : object
-        Any object that is not supported.
-
-    Returns
-    -------
-    Exception
-        To be raised.
-    """
+    """Say why an object is not supported, and what to do instead: an error, to be raised."""
     model = model.asked if isinstance(model, AskedFunction) else model
     if isinstance(model, type):
         why = f"decompose takes a fitted estimator, not the class {model.__name__}: make one, and fit it"

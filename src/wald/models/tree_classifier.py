@@ -106,16 +106,7 @@ class TreeModel(FittedForGood):
 
     @staticmethod
     def takes(terms: Terms) -> TypeGuard[TreeTerms]:
-        """Whether terms are those of a tree ensemble.
-
-        Parameters
-        ----------
-        terms : Terms
-
-        Returns
-        -------
-        bool
-        """
+        """Whether terms are those of a tree ensemble."""
         return isinstance(terms, TreeTerms)
 
     def _scores(self, X: Any, packed: Packed | None = None) -> Floats:

@@ -153,14 +153,6 @@ def catboost_json(model: Any) -> bytes:
 def read_catboost_model(raw: bytes) -> CatBoostModel:
     """Read a model's JSON.
 
-    Parameters
-    ----------
-    raw : bytes
-
-    Returns
-    -------
-    CatBoostModel
-
     Raises
     ------
     ValueError

@@ -27,13 +27,7 @@ MARGINS = (
 
 
 def lightgbm_reading(text: LightGBMText, what: str, categories: Any = None) -> Reading:
-    """Read a LightGBM model as what its objective makes of it: a classifier, a regressor or a ranker.
-
-    Parameters
-    ----------
-    text : LightGBMText
-    what, categories : as for `lightgbm_values`
-    """
+    """Read a LightGBM model as what its objective makes of it; see `lightgbm_values`."""
     objective = (text.objective or [""])[0]
     if objective in ("lambdarank", "rank_xendcg"):
         return lightgbm_values(text, what, "ranker", categories)
@@ -43,13 +37,7 @@ def lightgbm_reading(text: LightGBMText, what: str, categories: Any = None) -> R
 
 
 def xgboost_reading(read: XGBoostModel, what: str) -> Reading:
-    """Read an XGBoost model as what its objective makes of it: a classifier, a regressor or a ranker.
-
-    Parameters
-    ----------
-    read : XGBoostModel
-    what : str
-    """
+    """Read an XGBoost model as what its objective makes of it; see `xgboost_values`."""
     if read.objective in (*MARGINS, *EXPONENTIAL, "reg:logistic"):
         return xgboost_values(read, what, "ranker" if read.objective.startswith("rank:") else "regressor")
     return read.reading(what)

@@ -206,14 +206,6 @@ def prediction_parameters(model: Any) -> set[str]:
 def read_lightgbm_text(text: str) -> LightGBMText:
     """Read a booster's text.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    LightGBMText
-
     Raises
     ------
     ValueError

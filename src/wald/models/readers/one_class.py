@@ -27,13 +27,7 @@ READ: dict[str, Callable[[Any], Any]] = {
 
 
 def knows_one_class(model: Any) -> bool:
-    """Whether a fitted model knows one class.
-
-    Returns
-    -------
-    bool
-        False for models that are not fitted.
-    """
+    """Whether a model knows one class; False for models that are not fitted."""
     classes = getattr(model, "classes_", None)
     return classes is not None and not isinstance(classes, list) and np.shape(classes) == (1,)
 

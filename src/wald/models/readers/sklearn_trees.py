@@ -81,10 +81,6 @@ def mean_of_trees(model: Any, members: Sequence[Any], values: Sequence[Any]) -> 
 def asked_members(model: Any) -> list[Any]:
     """Members that a fitted ``BaggingClassifier`` asks: the first `n_estimators`, by which it divides their sum.
 
-    Returns
-    -------
-    list of estimator
-
     Raises
     ------
     ValueError
