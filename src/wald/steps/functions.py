@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,3 +107,23 @@ class OfScore:
 
 #: One function of a raw column. Each raw column has one, which may write many columns; texts have one for each score.
 ColumnFunction = ByState | Numeric | OfScore
+
+
+class PartOfSum:
+    """A fitted transformer, of whose columns a sum is taken.
+
+    Attributes
+    ----------
+    columns : list of int
+        Numbers of the raw columns that it reads.
+    together : bool
+        Whether a sum gets all of its columns at the price of one.
+    """
+
+    columns: list[int]
+    together: ClassVar[bool] = False
+
+    @property
+    def sources(self) -> list[int]:
+        """The raw column of each column that a sum reads; -1 if it is made of several."""
+        return self.columns

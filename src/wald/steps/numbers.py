@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    RobustScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from ..sources import FrameSource, Source
 from ..sources.arrays import ArraySource
 from ..sources.held import column_reader, held_columns
 from .affine import ColumnMap, read_step
-from .functions import ColumnFunction, Numeric
+from .functions import ColumnFunction, Numeric, PartOfSum
 from .known_values import flat
 from .later import Later
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class Numbers(PartOfSum):
     """Columns of numbers that one fitted transformer reads.
 
     Attributes
@@ -49,7 +44,6 @@ class Numbers:
     n_written: int
     weight: float | None
     later: Later
-    together: ClassVar[bool] = False
 
     @property
     def first(self) -> int:
@@ -60,11 +54,6 @@ class Numbers:
     def width(self) -> int:
         """Number of columns that are written in the end."""
         return len(self.later.kept)
-
-    @property
-    def sources(self) -> list[int]:
-        """The raw column of each column that a sum reads."""
-        return self.columns
 
     @property
     def takes_booleans(self) -> bool:
