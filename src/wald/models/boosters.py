@@ -149,16 +149,7 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
         return f"{booster.tree_count_}, {booster.get_scale_and_bias()}"
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels by the booster's own predictions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
+        """Labels by the booster's own predictions."""
         X = table_of(X, Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library))
         require_columns(self, X)
         valued = self._reading.decision.valued
@@ -178,10 +169,6 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
 
     def numbers(self, X: Any) -> NDArray[Any]:
         """The library's own answers: probabilities, or what its objective makes of scores.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
 
         Returns
         -------

@@ -38,10 +38,6 @@ def calibrator_response(pair: Any, of_probabilities: bool, single: bool) -> Resp
     single : bool
         Whether these may be float32.
 
-    Returns
-    -------
-    Response
-
     Raises
     ------
     TypeError
@@ -117,10 +113,6 @@ def calibrated_links(pairs: list[Any], numbers: Method | None, of_probabilities:
         From scores of shape (n, 1) to the numbers that the innermost calibrator is given; None if they are not known.
     of_probabilities : bool
         Whether these are probabilities of class 1.
-
-    Returns
-    -------
-    Links
     """
     if numbers is None:
         return NO_LINKS

@@ -68,10 +68,6 @@ def with_rules(peeled: Peeled, reading: Reading, by_links: bool) -> Reading:
         Whether only the links say how the model's methods follow from its score. If not, its `decision_function` is the
         score.
 
-    Returns
-    -------
-    Reading
-
     Raises
     ------
     TypeError

@@ -23,10 +23,6 @@ def largest_not_above_half(probability: Callable[[Any], Any], dtype: type[Any], 
     dtype : type
         Floating-point type of scores and probabilities.
     high : float
-
-    Returns
-    -------
-    float
     """
     low, above = dtype(0), dtype(high)
     while np.nextafter(low, above) < above:

@@ -24,10 +24,6 @@ def read_kernel(model: Any, decompose: Decompose) -> Reading:
     A linear kernel is collapsed into its weight vectors. Two classes: the sign, where a score of exactly 0 is the
     positive class. More: votes.
 
-    Parameters
-    ----------
-    model : SVC or NuSVC
-
     Raises
     ------
     TypeError

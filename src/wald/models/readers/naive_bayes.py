@@ -18,10 +18,6 @@ NAIVE_BAYES_MODELS: tuple[type, ...] = (BernoulliNB, ComplementNB, MultinomialNB
 def read_naive_bayes(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted naive Bayes classifier whose joint log-likelihoods are linear; the first of the largest wins.
 
-    Parameters
-    ----------
-    model : MultinomialNB, ComplementNB or BernoulliNB
-
     Raises
     ------
     ValueError

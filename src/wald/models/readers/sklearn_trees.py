@@ -37,10 +37,6 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
     scikit-learn adds the probabilities of a forest's trees in the order in which threads finish, and those of bagging
     job by job. The scores here are added in the order of the trees, as with ``n_jobs=1``.
 
-    Parameters
-    ----------
-    model : RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier or BaggingClassifier
-
     Raises
     ------
     TypeError

@@ -31,10 +31,6 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
 
     scikit-learn adds the values of a forest's trees in the order in which threads finish, and those of bagging job by
     job. They are added in the order of the trees here, as with ``n_jobs=1``.
-
-    Parameters
-    ----------
-    model : RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor or BaggingRegressor of such trees
     """
     check_is_fitted(model)
     members = trees_of(model)

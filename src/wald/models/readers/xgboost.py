@@ -206,10 +206,6 @@ def read_xgboost_model(raw: bytes | bytearray, best_iteration: int | None = None
     best_iteration : int or None, default=None
         The last boosting round to keep; None, or -1 as in XGBoost: all.
 
-    Returns
-    -------
-    XGBoostModel
-
     Raises
     ------
     ValueError
