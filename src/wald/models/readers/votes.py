@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,18 +83,9 @@ def read_voting(model: Any, decompose: Decompose) -> Reading:
                 raise ValueError(
                     f"{member.title} of this VotingClassifier knows {len(known)} classes, and the ensemble {n_classes}."
                 )
-    terms = VoteTerms(
-        read,
-        weights,
-        n_classes,
-        width=_width(model),
-        divisor=divisor,
-        single=single,
-        counted=voting == "hard",
-        exact=voting == "hard" or all(member.row_by_row for member in read),
-        **accepted(model),
-    )
-    return voted(terms)
+    counted = voting == "hard"
+    exact = counted or all(member.row_by_row for member in read)
+    return _vote(model, read, weights, divisor=divisor, single=single, counted=counted, exact=exact)
 
 
 def read_bagging(model: Any, decompose: Decompose) -> Reading:
@@ -122,18 +114,14 @@ def read_bagging(model: Any, decompose: Decompose) -> Reading:
     only_votes = all(member.method == "predict" for member in read)
     # scikit-learn adds the members of a job, and then the jobs; only counts do not depend on it
     exact = only_votes or (all(member.row_by_row for member in read) and model.n_jobs in (None, 1))
-    return voted(
-        VoteTerms(
-            tuple(read),
-            np.ones(len(read)),
-            n_classes,
-            width,
-            divisor=float(model.n_estimators),
-            single=only_votes and n_classes == 2,
-            counted=only_votes,
-            exact=exact,
-            **accepted(model),
-        )
+    return _vote(
+        model,
+        read,
+        np.ones(len(read)),
+        divisor=float(model.n_estimators),
+        single=only_votes and n_classes == 2,
+        counted=only_votes,
+        exact=exact,
     )
 
 
@@ -157,21 +145,23 @@ def read_adaboost_votes(model: Any, decompose: Decompose) -> Reading:
     _require_weights(model, weights, len(model.estimators_))
     labels = np.asarray(model.classes_)
     read = tuple(_member(model, f"member {i}", each, "predict", labels) for i, each in enumerate(model.estimators_))
-    return voted(
-        VoteTerms(
-            read,
-            weights,
-            n_classes,
-            _width(model),
-            divisor=float(every.sum()),
-            # scikit-learn subtracts the score of class 0, which is the negative of that of class 1
-            scale=2.0 if binary else 1.0,
-            single=binary,
-            miss=-1 / (n_classes - 1),
-            exact=True,
-            **accepted(model),
-        )
+    return _vote(
+        model,
+        read,
+        weights,
+        divisor=float(every.sum()),
+        # scikit-learn subtracts the score of class 0, which is the negative of that of class 1
+        scale=2.0 if binary else 1.0,
+        single=binary,
+        miss=-1 / (n_classes - 1),
+        exact=True,
     )
+
+
+def _vote(model: Any, members: Sequence[Member], weights: Floats, **options: Any) -> Reading:
+    """A vote of an ensemble of scikit-learn."""
+    n_classes = len(model.classes_)
+    return voted(VoteTerms(tuple(members), weights, n_classes, _width(model), **options, **accepted(model)))
 
 
 def _tree_votes(model: Any, trees: list[Any], weights: Floats, single: bool, divisor: float) -> Reading:
