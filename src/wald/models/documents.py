@@ -255,9 +255,7 @@ class DocumentCascade(PythonCascade):
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Margins of all rows at every stage; infinite where a text has ended, and NaN if its answer is not sure."""
         terms, output = self._packed.terms, self._model.decision
-        rows = np.asarray(source_of(X).array(self._packed.conversion), dtype=np.float64)
-        scores, errors = self._packed.scores(rows, lambda dtype: 0.0, 1)
-        codes, status = self._settled(scores, errors)
+        rows, codes, status = self._answered(X)
         sure, values, read = status == Status.FULL, terms.values(rows), terms.characters(rows)
         margins, answers = np.empty((2, len(rows), len(self._looks)))
         ended = np.where(codes == 1, np.inf, -np.inf) if output.two_sided else np.full(len(rows), np.inf)
@@ -267,6 +265,11 @@ class DocumentCascade(PythonCascade):
             inside = read[:, look] > 0
             margins[:, t], answers[:, t] = np.where(inside, margin, ended), np.where(inside, answer, codes)
         return StageTable(margins=margins, answers=None if output.two_sided else answers.astype(np.int32))
+
+    def _answered(self, X: Any) -> tuple[Floats, NDArray[Any], NDArray[np.uint8]]:
+        """Rows as numbers, and what the full model answers to them, with its status."""
+        rows = np.asarray(source_of(X).array(self._packed.conversion), dtype=np.float64)
+        return rows, *self._settled(*self._packed.scores(rows, lambda dtype: 0.0, 1))
 
     def _estimate(self, values: Floats, stage: int) -> Floats:
         """Estimates from the scores of what was read at a stage."""
@@ -278,9 +281,7 @@ class DocumentCascade(PythonCascade):
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         """Decide rows."""
         terms, output, n_all = self._packed.terms, self._model.decision, len(self._looks)
-        rows = np.asarray(source_of(X).array(self._packed.conversion), dtype=np.float64)
-        scores, errors = self._packed.scores(rows, lambda dtype: 0.0, 1)
-        codes, status = self._settled(scores, errors)
+        rows, codes, status = self._answered(X)
         read = terms.characters(rows)
         stages, paid = np.full(len(rows), n_all, dtype=np.int32), read[:, -1].astype(np.float64)
         if n_stages:

@@ -88,21 +88,16 @@ def asked_members(model: Any) -> list[Any]:
 
 
 def read_adaboost(model: Any) -> Reading:
-    """Read a fitted ``AdaBoostClassifier`` of decision trees.
-
-    A tree adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
-    "Multi-class AdaBoost", 2009).
+    """Read a fitted ``AdaBoostClassifier`` of decision trees; see `readers.votes.read_adaboost_votes`.
 
     Raises
     ------
     TypeError
-        If its members are not decision trees, or it uses the algorithm SAMME.R.
+        If it uses the algorithm SAMME.R.
     """
-    check_is_fitted(model)
     if getattr(model, "algorithm", "SAMME") == "SAMME.R":
         raise TypeError("AdaBoostClassifier with algorithm='SAMME.R' is not supported. Fit it with algorithm='SAMME'.")
     members, weights = model.estimators_, np.asarray(model.estimator_weights_, dtype=np.float64)
-    _require_trees(model, members)
     n_classes, binary = len(model.classes_), len(model.classes_) == 2
     builder = TreesBuilder(model.n_features_in_)
     for member, weight in zip(members, weights, strict=False):
