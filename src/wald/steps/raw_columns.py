@@ -275,7 +275,8 @@ class RawColumns(ByColumn):
 
     def _of_records(self, part: Part, library: str, first: int) -> list[dict[str, Any]] | None:
         if isinstance(part, TextColumn):
-            hidden = TextNames(list(self._names or ()), self.text_columns).first_of(part)
+            assert self._names is not None  # `of_records` gives up without them
+            hidden = TextNames(list(self._names), self.text_columns).first_of(part)
             return [of_number(hidden + k, first + k, []) for k in range(len(part.sources))]
         if isinstance(part, Numbers):
             booleans = part.takes_booleans and all(takes_booleans(step) for _, step in self.steps[1:])
