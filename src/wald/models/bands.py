@@ -13,9 +13,10 @@ from ..outputs import Bands, Labels
 from .banded import Banded
 from .links import NO_LINKS, Links, Method
 from .model import AdditiveModel
-from .plain import PlainTerms, terms_for
+from .plain import terms_for
 from .reading import Reading
-from .thresholds import Floats, Response, Rule, decision_from
+from .thresholds import Response, Rule, decision_from
+from .units import Floats
 from .value_forms import called, form_of, rises
 from .watch import Watch
 
@@ -65,12 +66,11 @@ def banded(asked: Banded, inner: AdditiveModel) -> AdditiveModel:
     number = inner.links.predict if asked.method == "predict" else inner.links.decision_function
     parts = [_moved(asked, inner, number, level) for level in asked.bands]
     decision, tie_margin = together([decision for decision, _ in parts], [margin for _, margin in parts])
-    terms = inner.terms.inner if isinstance(inner.terms, PlainTerms) else inner.terms
     links = NO_LINKS if inner.decision.valued else Links(number, score_samples=inner.links.score_samples)
     return replace(
         inner,
         estimator=asked,
-        terms=terms_for(decision, terms),
+        terms=terms_for(decision, inner.terms),
         decision=decision,
         classes=asked.classes_,
         tie_margin=tie_margin,

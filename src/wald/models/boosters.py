@@ -20,13 +20,12 @@ from .asked import AskedFunction, is_asked
 from .readers.catboost import CATBOOST_MODELS, catboost_json, read_catboost_model, require_numeric
 from .readers.catboost_values import RANKER, REGRESSOR, catboost_model_values, catboost_reading
 from .readers.library_values import lightgbm_reading, xgboost_reading
-from .readers.lightgbm import read_lightgbm_text
+from .readers.lightgbm import last_round, read_lightgbm_text
 from .readers.xgboost import read_xgboost_model
 from .reading import Decompose, Family, Reading, full_name
-from .tree_classifier import FAMILY as TREE_CLASSIFIER
-from .tree_classifier import FittedForGood, TreeModel, require_columns
-from .tree_detector import FAMILY as TREE_DETECTOR
-from .tree_regressor import FAMILY as TREE_REGRESSOR
+from .tree_classifier import FittedForGood, TreeClassifier, TreeModel, read_classifier, require_columns
+from .tree_detector import TreeDetector
+from .tree_regressor import TreeRegressor
 
 LIGHTGBM, XGBOOST, CATBOOST = "lightgbm.basic.Booster", "xgboost.core.Booster", "catboost.core.CatBoost"
 CATBOOST_ESTIMATORS = (*CATBOOST_MODELS, REGRESSOR, RANKER)
@@ -49,9 +48,7 @@ def fitted_for_good(estimator: Any) -> Any:
         estimator = estimator.estimator
     if isinstance(estimator, TreeModel | BoosterClassifier | AskedFunction):
         return estimator
-    if _is_converted(estimator):
-        return BoosterClassifier(estimator)
-    if _kind(estimator) is not None:
+    if _is_converted(estimator) or _kind(estimator) is not None:
         return BoosterClassifier(estimator)
     return AskedFunction(estimator) if is_asked(estimator) else None
 
@@ -73,7 +70,7 @@ def _is_converted(model: Any) -> bool:
 def _kind(model: Any) -> str | None:
     """Full name of a booster's class; None for other objects. No library is imported."""
     for base in type(model).__mro__:
-        if full_name(base) in (LIGHTGBM, XGBOOST, CATBOOST):
+        if full_name(base) in READERS:
             return full_name(base)
         if base.__module__ == "catboost.core":  # its estimators inherit from CatBoost
             return None
@@ -116,8 +113,7 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
 
     @cached_property
     def _reading(self) -> Reading:
-        kind = _kind(self.booster)
-        return (_lightgbm if kind == LIGHTGBM else _xgboost if kind == XGBOOST else _catboost)(self.booster)
+        return READERS[_kind(self.booster) or CATBOOST](self.booster)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -147,22 +143,13 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
         """Number of trees, and the round at which predictions end; of CatBoost, also its scale and bias."""
         booster = self.booster
         if self.library == "lightgbm":
-            return f"{booster.num_trees()}, {max(0, booster.best_iteration)}"  # a deep copy has -1 for 0
+            return f"{booster.num_trees()}, {last_round(booster)}"
         if self.library == "xgboost":
             return str(booster.num_boosted_rounds())
         return f"{booster.tree_count_}, {booster.get_scale_and_bias()}"
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels by the booster's own predictions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
+        """Labels by the booster's own predictions."""
         X = table_of(X, Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library))
         require_columns(self, X)
         valued = self._reading.decision.valued
@@ -182,10 +169,6 @@ class BoosterClassifier(ClassifierMixin, FittedForGood):
 
     def numbers(self, X: Any) -> NDArray[Any]:
         """The library's own answers: probabilities, or what its objective makes of scores.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
 
         Returns
         -------
@@ -225,13 +208,20 @@ def _catboost(model: Any) -> Reading:
     return reading if reading.decision.valued else replace(reading, classes=classes)
 
 
-def _read(model: BoosterClassifier, decompose: Decompose) -> Reading:
+#: The readers of boosters, by the full names of their classes; estimators of CatBoost are read as its boosters.
+READERS = {LIGHTGBM: _lightgbm, XGBOOST: _xgboost, CATBOOST: _catboost}
+
+
+def _read_booster(model: BoosterClassifier, decompose: Decompose) -> Reading:
     return replace(model.read(), names=())
 
 
+def _read_values(model: TreeRegressor | TreeDetector, decompose: Decompose) -> Reading:
+    return replace(model.reading, names=())
+
+
 FAMILIES = (
-    Family((BoosterClassifier,), ("predict",), ("booster", "rounds"), _read, thresholds=False),
-    TREE_CLASSIFIER,
-    TREE_REGRESSOR,
-    TREE_DETECTOR,
+    Family((BoosterClassifier,), ("predict",), ("booster", "rounds"), _read_booster, thresholds=False),
+    Family((TreeClassifier,), ("predict",), ("reading",), read_classifier, thresholds=False),
+    Family((TreeRegressor, TreeDetector), ("predict",), ("reading",), _read_values, thresholds=False),
 )

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from .links import NO_LINKS, Links, Method
-from .thresholds import Floats, Response, logistic
+from .thresholds import Response, logistic
+from .units import Floats
 
 #: Roundings of a temperature's exponentials, and of its logarithms, of which none is beyond 28.
 ROUNDINGS, LOGARITHMS = 16, 512
@@ -21,12 +22,7 @@ EXCESS = 1e-5
 
 
 def has_temperature(pair: Any) -> bool:
-    """Whether a calibrated model divides its scores by a temperature.
-
-    Parameters
-    ----------
-    pair : sklearn.calibration._CalibratedClassifier
-    """
+    """Whether a calibrated model, scikit-learn's ``_CalibratedClassifier``, divides its scores by a temperature."""
     return hasattr(pair.calibrators[0], "beta_")
 
 
@@ -41,10 +37,6 @@ def calibrator_response(pair: Any, of_probabilities: bool, single: bool) -> Resp
         Whether it calibrates probabilities of class 1, and no decision values.
     single : bool
         Whether these may be float32.
-
-    Returns
-    -------
-    Response
 
     Raises
     ------
@@ -76,17 +68,7 @@ def calibrator_response(pair: Any, of_probabilities: bool, single: bool) -> Resp
 
 
 def inverse_temperature(pair: Any) -> float:
-    """Factor of the scores of a calibrated model.
-
-    Parameters
-    ----------
-    pair : sklearn.calibration._CalibratedClassifier
-
-    Raises
-    ------
-    ValueError
-        If it is not positive or not finite.
-    """
+    """Factor of the scores of a calibrated model; ValueError if it is not positive or not finite."""
     beta = float(pair.calibrators[0].beta_)
     if not 0 < beta < np.inf:
         raise ValueError(f"The inverse temperature of this CalibratedClassifierCV must be positive. Got {beta}.")
@@ -131,10 +113,6 @@ def calibrated_links(pairs: list[Any], numbers: Method | None, of_probabilities:
         From scores of shape (n, 1) to the numbers that the innermost calibrator is given; None if they are not known.
     of_probabilities : bool
         Whether these are probabilities of class 1.
-
-    Returns
-    -------
-    Links
     """
     if numbers is None:
         return NO_LINKS

@@ -119,7 +119,7 @@ def _of(step: Any, n: int, names: list[str] | None) -> _Found:
     if isinstance(step, VECTORIZERS):
         return [ColumnKind(Holds.DOCUMENTS)] * n, False
     if isinstance(step, SimpleImputer):
-        return _of_imputer(step, n)
+        return _of_imputer(step)
     if isinstance(step, FunctionTransformer) and step.func is None:
         return [None] * n, True
     return [ColumnKind(Holds.NUMBERS if _takes_numbers(step) else Holds.ANYTHING)] * n, False
@@ -175,7 +175,7 @@ def _of_categories(held: Any) -> ColumnKind:
     return ColumnKind(Holds.ANYTHING, **about)
 
 
-def _of_imputer(step: SimpleImputer, n: int) -> _Found:
+def _of_imputer(step: SimpleImputer) -> _Found:
     """An imputer, which fills in a value of the kind that its column holds."""
     replaced = step.missing_values
     about: dict[str, Any] = {"missing": replaced, "knows_missing": True} if is_missing(replaced) else {}

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
-from ..engine.threads import effective_threads
 from ..steps import ByState, ColumnFunction, Numeric, OfScore
-from ..utils.bytes import padded, readout_bytes
-from .linear import LEAST_WEIGHT, MOST_FEATURES, UNDERFLOW, LinearTerms
-from .packing import NO_SURROGATES, Surrogates
+from ..utils.bytes import padded
+from .linear import LEAST_WEIGHT, MOST_FEATURES, UNDERFLOW, LinearTerms, bytes_with_table, error_of_sum
+from .packing import NO_SURROGATES, Compiled, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Columnwise, Filed, Owned, Packable, Priced
+from .protocols import Bounded, Columnwise, Filed, Owned, Priced
 from .terms import Accepts
-from .units import Floats, Ints, Units, feature_units
-
-if TYPE_CHECKING:
-    from ..engine import Packed
+from .units import Costs, Floats, Groups, Ints, Units, feature_units
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
+class ColumnTerms(Compiled, Columnwise, Bounded, Priced, Owned, Filed):
     """Functions of raw columns as terms: output k of a row x is ``intercept[k] + sum_j f_jk(x_j)``.
 
     A column holds numbers or states. A number x adds ``weight[k, j] * x``, and a NaN adds ``at_nan[k, j]``; a state s
@@ -192,24 +188,6 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
         numbers = self.n_states == 0
         return Accepts(nan=bool(np.isfinite(self.at_nan[:, numbers]).any()), sparse=False)
 
-    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
-        """Values of the terms.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
-            Numbers and states.
-        which : array-like of int, optional
-            Indices of the terms; all by default.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
-            NaN where a NaN or a state is refused, or a cell holds no state.
-        """
-        order = np.arange(self.n_terms) if which is None else np.asarray(which)
-        return self._packed(order).values(X, effective_threads(-1))
-
     def columns_read(self, terms: Ints) -> Ints:
         """Terms of a column stand side by side, one for each output."""
         return terms // self.n_outputs
@@ -251,10 +229,7 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
         """The same bound as ``ColumnModel::error`` of the engine."""
         size = most * float((self.weight_bound + self.least_bound).sum())
         size += self._states_bound() + float(self.nan_bound.sum()) + self.intercept_bound
-        if not size <= (2.0**100 if working > 2.0**-50 else 2.0**1000):
-            return math.inf
-        share = (self.n_features + 8) * 2.0**-53 + (self.depth + 4) * working
-        return 1.05 * size * share + (self.n_features + self.depth) * 2.0**-140
+        return error_of_sum(size, self.n_features, self.depth, working)
 
     def _states_bound(self) -> float:
         """Sum of the largest bounds of the states of each column."""
@@ -263,23 +238,16 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
 
     # ---- planning and files ----------------------------------------------------------------------------------------
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """Raw columns with the terms of all outputs, alone or in the user's groups."""
         units = feature_units(self.n_features, names, groups, costs, 1)
         terms = np.arange(self.n_terms).reshape(self.n_features, self.n_outputs)
         return Units(tuple(terms[columns].ravel() for columns in units.members), units.costs)
 
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+    def pack(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> CompiledTerms:
         """Pack for the compiled engine, which always computes sums over columns in float64."""
-        return self._packed(order)
-
-    def _packed(self, order: Any) -> CompiledTerms:
         described = {
             "order": np.ascontiguousarray(order, dtype=np.int64),
             "intercept": np.ascontiguousarray(self.intercept),
@@ -308,8 +276,7 @@ class ColumnTerms(Packable, Columnwise, Bounded, Priced, Owned, Filed):
 
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
         """Bound of the memory of readouts and, with one output, of the table of stages by terms."""
-        table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if self.n_outputs == 1 else 0
-        return readout_bytes(stage_terms, self.n_outputs) + table
+        return bytes_with_table(stage_terms, self.n_outputs)
 
     def facts(self) -> dict[str, Any]:
         """Numbers of columns of states, and of their states."""

@@ -20,7 +20,7 @@ from ..utils.exits import exits
 from ..utils.stage_table import StageTable
 from .encoding import Filed
 from .linear import LinearTerms
-from .packing import NO_SURROGATES, Packable, Surrogates
+from .packing import NO_SURROGATES, InPython, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Documents
 from .texts import has_labels
@@ -47,7 +47,7 @@ UNREAD = 1e300
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentTerms(Documents, Packable, Filed):
+class DocumentTerms(Documents, InPython, Filed):
     """Scores of parts of texts, which count for nothing, and last the full scores, which count once.
 
     The columns of a row are: for each look the number of characters that were read, and 0 where the text had ended;
@@ -111,10 +111,6 @@ class DocumentTerms(Documents, Packable, Filed):
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
         """Pack for the engine in Python, which plans and certifies; the extension reads the texts that are served."""
         return PackedDocuments(self, order)
-
-    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
-        """Bound of the memory of the weights, in bytes."""
-        return 64 * self.coef.size + (1 << 16)
 
     def facts(self) -> dict[str, Any]:
         """Number of words or slices with a weight, in place of what the plan is made of."""
@@ -259,9 +255,7 @@ class DocumentCascade(PythonCascade):
     def trace(self, X: Any, n_threads: int) -> StageTable:
         """Margins of all rows at every stage; infinite where a text has ended, and NaN if its answer is not sure."""
         terms, output = self._packed.terms, self._model.decision
-        rows = np.asarray(source_of(X).array(self._packed.conversion), dtype=np.float64)
-        scores, errors = self._packed.scores(rows, lambda dtype: 0.0, 1)
-        codes, status = self._settled(scores, errors)
+        rows, codes, status = self._answered(X)
         sure, values, read = status == Status.FULL, terms.values(rows), terms.characters(rows)
         margins, answers = np.empty((2, len(rows), len(self._looks)))
         ended = np.where(codes == 1, np.inf, -np.inf) if output.two_sided else np.full(len(rows), np.inf)
@@ -271,6 +265,11 @@ class DocumentCascade(PythonCascade):
             inside = read[:, look] > 0
             margins[:, t], answers[:, t] = np.where(inside, margin, ended), np.where(inside, answer, codes)
         return StageTable(margins=margins, answers=None if output.two_sided else answers.astype(np.int32))
+
+    def _answered(self, X: Any) -> tuple[Floats, NDArray[Any], NDArray[np.uint8]]:
+        """Rows as numbers, and what the full model answers to them, with its status."""
+        rows = np.asarray(source_of(X).array(self._packed.conversion), dtype=np.float64)
+        return rows, *self._settled(*self._packed.scores(rows, lambda dtype: 0.0, 1))
 
     def _estimate(self, values: Floats, stage: int) -> Floats:
         """Estimates from the scores of what was read at a stage."""
@@ -282,9 +281,7 @@ class DocumentCascade(PythonCascade):
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         """Decide rows."""
         terms, output, n_all = self._packed.terms, self._model.decision, len(self._looks)
-        rows = np.asarray(source_of(X).array(self._packed.conversion), dtype=np.float64)
-        scores, errors = self._packed.scores(rows, lambda dtype: 0.0, 1)
-        codes, status = self._settled(scores, errors)
+        rows, codes, status = self._answered(X)
         read = terms.characters(rows)
         stages, paid = np.full(len(rows), n_all, dtype=np.int32), read[:, -1].astype(np.float64)
         if n_stages:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import is_dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode_fields, fields_of
 from .terms import Terms, TermsProtocol
+from .units import Ints
 
 
 class Filed(TermsProtocol):
@@ -53,6 +56,20 @@ class Filed(TermsProtocol):
         wald.persistence.FileFormatError
             If something is missing or invalid.
         """
+
+
+def encode_columns(columns: Iterable[Ints | None]) -> dict[str, Ints]:
+    """What a file holds of the columns that each member of an ensemble gets; None: all."""
+    chosen = [np.empty(0, np.int64) if each is None else each.astype(np.int64) for each in columns]
+    return {"columns": np.concatenate(chosen), "first_column": np.cumsum([0, *map(len, chosen)], dtype=np.int64)}
+
+
+def decode_columns(section: Section, n_members: int, width: int) -> tuple[Ints | None, ...]:
+    """The columns of each member from what `encode_columns` returned."""
+    columns = section.integers("columns", ("int64",), None, low=0, high=width)
+    first = section.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
+    require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
+    return tuple(columns[a:b] if a < b else None for a, b in pairwise(first.tolist()))
 
 
 def needs_estimator(terms: Terms) -> bool:

@@ -58,16 +58,7 @@ FEW = 32
 
 
 def exponentials(values: Floats) -> Floats:
-    """Compute ``exp`` by the C library; NumPy's own rounds otherwise for some values.
-
-    Parameters
-    ----------
-    values : float64 ndarray
-
-    Returns
-    -------
-    float64 ndarray of the same shape
-    """
+    """Compute ``exp`` by the C library; NumPy's own rounds otherwise for some values."""
     low, high = -745.2, 709.7
     if values.size <= FEW:
         few = [math.inf if value > high else math.exp(max(value, low)) for value in values.ravel().tolist()]
@@ -80,14 +71,7 @@ def exponentials(values: Floats) -> Floats:
 def float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Compute ``expf`` as glibc does, in float64: a power of two from a table, and a polynomial for the rest.
 
-    Parameters
-    ----------
-    values : float32 ndarray
-        At most 88.7.
-
-    Returns
-    -------
-    float32 ndarray of the same shape
+    Values are at most 88.7.
     """
     scaled = np.maximum(values, np.float32(LEAST_EXPF)).astype(np.float64) * (EXPF_STEPS * LOG2_E)
     steps = np.rint(scaled)
@@ -98,16 +82,7 @@ def float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def large_float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`float32_exponentials` of any numbers; from 88.73 on they are infinite.
-
-    Parameters
-    ----------
-    values : float32 ndarray
-
-    Returns
-    -------
-    float32 ndarray of the same shape
-    """
+    """`float32_exponentials` of any numbers; from 88.73 on they are infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float32_exponentials(np.minimum(values, np.float32(89.0)))
 
@@ -115,14 +90,7 @@ def large_float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float3
 def float32_logarithms(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Compute ``logf`` as glibc does, in float64: a logarithm from a table, and a polynomial for the rest.
 
-    Parameters
-    ----------
-    values : float32 ndarray
-        Positive, finite and normal.
-
-    Returns
-    -------
-    float32 ndarray of the same shape
+    Values are positive, finite and normal.
     """
     bits = values.view(np.int32)
     beyond = bits - np.int32(LOGF_START)
@@ -139,14 +107,6 @@ def fast_exponentials(values: Floats) -> Floats:
     """Compute the exponential of fmath (``expd``), as CatBoost does: a power of two from a table, and a polynomial.
 
     Numbers beyond those with normal exponentials count as the nearest of these.
-
-    Parameters
-    ----------
-    values : float64 ndarray
-
-    Returns
-    -------
-    float64 ndarray of the same shape
     """
     x = np.clip(values, *EXPD_RANGE)
     rounded = x * EXPD_FACTOR + EXPD_ROUND  # whose last bits are the number of steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Self
@@ -25,6 +25,9 @@ MISSING_CELLS = frozenset(
 BOOLEAN_CELLS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 #: Most documents that are read at a time, and their bytes on average.
 DOCUMENTS_AT_ONCE, DOCUMENT_BYTES = 1 << 14, 32 << 20
+#: Arrow's types of texts, of numbers, and of those that may become float64 where a value is missing.
+TEXT_TYPES, NUMBER_TYPES = ("string", "large_string", "null"), ("integer", "floating", "boolean", "decimal", "null")
+SMALL_TYPES = ("boolean", "int8", "int16", "uint8", "uint16")
 #: What a message calls the values of a kind.
 CALLED = {
     Holds.NUMBERS: "numbers",
@@ -170,15 +173,11 @@ class FileColumns:
         """What the model takes in a column, if an Arrow type holds something else; None if it fits."""
         holds = self.kinds[column].holds
         kind = _plain(kind)
-        numbers = _is_number(kind)
-        fits = {
-            Holds.ANYTHING: True,
-            Holds.NUMBERS: numbers,
-            Holds.BOOLEANS: numbers,
-            Holds.DOCUMENTS: _is_text(kind),
-            Holds.TEXTS: _is_text(kind),
-        }
-        return None if fits[holds] else CALLED[holds]
+        if holds >= Holds.DOCUMENTS:
+            fits = str(kind) == "string_view" or _is_one_of(kind, TEXT_TYPES)
+        else:
+            fits = holds == Holds.ANYTHING or _is_one_of(kind, NUMBER_TYPES)
+        return None if fits else CALLED[holds]
 
     def from_arrow(self, column: int, given: Any, lacks: bool = False) -> Any:
         """A column from an Arrow array whose type fits.
@@ -275,9 +274,7 @@ def lacking(about: Any, schema: Any, names: Sequence[str]) -> set[str]:
     scikit-learn computes with them in float32 beside columns of float32; where one is missing, pandas makes float64 of
     the whole column.
     """
-    from pyarrow import types
-
-    small = {name for name in names if types.is_boolean(kind := schema.field(name).type) or _is_small(kind)}
+    small = {name for name in names if _is_one_of(schema.field(name).type, SMALL_TYPES)}
     found = set()
     for i in range(about.num_row_groups if small else 0):
         group = about.row_group(i)
@@ -372,24 +369,11 @@ def _plain(kind: Any) -> Any:
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
-def _is_text(kind: Any) -> bool:
+def _is_one_of(kind: Any, names: Iterable[str]) -> bool:
+    """Whether an Arrow type is one of those that ``pyarrow.types`` calls by these names."""
     from pyarrow import types
 
-    views = str(kind) == "string_view"
-    return bool(views or types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    fitting = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    return any(fits(kind) for fits in fitting)
-
-
-def _is_small(kind: Any) -> bool:
-    from pyarrow import types
-
-    return any(fits(kind) for fits in (types.is_int8, types.is_int16, types.is_uint8, types.is_uint16))
+    return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
 def _short(cell: str) -> str:

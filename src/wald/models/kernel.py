@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,11 @@ from ..steps import ColumnMap
 from ..utils.bytes import padded, readout_bytes
 from .directions import linear_surrogates
 from .landmarks import BLOCKS, LEAST_ROWS, rbf_landmarks
-from .packing import NO_SURROGATES, Surrogates
+from .packing import NO_SURROGATES, Compiled, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Comparing, Filed, Foldable, Packable
+from .protocols import Bounded, Comparing, Filed, Foldable
 from .terms import FINITE, Accepts
 from .units import Floats, Ints
-
-if TYPE_CHECKING:
-    from ..engine import Packed
 
 #: Limits of the engine.
 MOST_DEGREE: int = _core.LIMITS["degree"]
@@ -44,7 +41,7 @@ _NAMES = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
 
 
 @dataclass(frozen=True, eq=False)
-class KernelTerms(Packable, Foldable, Bounded, Comparing, Filed):
+class KernelTerms(Compiled, Foldable, Bounded, Comparing, Filed):
     """Kernel values as terms: output k of a row x is ``K(x, support_vectors) @ coef[k] + intercept[k]``.
 
     Parameters
@@ -98,45 +95,19 @@ class KernelTerms(Packable, Foldable, Bounded, Comparing, Filed):
         return f"{_NAMES[self.kernel]} kernel machine"
 
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.float64]:
-        """Kernel values.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Raw rows.
-        which : array-like of int, optional
-            Indices of the terms; all by default.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
-            Kernel values of rows and support vectors.
-        """
+        """Kernel values of rows and support vectors; see `Terms.values`."""
         terms = self
         if which is not None:
             picked = np.asarray(which, dtype=np.intp)
             terms = replace(self, support_vectors=self.support_vectors[picked], coef=self.coef[:, picked])
         if terms.n_terms == 0:
             return np.empty((X.shape[0], 0))
-        return terms._packed(np.arange(terms.n_terms)).values(X, effective_threads(-1))
+        return terms.pack(np.arange(terms.n_terms)).values(X, effective_threads(-1))
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> KernelTerms:
-        """Apply a map of the columns before the kernel.
-
-        Parameters
-        ----------
-        columns : ColumnMap
-            The map of a raw row to a row of the present terms.
-        n_steps : int, default=1
-            Ignored: `ColumnMap.magnitude` bounds the rounding.
-
-        Returns
-        -------
-        KernelTerms
-            Terms for the rows before the map.
-        """
-        total = columns if self.columns is None else columns.then(self.columns)
-        return replace(self, columns=total)
+        """Apply a map of the columns before the kernel; see `Foldable.after`."""
+        # ColumnMap.magnitude bounds the rounding, however many steps there are.
+        return replace(self, columns=columns if self.columns is None else columns.then(self.columns))
 
     # ---- bounds ----------------------------------------------------------------------------------------------------
 
@@ -190,13 +161,10 @@ class KernelTerms(Packable, Foldable, Bounded, Comparing, Filed):
 
     # ---- the engine, and files -------------------------------------------------------------------------------------
 
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
-        """Pack for the compiled engine: first the plan's terms in their order, then all others."""
-        return self._packed(order, surrogates, precision)
-
-    def _packed(
+    def pack(
         self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
     ) -> CompiledTerms:
+        """Pack for the compiled engine: first the plan's terms in their order, then all others."""
         n = self.n_terms
         rest = np.setdiff1d(np.arange(n), order[order < n])
         order = np.concatenate([order, rest]).astype(np.int64)

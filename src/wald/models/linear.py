@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _core
 from ..codec.reading import Section, require
 from ..engine import CompiledTerms
-from ..engine.threads import effective_threads
 from ..steps.affine import DERIVED, ColumnMap
 from ..utils.bytes import padded, readout_bytes
-from .packing import NO_SURROGATES, Surrogates
+from .packing import NO_SURROGATES, Compiled, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Columnwise, Filed, Foldable, Packable, Priced
+from .protocols import Bounded, Columnwise, Filed, Foldable, Priced
 from .terms import FINITE, Accepts
-from .units import Floats, Ints, Units, feature_units
-
-if TYPE_CHECKING:
-    from ..engine import Packed
+from .units import Costs, Floats, Groups, Ints, Units, feature_units
 
 #: Limit of the engine.
 MOST_FEATURES: int = _core.LIMITS["linear_features"]
@@ -34,7 +30,7 @@ UNDERFLOW = 2.0**-125
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
+class LinearTerms(Compiled, Columnwise, Foldable, Bounded, Priced, Filed):
     """Feature values as terms: output k of a row x is ``x @ coef[k] + intercept[k]``.
 
     Parameters
@@ -94,43 +90,12 @@ class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
         """NaN, if `fill` replaces it."""
         return FINITE if self.fill is None else Accepts(nan=True)
 
-    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.float64]:
-        """Values of the terms.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Raw rows.
-        which : array-like of int, optional
-            Indices of the terms; all by default.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
-            Feature values, with NaN replaced by `fill`.
-        """
-        order = np.arange(self.n_terms) if which is None else np.asarray(which)
-        return self._packed(order).values(X, effective_threads(-1))
-
     def columns_read(self, terms: Ints) -> Ints:
         """Term j reads column j."""
         return terms
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> LinearTerms:
-        """Fold a map of the columns into the weights.
-
-        Parameters
-        ----------
-        columns : ColumnMap
-            The map of a raw row to a row of the present terms.
-        n_steps : int, default=1
-            Number of pipeline steps in the map; each rounds a value a few times.
-
-        Returns
-        -------
-        LinearTerms
-            Terms for the rows before the map.
-        """
+        """Fold a map of the columns into the weights; see `Foldable.after`."""
         # Intermediate values may overflow in the wrapped model although no term is large, hence LEAST_WEIGHT.
         bound = np.maximum(self.coef_bound, LEAST_WEIGHT)
         shifted = [
@@ -164,28 +129,18 @@ class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
     def score_error(self, most: float, working: float) -> float:
         """The same bound as ``LinearModel::error`` of the engine."""
         size = most * float(self.coef_bound.max(axis=0).sum()) + float(self.intercept_bound.max())
-        if not size <= (2.0**100 if working > 2.0**-50 else 2.0**1000):
-            return math.inf
-        share = (self.n_terms + 8) * 2.0**-53 + (self.depth + 4) * working
-        return 1.05 * size * share + (self.n_terms + self.depth) * 2.0**-140
+        return error_of_sum(size, self.n_terms, self.depth, working)
 
     # ---- planning, the engine, and files ---------------------------------------------------------------------------
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """Single features, the user's groups, or runs of neighbouring features."""
         return feature_units(self.n_terms, names, groups, costs, run)
 
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+    def pack(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> CompiledTerms:
         """Pack for the compiled engine, which always computes linear models in float64."""
-        return self._packed(order)
-
-    def _packed(self, order: Ints) -> CompiledTerms:
         packed = _core.Model.linear(
             order=np.ascontiguousarray(order, dtype=np.int32),
             coef=np.ascontiguousarray(self.coef),
@@ -204,8 +159,7 @@ class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
 
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
         """Bound of the memory of readouts and, with one output, of the table of stages by terms."""
-        table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if self.n_outputs == 1 else 0
-        return readout_bytes(stage_terms, self.n_outputs) + table
+        return bytes_with_table(stage_terms, self.n_outputs)
 
     @classmethod
     def decode(cls, section: Section, n_outputs: int) -> Self:
@@ -221,3 +175,17 @@ class LinearTerms(Packable, Columnwise, Foldable, Bounded, Priced, Filed):
             intercept_bound=section.floats("intercept_bound", n_outputs, low=0.0, finite=False),
             depth=section.integer("depth", 1),
         )
+
+
+def error_of_sum(size: float, n_summands: int, depth: int, working: float) -> float:
+    """Bound of the rounding error of a score, where the absolute values of its summands add up to `size`."""
+    if not size <= (2.0**100 if working > 2.0**-50 else 2.0**1000):
+        return math.inf
+    share = (n_summands + 8) * 2.0**-53 + (depth + 4) * working
+    return 1.05 * size * share + (n_summands + depth) * 2.0**-140
+
+
+def bytes_with_table(stage_terms: Sequence[int], n_outputs: int) -> int:
+    """Bound of the memory of readouts and, with one output, of the table of stages by terms."""
+    table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if n_outputs == 1 else 0
+    return readout_bytes(stage_terms, n_outputs) + table

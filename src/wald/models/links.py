@@ -1,4 +1,8 @@
-"""From full scores to the numbers that a model answers: decision values and probabilities, in its own arithmetic."""
+"""From full scores to the numbers that a model answers: decision values and probabilities, in its own arithmetic.
+
+Scores are a float64 ndarray of shape (n_rows, n_outputs). Probabilities have the shape (n_rows, n_classes), and are
+float32 where the library computes in float32.
+"""
 
 from __future__ import annotations
 
@@ -126,25 +130,8 @@ class ValueLink:
         """
         found = as_they_are(scores)
         if self.single:
-            single = found.astype(np.float32)
-            if self.kind == "exp":
-                return large_float32_exponentials(single)
-            return float32_sigmoid(single) if self.kind == "sigmoid" else single
-        if self.kind == "exp":
-            return exponentials(found)
-        if self.kind == "numpy exp":
-            return np.exp(found)
-        if self.kind == "fast_exp":
-            return fast_exponentials(found)
-        if self.kind == "mean_and_variance":
-            return np.column_stack([found[:, 0], fast_exponentials(2 * found[:, 1])])
-        if self.kind == "sigmoid":
-            return np.asarray(1.0 / (1.0 + exponentials(-found)))
-        if self.kind == "square":
-            return np.asarray(np.sign(found) * found * found)
-        if self.kind == "softplus":
-            return np.asarray(np.vectorize(math.log1p, otypes=[np.float64])(exponentials(found)))
-        return found
+            return np.asarray(SINGLE_VALUES.get(self.kind, np.asarray)(found.astype(np.float32)))
+        return np.asarray(VALUES[self.kind](found))
 
 
 #: The score of every row of an isolation forest whose trees were trained on one row each.
@@ -167,22 +154,13 @@ class PathLink:
     offset: float
 
     def score_samples(self, depths: Floats) -> Floats:
-        """What ``score_samples`` answers, as scikit-learn computes it.
-
-        Parameters
-        ----------
-        depths : float64 ndarray of shape (n_rows, 1)
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows,)
-        """
+        """What ``score_samples`` answers for depths (n_rows, 1), as scikit-learn computes it."""
         if self.usual == 0:  # trees of one row each
             return np.full(len(depths), ALONE)
         return np.asarray(-(2 ** (-(as_they_are(depths) / self.usual))))
 
     def decision_function(self, depths: Floats) -> Floats:
-        """What ``decision_function`` answers; parameters as for `score_samples`."""
+        """What ``decision_function`` answers for depths (n_rows, 1)."""
         return np.asarray(self.score_samples(depths) - self.offset)
 
 
@@ -214,32 +192,12 @@ class Links:
     def of(
         cls, link: Link | None, predict_proba: Method | None = None, decision_function: Method | None = None
     ) -> Links:
-        """Probabilities by a link, unless the model computes them in another way.
-
-        Parameters
-        ----------
-        link : Link or None
-        predict_proba, decision_function : callable or None, default=None
-
-        Returns
-        -------
-        Links
-        """
+        """Probabilities by a link, unless the model computes them in another way."""
         by_link = None if link is None or link.kind == "none" else link.probabilities
         return cls(decision_function, predict_proba or by_link, link)
 
     def only(self, inherited: Callable[[str], bool]) -> Links:
-        """Keep the links of the methods that a model inherits from its library.
-
-        Parameters
-        ----------
-        inherited : callable
-            From the name of a method to whether it is inherited.
-
-        Returns
-        -------
-        Links
-        """
+        """Keep the links of the methods of which `inherited` says, by name, that a model has them from its library."""
         methods = ("decision_function", "predict_proba", "score_samples", "predict")
         own = {name: None for name in methods if not inherited(name)}
         return replace(self, **own, link=None if "predict_proba" in own else self.link)
@@ -249,46 +207,17 @@ NO_LINKS = Links()
 
 
 def as_they_are(scores: Floats) -> Floats:
-    """Return the scores; one number for each row if there is one output.
-
-    Parameters
-    ----------
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-
-    Returns
-    -------
-    float64 ndarray of shape (n_rows, n_outputs) or (n_rows,)
-    """
+    """The scores; one number for each row if there is one output."""
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def by_columns(function: Method, scores: Floats) -> NDArray[Any]:
-    """Call a function with scores that lie in memory column by column, which decides the order of its sums.
-
-    Parameters
-    ----------
-    function : callable
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-
-    Returns
-    -------
-    ndarray
-    """
+    """Call a function with scores that lie in memory column by column, which decides the order of its sums."""
     return function(np.asfortranarray(scores))
 
 
 def sigmoids(slope: float, scores: Floats) -> Floats:
-    """Compute LightGBM's ``1 / (1 + exp(-slope * score))``; with one output, for both classes.
-
-    Parameters
-    ----------
-    slope : float
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-
-    Returns
-    -------
-    float64 ndarray of shape (n_rows, n_classes)
-    """
+    """Compute LightGBM's ``1 / (1 + exp(-slope * score))``; with one output, for both classes."""
     found: Floats = 1.0 / (1.0 + exponentials(-slope * scores))
     return _pairs(found[:, 0]) if scores.shape[1] == 1 else found
 
@@ -302,31 +231,12 @@ def _pairs(second: Floats) -> Floats:
 
 
 def expit_pairs(scores: Floats) -> Floats:
-    """Compute scikit-learn's probabilities of two classes.
-
-    Parameters
-    ----------
-    scores : float64 ndarray of shape (n_rows, 1)
-
-    Returns
-    -------
-    float64 ndarray of shape (n_rows, 2)
-    """
+    """Compute scikit-learn's probabilities of two classes."""
     return _pairs(special.expit(scores[:, 0]))
 
 
 def softmax(scores: Floats, exponential: Callable[[Floats], Floats] = exponentials) -> Floats:
-    """Compute the softmax of LightGBM and CatBoost, which add from the first class to the last.
-
-    Parameters
-    ----------
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-    exponential : callable, default=exponentials
-
-    Returns
-    -------
-    float64 ndarray of shape (n_rows, n_classes)
-    """
+    """Compute the softmax of LightGBM and CatBoost, which add from the first class to the last."""
     found = exponential(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(found / _totals(found))
 
@@ -340,60 +250,41 @@ def _totals(found: NDArray[Any]) -> Floats:
 
 
 def float32_sigmoids(scores: Floats) -> NDArray[np.float32]:
-    """Compute XGBoost's probabilities of both classes, in float32.
-
-    Parameters
-    ----------
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-
-    Returns
-    -------
-    float32 ndarray of shape (n_rows, n_classes)
-    """
+    """Compute XGBoost's probabilities of both classes, in float32."""
     found = float32_sigmoid(scores[:, 0].astype(np.float32))
     return np.column_stack([np.float32(1) - found, found])
 
 
 def float32_sigmoid(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Compute XGBoost's sigmoid, in float32.
-
-    Parameters
-    ----------
-    scores : float32 ndarray
-
-    Returns
-    -------
-    float32 ndarray of the same shape
-    """
+    """Compute XGBoost's sigmoid of float32 scores, in float32."""
     one = np.float32(1)
     return np.asarray(one / (float32_exponentials(np.minimum(-scores, np.float32(88.7))) + one))
 
 
 def float32_softmax(scores: Floats) -> NDArray[np.float32]:
-    """Compute XGBoost's softmax: float32, but for the sum.
-
-    Parameters
-    ----------
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-
-    Returns
-    -------
-    float32 ndarray of shape (n_rows, n_classes)
-    """
+    """Compute XGBoost's softmax: float32, but for the sum."""
     single = scores.astype(np.float32)
     found = float32_exponentials(single - single.max(axis=1, keepdims=True))
     return np.asarray(found / _totals(found).astype(np.float32))
 
 
 def softmax_of_float32(scores: Floats) -> NDArray[np.float32]:
-    """Compute SciPy's softmax of float32 margins, as ``XGBClassifier(objective="multi:softmax")`` does.
-
-    Parameters
-    ----------
-    scores : float64 ndarray of shape (n_rows, n_outputs)
-
-    Returns
-    -------
-    float32 ndarray of shape (n_rows, n_classes)
-    """
+    """Compute SciPy's softmax of float32 margins, as ``XGBClassifier(objective="multi:softmax")`` does."""
     return np.asarray(special.softmax(scores.astype(np.float32), axis=1))
+
+
+#: The functions of `ValueLink`, from the scores or the one score of each row, and those of libraries of float32.
+VALUES: dict[str, Callable[[Floats], Any]] = {
+    "identity": np.asarray,
+    "exp": exponentials,
+    "numpy exp": np.exp,
+    "fast_exp": fast_exponentials,
+    "square": lambda scores: np.sign(scores) * scores * scores,
+    "sigmoid": lambda scores: 1.0 / (1.0 + exponentials(-scores)),
+    "softplus": lambda scores: np.vectorize(math.log1p, otypes=[np.float64])(exponentials(scores)),
+    "mean_and_variance": lambda scores: np.column_stack([scores[:, 0], fast_exponentials(2 * scores[:, 1])]),
+}
+SINGLE_VALUES: dict[str, Callable[[NDArray[np.float32]], Any]] = {
+    "exp": large_float32_exponentials,
+    "sigmoid": float32_sigmoid,
+}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 
 from ..codec.reading import Section, require
 from ..codec.writing import text_array
-from ..engine import PythonTerms
-from ..engine.threads import effective_threads
 from ..sources import PLAIN, ArraySource, source_of
 from ..sources.building import library_at_hand
-from .packing import NO_SURROGATES, Packable, Surrogates, pack
-from .plain import PlainTerms
-from .planning import Planning, Precision, Rest
+from .encoding import decode_columns, encode_columns
+from .members import kinds_of
+from .packing import OwnSums, full_scores, pack
+from .plain import whole_terms
+from .planning import Planning, Rest
 from .protocols import Filed, Thresholded
 from .terms import Accepts, Terms
 from .units import Floats, Ints
@@ -33,7 +32,7 @@ MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class MemberValues(Packable, Thresholded, Filed):
+class MemberValues(OwnSums, Thresholded, Filed):
     """Values of an ensemble's members as terms.
 
     Output k is the sum of value k of the members, each times the member's weight, in the order of the members, divided
@@ -101,8 +100,8 @@ class MemberValues(Packable, Thresholded, Filed):
     @property
     def description(self) -> str:
         """Description of the model in messages."""
-        kinds = list(dict.fromkeys(type(member.leaf).__name__ for member in filter(None, self.members)))
-        return f"mean of {len(self.members)} members ({', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''})"
+        leaves = (member.leaf for member in filter(None, self.members))
+        return f"mean of {len(self.members)} members ({kinds_of(leaves)})"
 
     @property
     def exact(self) -> bool:
@@ -130,7 +129,7 @@ class MemberValues(Packable, Thresholded, Filed):
             named = self.names is not None and isinstance(rows, np.ndarray)
             source = ArraySource(rows, self.names, library_at_hand()) if named else source_of(rows)
             rows = member.preprocessing.transform(source)
-        scores = self._engines[m].scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
+        scores = full_scores(self._engines[m], rows)
         assert member.links.predict is not None
         values = np.full((len(scores), self.n_values), np.nan)
         known = ~np.isnan(scores).any(axis=1)  # others have no values, and functions that refuse NaN
@@ -170,7 +169,6 @@ class MemberValues(Packable, Thresholded, Filed):
 
     def encode(self) -> dict[str, Any]:
         """Describe the mean without its members, which are in the description of the estimator."""
-        chosen = [np.empty(0, np.int64) if c is None else c.astype(np.int64) for c in self.columns]
         return {
             "n_members": len(self.members),
             "weights": self.weights,
@@ -179,8 +177,7 @@ class MemberValues(Packable, Thresholded, Filed):
             "width": self.width,
             "single": bool(self.single),
             "names": None if self.names is None else text_array(self.names, "feature_names_in_"),
-            "columns": np.concatenate(chosen),
-            "first_column": np.cumsum([0, *map(len, chosen)], dtype=np.int64),
+            **encode_columns(self.columns),
         }
 
     @classmethod
@@ -192,40 +189,13 @@ class MemberValues(Packable, Thresholded, Filed):
         require(n_values == n_outputs and divisor != 0, "the terms do not fit together")
         weights = None if section.lacks("weights") else section.floats("weights", n_members)
         names = None if section.lacks("names") else tuple(section.labels("names", (), width).tolist())
-        columns = section.integers("columns", ("int64",), None, low=0, high=width)
-        first = section.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
-        require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
-        chosen = tuple(columns[a:b] if a < b else None for a, b in pairwise(first.tolist()))
+        columns = decode_columns(section, n_members, width)
         single = section.get("single", bool)
         members: Any = (None,) * n_members
-        return cls(members, chosen, weights, divisor, n_values, width, single, names)
-
-    # ---- the engine ------------------------------------------------------------------------------------------------
-
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
-        """Pack for the engine in Python, which asks that of each member."""
-        return PackedMembers(self, order)
-
-    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
-        """Bound of the memory of the weights, in bytes; members are packed on their own."""
-        return 64 * int(self.coef.size) + (1 << 16)
-
-
-class PackedMembers(PythonTerms):
-    """Members in the engine in Python, with the ensemble's own sums."""
-
-    def __init__(self, terms: MemberValues, order: Ints) -> None:
-        super().__init__(terms, order, terms.accepts.conversion)
-        self._members = terms
-
-    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
-        """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
-        working = max(working, self._members.least_precision)
-        errors = np.zeros(len(values)) if self._members.exact else super().totals(values, working)[1]
-        return self._members.totals(values), errors
+        return cls(members, columns, weights, divisor, n_values, width, single, names)
 
 
 def models_inside(terms: Terms) -> tuple[AdditiveModel, ...]:
     """The models of which terms consist; none for other terms, and for those of a file, which came without."""
-    inner = terms.inner if isinstance(terms, PlainTerms) else terms
+    inner = whole_terms(terms)
     return inner.members if isinstance(inner, MemberValues) and inner.members[0] is not None else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -159,6 +159,12 @@ class Member:
     def _framed(self, X: Any) -> Any:
         """The rows as the frame that the member was fitted on, if it was."""
         return X if sparse.issparse(X) else ArraySource(X, self.names, library_at_hand()).rows
+
+
+def kinds_of(estimators: Iterable[Any]) -> str:
+    """The classes of some estimators, for messages."""
+    kinds = list(dict.fromkeys(type(each).__name__ for each in estimators))
+    return f"{', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''}"
 
 
 def blocks_of(X: Any, size: int) -> Sequence[Any]:

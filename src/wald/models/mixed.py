@@ -16,17 +16,7 @@ IN_COLUMNS = ("texts", "dicts")
 
 
 def reader_of_texts(linear: LinearTerms) -> TextReader:
-    """What reads transformers of texts of a ColumnTransformer, with the weights of a linear model behind it.
-
-    Parameters
-    ----------
-    linear : LinearTerms
-        Of the columns that the ColumnTransformer writes.
-
-    Returns
-    -------
-    callable
-    """
+    """What reads transformers of texts of a ColumnTransformer, with a linear model of the columns that it writes."""
 
     def read(steps: list[Any], span: slice, weight: float | None, others: int) -> TextScores | None:
         if any(gives_frames(step) for step in steps):

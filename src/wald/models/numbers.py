@@ -11,13 +11,7 @@ from .trees import TreeTerms
 
 
 def require_numbers(model: Any, reading: Reading) -> None:
-    """Raise ValueError if a model's weights, leaves or offsets hold NaN, so that its answers are no numbers.
-
-    Parameters
-    ----------
-    model : estimator
-    reading : Reading
-    """
+    """Raise ValueError if a model's weights, leaves or offsets hold NaN, so that its answers are no numbers."""
     terms, path = reading.terms, reading.links.path_link
     held: dict[str, Any] = {"weights": terms.coef, "intercept": terms.intercept}
     if isinstance(terms, TreeTerms):

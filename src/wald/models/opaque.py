@@ -6,13 +6,13 @@ rows that are served are `LazyAnswers`, which ask a surrogate, or the model, for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..calls import CallError
 from ..engine import AtEnd, Decisions, Ledger, PythonTerms, Stages, Status
@@ -22,19 +22,19 @@ from .asking import title_of
 from .lazy_answers import LazyAnswers
 from .looks import Look, Looks, Prepared
 from .model import AdditiveModel
-from .packing import NO_SURROGATES, Packable, Surrogates
+from .packing import NO_SURROGATES, InPython, Surrogates
 from .planning import Planning, Precision, Rest
 from .protocols import Priced, refuse_prices
 from .reading import Kind, of_classes
 from .schema_of import schema_of
-from .units import Floats, Ints, Units
+from .units import Costs, Floats, Groups, Ints, Units
 from .watch import Watch
 
 __all__ = ["LazyAnswers", "Look", "Looks", "OpaqueTerms", "Prepared", "opaque_model"]
 
 
 @dataclass(frozen=True, eq=False)
-class OpaqueTerms(Packable, Priced):
+class OpaqueTerms(InPython, Priced):
     """What surrogates say, which counts for nothing, and last the model's answer, which counts once.
 
     With two classes the answer is one number, 1 for the second class and -1 for the first; else it is an indicator of
@@ -93,13 +93,7 @@ class OpaqueTerms(Packable, Priced):
             return X.columns(terms)
         return np.ascontiguousarray(np.asarray(X, dtype=np.float64)[:, terms])
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """The surrogates and the model."""
         refuse_prices(self, groups, costs)
         ends = np.cumsum([0, *self.widths, self.n_outputs])
@@ -112,10 +106,6 @@ class OpaqueTerms(Packable, Priced):
     ) -> PythonTerms:
         """Pack for the engine in Python."""
         return _PackedOpaque(self, order)
-
-    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
-        """Bound of the memory of the readouts, in bytes."""
-        return 64 * self.coef.size + (1 << 16)
 
     @property
     def full_cost(self) -> float:

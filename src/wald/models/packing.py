@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..engine import PythonTerms
+from ..engine import CompiledTerms, PythonTerms
 from ..engine.threads import effective_threads
 from ..utils.bytes import padded
 from .planning import Precision
-from .terms import Terms, TermsProtocol
+from .terms import Terms, TermsProtocol, least_precision
 from .units import NO_TERMS, Floats, Ints
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Packable(TermsProtocol):
 
     def scores(self, X: Any) -> Floats:
         """Full scores in float64, as the engine computes them."""
-        return self.pack(NO_TERMS).scores(X, lambda dtype: 0.0, effective_threads(-1))[0]
+        return full_scores(self.pack(NO_TERMS), X)
 
     @property
     def speed_key(self) -> Hashable:
@@ -76,6 +77,64 @@ class Packable(TermsProtocol):
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
         """Bound of the memory of the stages on packed terms, in bytes."""
         return _stages_bytes(self, stage_terms)
+
+
+class Compiled(Packable):
+    """Terms that the compiled engine evaluates, one by one as well."""
+
+    @abstractmethod
+    def pack(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> CompiledTerms:
+        """Hand the terms to the compiled engine; see `Packable.pack`."""
+
+    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
+        """Values of the terms; see `Terms.values`."""
+        order = np.arange(self.n_terms) if which is None else np.asarray(which)
+        return self.pack(order).values(X, effective_threads(-1))
+
+
+class InPython(Packable):
+    """Terms that the engine in Python evaluates, which computes some of what it needs in a way of their own."""
+
+    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
+        """Bound of the memory of the weights, in bytes."""
+        return 64 * int(self.coef.size) + (1 << 16)
+
+
+class OwnSums(InPython):
+    """Terms whose sums are those of the wrapped model, in its own arithmetic."""
+
+    @property
+    @abstractmethod
+    def exact(self) -> bool:
+        """Whether the sums have the bits of the wrapped model's own."""
+
+    @abstractmethod
+    def totals(self, values: Floats) -> Floats:
+        """Full scores from the values of all terms."""
+
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+        """Pack for the engine in Python, with these sums."""
+        return PackedSums(self, order, self.accepts.conversion)
+
+
+class PackedSums(PythonTerms):
+    """Terms in the engine in Python, with sums of their own."""
+
+    terms: OwnSums
+
+    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
+        """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,)."""
+        if self.terms.exact:
+            return self.terms.totals(values), np.zeros(len(values))
+        working = max(working, least_precision(self.terms))
+        return self.terms.totals(values), super().totals(values, working)[1]
+
+
+def full_scores(packed: Packed, X: Any) -> Floats:
+    """Full scores of rows, without bounds of their errors."""
+    return packed.scores(X, lambda dtype: 0.0, effective_threads(-1))[0]
 
 
 def pack(

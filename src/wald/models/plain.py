@@ -16,12 +16,18 @@ from .planning import Planning
 from .terms import Accepts, Terms, least_precision
 from .units import Floats
 
-__all__ = ["PlainTerms", "terms_for"]
+__all__ = ["PlainTerms", "terms_for", "whole_terms"]
 
 
 def terms_for(output: Output, terms: Terms) -> Terms:
-    """The terms as the engine that knows the output evaluates them."""
-    return terms if output.compiled else PlainTerms(terms)
+    """The terms as the engine that knows the output evaluates them, whichever engine they were for."""
+    whole = whole_terms(terms)
+    return whole if output.compiled else PlainTerms(whole)
+
+
+def whole_terms(terms: Terms) -> Terms:
+    """Terms with all that their family brings."""
+    return terms.inner if isinstance(terms, PlainTerms) else terms
 
 
 class PlainTerms(Filed):

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .terms import Terms, TermsProtocol
-from .units import Units
+from .units import Costs, Groups, Units
 
 
 class Priced(TermsProtocol):
     """Terms that have costs of their own, alone or in groups."""
 
     @abstractmethod
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """Group the terms into units, and give their costs.
 
         Parameters
@@ -71,8 +64,8 @@ class Sharing(Priced):
 def units_of(
     terms: Terms,
     names: NDArray[Any] | None = None,
-    groups: Mapping[str, Sequence[int | str]] | None = None,
-    costs: ArrayLike | Mapping[str, float] | None = None,
+    groups: Groups = None,
+    costs: Costs = None,
     run: int = 1,
 ) -> Units:
     """Units of terms, see `Priced.units`; by default one for each term, at cost 1."""

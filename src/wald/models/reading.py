@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..outputs import Labels, Output
+from ..outputs import Labels, Output, Values
 from ..steps import Folded
-from .links import NO_LINKS, Links
+from .links import NO_LINKS, Links, ValueLink
 from .terms import Terms
 from .watch import Watch
 
@@ -92,7 +92,8 @@ class Family:
     attributes : tuple of str
         Attributes that decide their labels.
     read : callable
-        Takes the model and `decompose`; returns a `Reading`.
+        Takes the model and `decompose`; returns a `Reading`. Raises `sklearn.exceptions.NotFittedError` if the model is
+        not fitted.
     thresholds : bool, default=True
         Whether the score that decides is the model's `decision_function`, which threshold classifiers and calibrators
         then use. If not, only its links say what its methods give.
@@ -115,6 +116,18 @@ class Family:
 def full_name(kind: type) -> str:
     """The name of a class with its module."""
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def column_names(model: Any) -> tuple[str, ...] | None:
+    """Names of columns that a fitted model tells; None if it has none."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))
+
+
+def of_values(terms: Terms, link: ValueLink, kind: Kind = "regressor", **options: Any) -> Reading:
+    """What is read of a model whose answers are values: a function of the scores of a row."""
+    links = Links(predict=link.values, value_link=link)
+    return Reading(terms, Values(terms.n_outputs), links=links, classes=np.empty(0), kind=kind, **options)
 
 
 def of_classes(n_classes: int, **options: Any) -> Labels:

@@ -31,7 +31,6 @@ from .readers.naive_bayes import NAIVE_BAYES_MODELS
 from .reading import Reading
 from .terms import Terms
 from .thresholds import (
-    Floats,
     Response,
     Rule,
     above_half,
@@ -44,6 +43,7 @@ from .thresholds import (
     other_at_least,
 )
 from .trees import TreeTerms
+from .units import Floats
 from .votes import VoteTerms
 from .wrappers import Peeled, inside, only_calibrated
 
@@ -67,10 +67,6 @@ def with_rules(peeled: Peeled, reading: Reading, by_links: bool) -> Reading:
     by_links : bool
         Whether only the links say how the model's methods follow from its score. If not, its `decision_function` is the
         score.
-
-    Returns
-    -------
-    Reading
 
     Raises
     ------

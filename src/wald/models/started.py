@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..codec.reading import Section
-from ..engine import PythonTerms
-from ..engine.threads import effective_threads
 from ..sources import source_of
 from .members import BLOCK, blocks_of
-from .packing import NO_SURROGATES, Packable, Surrogates, pack
+from .packing import OwnSums, full_scores, pack
 from .planning import Planning, Precision, Rest
 from .protocols import Filed, Thresholded
 from .terms import Accepts
 from .trees import TreeTerms
-from .units import Floats, Ints
+from .units import Floats
 
 if TYPE_CHECKING:
     from ..engine import Packed
@@ -83,7 +81,7 @@ class ReadStart:
         """First scores of rows."""
         member = self.member
         rows = X if member.preprocessing is None else member.preprocessing.transform(source_of(X))
-        scores = self._engine.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
+        scores = full_scores(self._engine, rows)
         answers = member.links.predict_proba if self.probable else member.links.predict
         assert answers is not None
         return np.asarray(self.raw(answers(scores)), dtype=np.float64)
@@ -97,7 +95,7 @@ class ReadStart:
 
 
 @dataclass(frozen=True, eq=False)
-class StartedTrees(Packable, Thresholded, Filed):
+class StartedTrees(OwnSums, Thresholded, Filed):
     """The scores of a first model, and leaves that are added to them in the order of the trees.
 
     Terms are one score of the first model for each output, and then the trees.
@@ -201,26 +199,6 @@ class StartedTrees(Packable, Thresholded, Filed):
         """Build terms without values from what `encode` returned."""
         return cls(TreeTerms.decode(section, n_outputs), None)
 
-    # ---- the engine ------------------------------------------------------------------------------------------------
-
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
-        """Pack for the engine in Python, which asks the engine of trees."""
-        return PackedStarted(self, order)
-
     def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
         """Bound of the memory of the trees, in bytes."""
         return 64 * int(self.coef.size) + self.trees.packed_bytes(n_surrogates, precision)
-
-
-class PackedStarted(PythonTerms):
-    """Trees after a model in the engine in Python, with the wrapped model's own sums."""
-
-    def __init__(self, terms: StartedTrees, order: Ints) -> None:
-        super().__init__(terms, order, terms.accepts.conversion)
-        self._started = terms
-
-    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
-        """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,)."""
-        working = max(working, self._started.least_precision)
-        errors = np.zeros(len(values)) if self._started.exact else super().totals(values, working)[1]
-        return self._started.totals(values), errors

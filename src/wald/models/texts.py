@@ -18,6 +18,7 @@ from ..steps.affine import read_step
 from ..steps.named_values import NamedValues
 from ..steps.vectorizer_unions import VectorizerUnion, read_rows
 from ..steps.vectorizers import Vectorizer, components, selected
+from .before import before_step
 from .linear import LinearTerms
 from .own_links import by_own_method, link_of_one
 from .units import Floats
@@ -359,21 +360,9 @@ def _before_union(union: VectorizerUnion, terms: LinearTerms) -> tuple[LinearTer
 
 def _before(step: Any, terms: LinearTerms) -> tuple[LinearTerms, int] | None:
     """Terms for the rows before a step, and the number of roundings that it adds; None for steps that are not known."""
-    kept = selected(step)
-    if kept is not None:
-        if np.count_nonzero(kept) != terms.n_terms:
-            return None
-        coef, bound = np.zeros((2, terms.n_outputs, len(kept)))
-        coef[:, kept], bound[:, kept] = terms.coef, terms.coef_bound
-        return LinearTerms(coef, terms.intercept, None, bound, terms.intercept_bound), 0
-    matrix = components(step)
-    if matrix is not None:
-        if len(matrix) != terms.n_terms:
-            return None
-        wide = np.asarray(matrix, dtype=np.float64)
-        weights, bound = terms.coef @ wide, terms.coef_bound @ np.abs(wide)
-        return LinearTerms(weights, terms.intercept, None, bound, terms.intercept_bound), 2 * len(wide) + 4
-    columns = read_step(step)
-    if columns is None or columns.fill is not None or columns.width != terms.n_terms:
+    kept, matrix, columns = selected(step), components(step), read_step(step)
+    if kept is None and matrix is None and (columns is None or columns.fill is not None):
         return None
-    return terms.after(columns), 4
+    before = before_step(step, terms)
+    further = 0 if kept is not None else 4 if matrix is None else 2 * len(matrix) + 4
+    return None if before is None else (before, further)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..outputs import Labels
+from .units import Floats
 
-Floats = NDArray[np.float64]
 # Takes probabilities and a margin; returns whether the label is class 1 even for probabilities lower by the margin, or,
 # where the margin is negative, whether it is class 1 for some that are higher by as much.
 Rule = Callable[[Floats, float], NDArray[np.bool_]]
@@ -138,52 +138,19 @@ def logistic(slope: float = 1.0, offset: float = 0.0, *, single: bool = False) -
 
 
 def at_least(level: float) -> Rule:
-    """Class 1 when its probability reaches a level.
-
-    Parameters
-    ----------
-    level : float
-        The level.
-
-    Returns
-    -------
-    callable
-        ``p >= level``, with a margin relative to `level`.
-    """
+    """Class 1 when its probability reaches a level: ``p >= level``, with a margin relative to `level`."""
     # No probability reaches a level above 1, with or without rounding.
     return lambda p, margin: (p >= level * (1 + margin)) & (level <= 1)
 
 
 def other_at_least(level: float) -> Rule:
-    """Class 1 unless the probability of class 0 reaches a level.
-
-    Parameters
-    ----------
-    level : float
-        The level.
-
-    Returns
-    -------
-    callable
-        ``not (1 - p >= level)``, with an absolute margin.
-    """
+    """Class 1 unless the probability of class 0 reaches a level: ``not (1 - p >= level)``, with an absolute margin."""
     # 1 - p is never negative; below p = 2**-56 it is exactly 1, in float32 and in float64.
     return lambda p, margin: np.where(p < 2.0**-56, level > 1, (1 - p < level - margin) & (level > 0))
 
 
 def below(level: float) -> Rule:
-    """Class 1 unless the probability of class 0, which is given, reaches a level.
-
-    Parameters
-    ----------
-    level : float
-        The level.
-
-    Returns
-    -------
-    callable
-        ``p < level``, with a margin relative to `level`.
-    """
+    """Class 1 unless the probability of class 0, which is given, reaches a level, with a margin relative to that."""
     return lambda p, margin: (p < level * (1 - margin)) | (level > 1)
 
 
@@ -216,20 +183,7 @@ def beyond(decision: Labels, tie_margin: float) -> Rule:
 
 
 def above_half(p: Floats, margin: float) -> NDArray[np.bool_]:
-    """Class 1 when it is more probable than class 0, as in ``argmax([1 - p, p])``.
-
-    Parameters
-    ----------
-    p : float64 ndarray of shape (n,)
-        Probabilities of class 1.
-    margin : float
-        Absolute margin.
-
-    Returns
-    -------
-    bool ndarray of shape (n,)
-        ``p > 0.5 + margin``.
-    """
+    """Class 1 when it is more probable than class 0, as in ``argmax([1 - p, p])``; the margin is absolute."""
     return np.asarray(p > 0.5 + margin)
 
 

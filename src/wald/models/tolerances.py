@@ -19,10 +19,9 @@ from .families import family_of
 from .links import Method, as_they_are, expit_pairs
 from .model import AdditiveModel
 from .own_links import by_own_method
-from .plain import PlainTerms, terms_for
 from .probable import Probable
 from .units import Floats
-from .value_forms import TRIED, called, checked_tolerance, form_of, margin_of, within_tolerance
+from .value_forms import TRIED, called, checked_tolerance, form_of, margin_of, with_values, within_tolerance
 from .wrappers import only_calibrated, peel
 
 #: Scores on which functions of several scores are tried.
@@ -67,7 +66,7 @@ def values_within(model: AdditiveModel, tolerance: Any, relative: bool) -> Addit
         )
     (margin,) = margins
     assert margin is not None
-    return _with(model, Values(n, max(each), margin, relative, tolerances=each))
+    return with_values(model, Values(n, max(each), margin, relative, tolerances=each))
 
 
 def probabilities_within(model: AdditiveModel, tolerance: float) -> AdditiveModel:
@@ -113,7 +112,7 @@ def probabilities_within(model: AdditiveModel, tolerance: float) -> AdditiveMode
         found = WithinRange(found)
     links = replace(model.links, predict=found, predict_proba=found, link=None)
     asked = Probable(outer)
-    return replace(_with(model, rule), estimator=asked, links=links, tie_margin=0.0, ruled=True)
+    return replace(with_values(model, rule), estimator=asked, links=links, tie_margin=0.0, ruled=True)
 
 
 def _instead(model: AdditiveModel, around: list[Any]) -> str:
@@ -143,11 +142,6 @@ def checked_probability(tolerance: Any) -> float:
             "smaller one, such as 0.05."
         )
     return most
-
-
-def _with(model: AdditiveModel, output: Values) -> AdditiveModel:
-    terms = model.terms.inner if isinstance(model.terms, PlainTerms) else model.terms
-    return replace(model, terms=terms_for(output, terms), decision=output)
 
 
 def _one_value(values: Method, k: int, n: int, scores: Floats) -> NDArray[Any]:

@@ -173,6 +173,30 @@ class TreesBuilder:
             self._structure.append(len(self._n_nodes) - 1)
         self._n_nodes.append(n)
 
+    def add_leaf(self, leaves: Any, output: int = 0) -> None:
+        """Add a tree without nodes."""
+        none = np.zeros(0, dtype=np.int64)
+        self.add(none, none, none, none, none, leaves, output)
+
+    def add_nodes(
+        self,
+        is_leaf: NDArray[np.bool_],
+        feature: Any,
+        threshold: Any,
+        left: Any,
+        right: Any,
+        nan_left: Any,
+        leaves: Any,
+        output: int = 0,
+        categories: Any = None,
+    ) -> None:
+        """Add a tree whose leaves are nodes, too: all arrays but `leaves` have an entry for each of either."""
+        inner = ~is_leaf
+        number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(is_leaf) - 1))
+        chosen = None if categories is None else categories[inner]
+        children = number[left[inner]], number[right[inner]]
+        self.add(feature[inner], threshold[inner], *children, nan_left[inner], leaves, output, chosen)
+
     def build(self) -> Trees:
         """Return all trees."""
 

@@ -13,15 +13,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 
-from ..engine.threads import effective_threads
 from ..outputs import Labels
 from ..sources import Schema
 from ..sources.given import table_of
 from ..sources.schema import Library
 from ..steps.categories import CategoryCodes
 from .links import Link, Links, as_they_are
-from .packing import pack
-from .reading import Decompose, Family, Reading
+from .packing import full_scores, pack
+from .reading import Decompose, Reading
 from .terms import Terms
 from .trees import TreeTerms
 from .units import Floats
@@ -102,18 +101,12 @@ class TreeModel(FittedForGood):
         self._schema = Schema(self.n_features_in_, tuple(map(str, reading.names)) or None, self.library)
         self.packed = pack(reading.terms)
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{type(self).__name__}({self.reading.terms.n_terms} trees, {self.n_features_in_} features)"
+
     @staticmethod
     def takes(terms: Terms) -> TypeGuard[TreeTerms]:
-        """Whether terms are those of a tree ensemble.
-
-        Parameters
-        ----------
-        terms : Terms
-
-        Returns
-        -------
-        bool
-        """
+        """Whether terms are those of a tree ensemble."""
         return isinstance(terms, TreeTerms)
 
     def _scores(self, X: Any, packed: Packed | None = None) -> Floats:
@@ -133,7 +126,7 @@ class TreeModel(FittedForGood):
         require_columns(self, rows)
         if sparse.issparse(rows) and not terms.accepts.stored_nan and np.isnan(rows.data).any():
             raise ValueError(STORED_NAN)
-        return (packed or self.packed).scores(rows, lambda dtype: 0.0, effective_threads(-1))[0]
+        return full_scores(packed or self.packed, rows)
 
     def _accepts(self) -> tuple[bool, bool]:
         return not self.reading.dense_only, self.reading.terms.accepts.nan
@@ -217,8 +210,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         return self.reading.links.link or Link("none")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        n_terms = self.reading.terms.n_terms
-        return f"TreeClassifier({n_terms} trees, {self.n_features_in_} features, classes={self.classes_})"
+        return f"{super().__repr__()[:-1]}, classes={self.classes_})"
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, with the library's own ties.
@@ -276,9 +268,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         return self.link.probabilities(self._scores(X))
 
 
-def _read(model: TreeClassifier, decompose: Decompose) -> Reading:
+def read_classifier(model: TreeClassifier, decompose: Decompose) -> Reading:
+    """The reading that it was made of, with the links of the methods that it has."""
     scores = as_they_are if model.scored and not model.summed and model.link.kind != "mean" else None
     return replace(model.reading, links=Links.of(model.link, decision_function=scores), names=(), classes=None)
-
-
-FAMILY = Family((TreeClassifier,), ("predict",), ("reading",), _read, thresholds=False)

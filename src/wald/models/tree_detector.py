@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from .links import PathLink
-from .reading import Decompose, Family, Reading
 from .tree_classifier import TreeModel
 from .units import Floats
 
@@ -46,9 +45,6 @@ class TreeDetector(OutlierMixin, TreeModel):
     >>> detector, bool((detector.score_samples(X) == forest.score_samples(X)).all())
     (TreeDetector(20 trees, 4 features), True)
     """
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"TreeDetector({self.reading.terms.n_terms} trees, {self.n_features_in_} features)"
 
     @property
     def link(self) -> PathLink:
@@ -95,10 +91,3 @@ class TreeDetector(OutlierMixin, TreeModel):
         float64 ndarray of shape (n_rows,)
         """
         return self.link.score_samples(self._scores(X))
-
-
-def _read(model: TreeDetector, decompose: Decompose) -> Reading:
-    return replace(model.reading, names=())
-
-
-FAMILY = Family((TreeDetector,), ("predict",), ("reading",), _read, thresholds=False)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from .reading import Decompose, Family, Reading
 from .tree_classifier import TreeModel
 
 
@@ -56,9 +55,6 @@ class TreeRegressor(RegressorMixin, TreeModel):
     [1.0, 7.389]
     """
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"TreeRegressor({self.reading.terms.n_terms} trees, {self.n_features_in_} features)"
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Values, with the bits of the library's own.
 
@@ -73,10 +69,3 @@ class TreeRegressor(RegressorMixin, TreeModel):
         values = self.reading.links.predict
         assert values is not None
         return values(self._scores(X))
-
-
-def _read(model: TreeRegressor, decompose: Decompose) -> Reading:
-    return replace(model.reading, names=())
-
-
-FAMILY = Family((TreeRegressor,), ("predict",), ("reading",), _read, thresholds=False)

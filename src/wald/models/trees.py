@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _core
 from ..codec.reading import Section
 from ..engine import CompiledTerms
 from ..engine.threads import effective_threads
 from ..sources import Conversion
-from .packing import NO_SURROGATES, Surrogates
+from .packing import NO_SURROGATES, Compiled, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Filed, Owned, Packable, Sharing, Stepped, Summed
+from .protocols import Bounded, Filed, Owned, Sharing, Stepped, Summed
 from .terms import Accepts
 from .tree_arrays import Bytes, Trees, rows_at_thresholds
 from .tree_work import TreeWork, units_by_columns
-from .units import NO_TERMS, Floats, Ints, Units, feature_units
-
-if TYPE_CHECKING:
-    from ..engine import Packed
+from .units import NO_TERMS, Costs, Floats, Groups, Ints, Units, feature_units
 
 #: Leaves of trees with more than so many are not corrected.
 MOST_CORRECTED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
+class TreeTerms(Compiled, Bounded, Sharing, Owned, Summed, Stepped, Filed):
     """Leaves of trees as terms.
 
     An output is the sum of its base and the leaves of its trees, added in the order of the trees, times ``scale``,
@@ -147,11 +144,6 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
         sizes = (trees.n_trees, len(trees.first_node), len(trees.feature), len(trees.leaves), len(trees.n_categories))
         return self.description, *sizes, most, self.f32_rows
 
-    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
-        """Value of each tree's leaf."""
-        order = np.arange(self.n_terms) if which is None else np.asarray(which)
-        return self._packed(order).values(X, effective_threads(-1))
-
     def leaf_counts(self) -> Ints | None:
         """Number of leaves of each tree; None if a tree is large, or shares its leaves with others."""
         counts, n_structures = np.diff(self.trees.first_leaf), len(self.trees.first_node) - 1
@@ -159,7 +151,7 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
 
     def leaves(self, X: Any, which: Ints) -> NDArray[np.int32]:
         """Leaf of each tree."""
-        return self._packed(which).leaves(X, effective_threads(-1))
+        return self.pack(which).leaves(X, effective_threads(-1))
 
     def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
         """Rows with values next to thresholds of random nodes, zeros, categories, and NaN where it is allowed."""
@@ -194,13 +186,7 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
         largest = np.abs(self.coef) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(self.intercept)
         return float(largest.max()) * 2.0**-24 * (3 * self.n_terms + 8)
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """Trees, each with all values of its leaves: at cost 1, or at the price of the features that it reads."""
         ends = np.flatnonzero(np.diff(self.trees.structure, append=-1)) + 1
         members = tuple(np.split(np.arange(self.n_terms), ends[:-1]))
@@ -217,9 +203,12 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
         """Output of each tree."""
         return self.trees.output.astype(np.int64) if self.n_outputs > 1 else None
 
-    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float32") -> Packed:
+    def pack(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> CompiledTerms:
         """Pack for the compiled engine."""
-        return self._packed(order)
+        reordered = self._model.reordered(np.ascontiguousarray(order, dtype=np.int64))
+        return CompiledTerms(reordered, conversion=self.accepts.conversion)
 
     def facts(self) -> dict[str, Any]:
         """Numbers of leaves, and of the features that trees read."""
@@ -248,10 +237,6 @@ class TreeTerms(Packable, Bounded, Sharing, Owned, Summed, Stepped, Filed):
             zero_is_missing=section.get("zero_is_missing", Bytes | None),
             **{name: section.get(name, bool) for name in FLAGS},
         )
-
-    def _packed(self, order: Any) -> CompiledTerms:
-        reordered = self._model.reordered(np.ascontiguousarray(order, dtype=np.int64))
-        return CompiledTerms(reordered, conversion=self.accepts.conversion)
 
     @cached_property
     def _model(self) -> _core.Model:

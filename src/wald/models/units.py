@@ -16,6 +16,9 @@ from ..utils.reals import as_float
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+#: The parameters `feature_groups` and `feature_costs` of `EarlyExitClassifier`.
+Groups = Mapping[str, Sequence[int | str]] | None
+Costs = ArrayLike | Mapping[str, float] | None
 
 #: The order of an engine without early stages.
 NO_TERMS: Ints = np.zeros(0, dtype=np.int64)
@@ -102,13 +105,7 @@ class Purchase:
         return cost
 
 
-def feature_units(
-    n_features: int,
-    names: NDArray[Any] | None,
-    groups: Mapping[str, Sequence[int | str]] | None,
-    costs: ArrayLike | Mapping[str, float] | None,
-    run: int,
-) -> Units:
+def feature_units(n_features: int, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
     """Units of a linear model from the user's groups and costs.
 
     Parameters
@@ -189,7 +186,7 @@ def _column(column: int | str, n_features: int, position: Mapping[str, int], gro
 
 
 def _column_costs(
-    n_features: int, costs: ArrayLike | Mapping[str, float] | None, position: Mapping[str, int], groups: set[str]
+    n_features: int, costs: Costs, position: Mapping[str, int], groups: set[str]
 ) -> tuple[Floats, dict[str, float]]:
     single = np.ones(n_features)
     by_group: dict[str, float] = {}

@@ -16,7 +16,7 @@ from ..outputs.values import Margin
 from ..utils.reals import as_float
 from .links import Method
 from .model import AdditiveModel
-from .plain import PlainTerms, terms_for
+from .plain import terms_for
 from .units import Floats
 
 #: Scores on which a function is tried.
@@ -147,9 +147,12 @@ def within_tolerance(model: AdditiveModel, tolerance: float, relative: bool) -> 
             f"tolerance={tolerance:g} is half of the range of the values of this {name} or more, which lie between 0 "
             "and 1: give a smaller one."
         )
-    output = Values(1, tolerance, margin, relative)
-    terms = model.terms.inner if isinstance(model.terms, PlainTerms) else model.terms
-    return replace(model, terms=terms_for(output, terms), decision=output)
+    return with_values(model, Values(1, tolerance, margin, relative))
+
+
+def with_values(model: AdditiveModel, output: Values) -> AdditiveModel:
+    """The model, with other values asked of its scores."""
+    return replace(model, terms=terms_for(output, model.terms), decision=output)
 
 
 def margin_of(form: Form, relative: bool) -> Margin | None:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..codec.reading import Section, require
 from ..engine import PythonTerms
-from .members import PROBABILITY_ERROR, Member
-from .packing import NO_SURROGATES, Surrogates
+from .encoding import decode_columns, encode_columns
+from .members import PROBABILITY_ERROR, Member, kinds_of
+from .packing import NO_SURROGATES, InPython, Surrogates
 from .planning import Planning, Precision, Rest
-from .protocols import Bounded, Delegating, Filed, Owned, Packable, Priced, refuse_prices
+from .protocols import Bounded, Delegating, Filed, Owned, Priced, refuse_prices
 from .terms import Accepts
-from .units import Floats, Ints, Units
+from .units import Costs, Floats, Groups, Ints, Units
 
 if TYPE_CHECKING:
     from ..engine import Packed
@@ -35,7 +36,7 @@ MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
+class VoteTerms(InPython, Bounded, Priced, Owned, Delegating, Filed):
     """Contributions of an ensemble's members as terms.
 
     A member's terms are its probabilities of the classes, or one value per class for the class that it chooses and
@@ -114,8 +115,7 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
     @property
     def description(self) -> str:
         """Description of the model in messages."""
-        kinds = list(dict.fromkeys(type(member.estimator).__name__ for member in self.members))
-        return f"vote of {len(self.members)} members ({', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''})"
+        return f"vote of {len(self.members)} members ({kinds_of(member.estimator for member in self.members)})"
 
     @property
     def speed_key(self) -> Hashable:
@@ -164,13 +164,7 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
         """Members that round by an unknown amount are trusted with half of their digits."""
         return 0.0 if self.exact else math.sqrt(working) * float(np.abs(self.coef).sum(axis=1).max())
 
-    def units(
-        self,
-        names: NDArray[Any] | None,
-        groups: Mapping[str, Sequence[int | str]] | None,
-        costs: ArrayLike | Mapping[str, float] | None,
-        run: int,
-    ) -> Units:
+    def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:
         """Members, each with its values for all classes, at cost 1."""
         refuse_prices(self, groups, costs)
         terms = np.arange(self.n_terms).reshape(len(self.members), -1)
@@ -226,18 +220,12 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
         """Number of members, which have several terms each, and their names."""
         return {"terms": len(self.members), "members": [member.title for member in self.members]}
 
-    def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
-        """Bound of the memory of the weights, in bytes; members are in the archive of the estimator."""
-        return 64 * self.coef.size + (1 << 16)
-
     def encode(self) -> dict[str, Any]:
         """Describe the vote without its members, which are in the archive of the estimator."""
-        chosen = [np.empty(0, np.int64) if m.columns is None else m.columns for m in self.members]
         return {
             **{name: value for name, value in super().encode().items() if name != "members"},
             "probabilities": np.array([m.method == "predict_proba" for m in self.members], dtype=np.uint8),
-            "columns": np.concatenate(chosen),
-            "first_column": np.cumsum([0, *map(len, chosen)], dtype=np.int64),
+            **encode_columns(m.columns for m in self.members),
         }
 
     @classmethod
@@ -254,18 +242,10 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
         fits = fits and chosen in (None, *range(n_classes))
         require(fits, "the terms do not fit together")
         section.room.reserve(64 * n_members * n_outputs**2, f"{n_members} members")
-        columns = section.integers("columns", ("int64",), None, low=0, high=width)
-        first = section.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
-        require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
+        columns = decode_columns(section, n_members, width)
         probable = section.integers("probabilities", ("uint8",), n_members, low=0, high=2)
         members = tuple(
-            Member(
-                f"member {m}",
-                None,
-                "predict_proba" if probable[m] else "predict",
-                np.arange(n_classes),
-                columns[first[m] : first[m + 1]] if first[m] < first[m + 1] else None,
-            )
+            Member(f"member {m}", None, "predict_proba" if probable[m] else "predict", np.arange(n_classes), columns[m])
             for m in range(n_members)
         )
         return cls(members, weights, n_classes, width, **numbers, **flags, chosen=chosen)
@@ -274,10 +254,8 @@ class VoteTerms(Packable, Bounded, Priced, Owned, Delegating, Filed):
 class PackedVotes(PythonTerms):
     """Votes in the engine in Python, with the ensemble's own sums."""
 
-    def __init__(self, terms: VoteTerms, order: Ints) -> None:
-        super().__init__(terms, order)
-        self._votes = terms
+    terms: VoteTerms
 
     def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
-        return self._votes.totals(values), np.full(len(values), self._votes.score_error(0.0, working))
+        return self.terms.totals(values), np.full(len(values), self.terms.score_error(0.0, working))

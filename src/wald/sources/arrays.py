@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from .. import _core
 from .building import frame_of
-from .cells import Cells
+from .cells import Cells, objects_of
 from .cells_of import cells_of_array
 from .source import PLAIN, Block, Conversion, Source, model_dtype, piece_rows
 from .values import NATIVE, as_numbers, becomes_float64, plain_numbers
@@ -207,7 +207,7 @@ class ArrowTexts(RawSource):
     @property
     def rows(self) -> NDArray[Any]:
         """The texts as an array of objects, which vectorizers can read."""
-        return np.fromiter(self._held.to_pylist(), object, self.n_rows)
+        return objects_of(self._held.to_pylist())
 
     def take(self, rows: NDArray[np.intp] | slice) -> ArrowTexts:
         """Give the rows at these places."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .cells import objects_of
+
 
 def frame_of_arrow(table: Any, texts: Mapping[str, float | None], library: str | None) -> Any:
     """Make a frame of an Arrow table.
@@ -51,7 +53,7 @@ def frame_of_arrow(table: Any, texts: Mapping[str, float | None], library: str |
             frame[name] = column.to_pandas()
             continue
         objects = [missing if value is None else value for value in column.to_pylist()]
-        frame[name] = pandas.Series(np.fromiter(objects, object, len(objects)), dtype=object)
+        frame[name] = pandas.Series(objects_of(objects), dtype=object)
     return pandas.DataFrame(frame)
 
 

@@ -217,8 +217,8 @@ class Texts(_Chunked):
 
     Parameters
     ----------
-    kind : hashable
-    null : None, nan or pandas.NA
+    kind, null
+        As for all columns in chunks.
     chunks : sequence of TextChunk and ViewChunk
     """
 
@@ -234,8 +234,8 @@ class Numbers(_Chunked):
 
     Parameters
     ----------
-    kind : hashable
-    null : None, nan or pandas.NA
+    kind, null
+        As for all columns in chunks.
     chunks : sequence of NumberChunk
     """
 
@@ -252,8 +252,8 @@ class Coded(_Chunked):
 
     Parameters
     ----------
-    kind : hashable
-    null : None, nan or pandas.NA
+    kind, null
+        As for all columns in chunks.
     chunks : sequence of CodeChunk
     """
 

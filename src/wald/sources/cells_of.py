@@ -141,24 +141,10 @@ def _numbers(chunk: Any) -> NDArray[Any]:
 
 #: Types of polars that Arrow has, too.
 POLARS = frozenset(
-    [
-        "String",
-        "Categorical",
-        "Enum",
-        "Boolean",
-        "Null",
-        "Float16",
-        "Float32",
-        "Float64",
-        "Int8",
-        "Int16",
-        "Int32",
-        "Int64",
-        "UInt8",
-        "UInt16",
-        "UInt32",
-        "UInt64",
-    ]
+    (
+        *("String", "Categorical", "Enum", "Boolean", "Null", "Float16", "Float32", "Float64"),
+        *("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"),
+    )
 )
 
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 
 from .. import _core
 from .arrays import ArraySource
-from .cells import Cells
+from .cells import Cells, objects_of
 from .cells_of import cells_of_frame, cells_of_pandas_frame
 from .held import column_reader, held_array, held_columns, whole_block
 from .source import PLAIN, Block, Conversion, Source, model_dtype, piece_rows
@@ -156,7 +156,7 @@ class FrameSource(Source):
         """All values before any conversion."""
         frame, table = nw.from_native(self.rows, eager_only=True), np.empty(self.shape, dtype=object)
         for c, name in enumerate(frame.columns):
-            table[:, c] = np.fromiter(frame.get_column(name).to_list(), object, self.n_rows)
+            table[:, c] = objects_of(frame.get_column(name).to_list())
         return table
 
     def columns_of_others(self) -> dict[int, list[Any]]:

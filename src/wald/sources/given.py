@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .arrays import ArraySource, ArrowTexts, RawSource, SparseSource
+from .cells import objects_of
 from .frames import FrameSource, is_frame
 from .records import Coding, RecordSource, named_rows
 from .schema import Schema
@@ -85,9 +86,7 @@ def _of_rows(X: Any, schema: Schema | None) -> Source:
     if arrow is not None and isinstance(X, arrow.Array | arrow.ChunkedArray):  # which vectorizers cannot read
         if schema is None or schema.n_columns is None:
             return ArrowTexts(X)
-        texts = np.empty(len(X), dtype=object)
-        texts[:] = X.to_pylist()
-        X, shape = texts, texts.shape
+        X, shape = objects_of(X.to_pylist()), (len(X),)
     if schema is None:
         table = not _is_raw(X) and (shape is None or len(shape) != 2)
         return ArraySource(as_array(X, dtype=None)) if table else RawSource(X)

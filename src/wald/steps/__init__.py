@@ -26,10 +26,9 @@ from .by_column import ByColumn
 from .chain import Branch, Chain
 from .checks import check_step
 from .codes import Codes
-from .functions import ByState, ColumnFunction, Numeric
+from .functions import ByState, ColumnFunction, Numeric, OfScore
 from .raw_columns import RawColumns
 from .step import Step
-from .sums import OfScore
 
 __all__ = [
     "Branch",

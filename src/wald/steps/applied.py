@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ..sources import Source
-from .functions import ColumnFunction, Numeric
+from .functions import ColumnFunction, Numeric, PartOfSum
 from .later import Later
 from .pieces import Piece
 from .quick import quick
@@ -20,7 +20,7 @@ from .quick import quick
 MOST_WRITTEN = 1024
 
 
-class Applied:
+class Applied(PartOfSum):
     """A fitted transformer of these that runs as it is, for the columns that it reads.
 
     It is assumed to write each row by itself, as of all transformers.
@@ -39,7 +39,7 @@ class Applied:
     width : int
     """
 
-    together: ClassVar[bool] = True
+    together = True
 
     def __init__(self, piece: Piece, later: Later) -> None:
         self.name, self.transformer, _ = piece.part
@@ -87,7 +87,7 @@ class Applied:
 
     @property
     def sources(self) -> list[int]:
-        """The raw column of each column that a sum reads; -1 if it is made of several."""
+        """The raw column of each column that a sum reads."""
         return (self.columns if len(self.columns) == 1 else [-1]) * self.width
 
     def functions(self, first: int) -> list[ColumnFunction]:

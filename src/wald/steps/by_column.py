@@ -162,21 +162,20 @@ class ByColumn(Chain):
             return None
         found: list[dict[str, Any]] = []
         for part in self.parts:
-            described: list[dict[str, Any]] | None = None  # what is run as it is needs a frame
-            if isinstance(part, Tables):
-                described = self._tables_of_records(part, library)
-            elif isinstance(part, Numbers):
-                described = numbers_of_records(part)
-            elif isinstance(part, Cuts):
-                described = part.of_records()
+            described = self._of_records(part, library, len(found))
             if described is None:
                 return None
             found += described
         return found
 
-    def _tables_of_records(self, part: Tables, library: str) -> list[dict[str, Any]] | None:
-        lookups = part.of_records(library)
-        if lookups is None:
+    def _of_records(self, part: Part, library: str, first: int) -> list[dict[str, Any]] | None:
+        """The columns of a part, of which `first` are before it; None for what is run as it is, which needs a frame."""
+        if isinstance(part, Numbers):
+            return numbers_of_records(part)
+        if isinstance(part, Cuts):
+            return part.of_records()
+        lookups = part.of_records(library) if isinstance(part, Tables) else None
+        if not isinstance(part, Tables) or lookups is None:
             return None
         return [
             of_table(table, lookup, table.written, table.values, self.unmet)
@@ -241,7 +240,7 @@ class ByColumn(Chain):
             read = [k for k, c in enumerate(table.written.tolist()) if wanted[c]]
             cells = source.cells(place)
             if len(table.written) == 1:
-                values = _in_place(table.values[lookup.rows, 0])
+                values = native(table.values[lookup.rows, 0])
                 values, refused = table.keys.take(cells, values, lookup.refused, note=note)
                 columns[int(table.written[0])] = values
             else:
@@ -375,20 +374,16 @@ def of_table(table: Table, lookup: Lookup, written: NDArray[Any], values: NDArra
     }
 
 
-def native(values: NDArray[Any], zeros_are_missing: bool) -> NDArray[Any]:
+def native(values: NDArray[Any], zeros_are_missing: bool = False) -> NDArray[Any]:
     """A column in a dtype that the engine reads."""
     if zeros_are_missing:
         values = np.where(values == 0, np.nan, values)
     return values if values.dtype in (np.float32, np.float64, np.uint8) else values.astype(np.float64)
 
 
-def _in_place(values: NDArray[Any]) -> NDArray[Any]:
-    return values if values.dtype in (np.float32, np.float64, np.uint8) else values.astype(np.float64)
-
-
 def _small(values: NDArray[Any]) -> NDArray[Any]:
     """Values as bytes, if they are whole numbers that fit."""
     if values.dtype.kind == "f" and not (np.isfinite(values).all() and not np.signbit(values).any()):
-        return _in_place(values)
+        return native(values)
     fits = len(values) and values.min() >= 0 and values.max() <= 255 and bool((values == np.floor(values)).all())
-    return values.astype(np.uint8) if fits else _in_place(values)
+    return values.astype(np.uint8) if fits else native(values)

@@ -10,6 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sources.cells import objects_of
+
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:
@@ -43,7 +45,7 @@ class CategoryColumn:
         categories = [value for value in dict.fromkeys(values) if value is not None]
         number = {category: code for code, category in enumerate(categories)}
         codes = np.array([number.get(value, -1) for value in values], dtype=np.int64)
-        return cls(_objects(categories), codes, column.dtype == nw.String)
+        return cls(objects_of(categories), codes, column.dtype == nw.String)
 
     def like(self, known: Iterable[Any], name: Any) -> CategoryColumn:
         """Texts as categories of the kind of the ``known`` ones, which may be numbers; other columns as they are.
@@ -71,7 +73,7 @@ class CategoryColumn:
 
     def renamed(self, categories: list[Any]) -> CategoryColumn:
         """The same column with other names of its categories."""
-        return CategoryColumn(_objects(categories), self.codes, self.from_texts)
+        return CategoryColumn(objects_of(categories), self.codes, self.from_texts)
 
     def mapped(self, code_of: Callable[[Any], float]) -> NDArray[np.float64]:
         """Replace the category of each row by its code; NaN where a value is missing."""
@@ -91,9 +93,3 @@ def number_of(text: str) -> bool | int | float:
         return int(text)
     except ValueError:
         return float(text)
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from ..sources import FrameSource, Source
 from ..sources.arrays import ArraySource
 from .affine import READ_BY_TRANSFORM, gives_frames, overrides, sliced
-from .functions import ByState, ColumnFunction
+from .functions import ByState, ColumnFunction, PartOfSum
 from .later import Later, nothing_later
 from .numbers import columns_of, number_reader, of_number, operations_of
 from .probing import Kind, kinds_of
@@ -77,7 +77,7 @@ class Cut:
         return found
 
 
-class Cuts:
+class Cuts(PartOfSum):
     """A `Binarizer` or `KBinsDiscretizer`, alone or after scalers and imputers, as states of its columns.
 
     What it writes is known from its thresholds, and compared with what it writes itself. Numbers are compared in the
@@ -105,8 +105,6 @@ class Cuts:
     n_written : int
         Number of columns that the last of the steps writes.
     """
-
-    together: ClassVar[bool] = False
 
     def __init__(
         self, steps: Sequence[Any], columns: list[int], first: int, weight: float | None, later: Later | None = None
@@ -139,11 +137,6 @@ class Cuts:
         made = cls(steps, columns, first, weight, later)
         return made if made._agrees() else None
 
-    @property
-    def sources(self) -> list[int]:
-        """The raw column of each column that a sum reads."""
-        return self.columns
-
     def functions(self, first: int) -> list[ColumnFunction] | None:
         """What it writes as functions of its columns, which are those from number `first` on in a sum of columns."""
         found: list[ColumnFunction] = []
@@ -160,13 +153,13 @@ class Cuts:
         given = self._given_dtype(source, places)
         if given is None:
             return None
-        written, column = self._written_dtype(given), number_reader(source, places)
+        written, column = self._written_dtype(given), number_reader(source, places, rows)
 
         def read(k: int) -> NDArray[Any] | None:
             found = column(k)
             if found is None:
                 return None
-            states = self._states(k, found if rows is None else found.take(rows), given)
+            states = self._states(k, found, given)
             return states.astype(np.float32) if written == FLOAT32 else states  # a sum learns the precision from it
 
         return read

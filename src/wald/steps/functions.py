@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .affine import DERIVED
-from .sums import OfScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,5 +86,44 @@ class Numeric:
             object.__setattr__(self, "magnitude", np.abs(self.shift))
 
 
+@dataclass(frozen=True, eq=False)
+class OfScore:
+    """What a raw column adds to a score of a linear model, once the weights of all columns that it determines are in.
+
+    Attributes
+    ----------
+    column : int
+        Number of the column that holds this, among the columns of the sum.
+    output : int or None
+        The score. None: the column bounds the errors of what is added to each of the scores.
+    written : int64 ndarray of shape (n_written,)
+        Numbers of the columns of the model that it stands for.
+    """
+
+    column: int
+    output: int | None
+    written: NDArray[np.int64]
+
+
 #: One function of a raw column. Each raw column has one, which may write many columns; texts have one for each score.
 ColumnFunction = ByState | Numeric | OfScore
+
+
+class PartOfSum:
+    """A fitted transformer, of whose columns a sum is taken.
+
+    Attributes
+    ----------
+    columns : list of int
+        Numbers of the raw columns that it reads.
+    together : bool
+        Whether a sum gets all of its columns at the price of one.
+    """
+
+    columns: list[int]
+    together: ClassVar[bool] = False
+
+    @property
+    def sources(self) -> list[int]:
+        """The raw column of each column that a sum reads; -1 if it is made of several."""
+        return self.columns

@@ -84,5 +84,5 @@ def unknown_value(known: Sequence[Any], kind: Kind, text: bool) -> list[Any]:
 def flat(transformer: Any) -> list[Any]:
     """Transformers of nested pipelines, in their order."""
     if type(transformer) is Pipeline:
-        return [each for _, step in transformer.steps for each in ([] if step == "passthrough" else flat(step))]
+        return [each for _, step in transformer.steps if step not in (None, "passthrough") for each in flat(step)]
     return [transformer]

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    RobustScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from ..sources import FrameSource, Source
 from ..sources.arrays import ArraySource
 from ..sources.held import column_reader, held_columns
 from .affine import ColumnMap, read_step
-from .functions import ColumnFunction, Numeric
+from .functions import ColumnFunction, Numeric, PartOfSum
 from .known_values import flat
 from .later import Later
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class Numbers(PartOfSum):
     """Columns of numbers that one fitted transformer reads.
 
     Attributes
@@ -49,7 +44,6 @@ class Numbers:
     n_written: int
     weight: float | None
     later: Later
-    together: ClassVar[bool] = False
 
     @property
     def first(self) -> int:
@@ -60,11 +54,6 @@ class Numbers:
     def width(self) -> int:
         """Number of columns that are written in the end."""
         return len(self.later.kept)
-
-    @property
-    def sources(self) -> list[int]:
-        """The raw column of each column that a sum reads."""
-        return self.columns
 
     @property
     def takes_booleans(self) -> bool:
@@ -140,13 +129,7 @@ class Numbers:
         self, source: Source, places: list[int], rows: NDArray[np.int64] | None = None
     ) -> Callable[[int], NDArray[Any] | None]:
         """What gives the numbers of the k-th column; None if it holds something else. Parameters as for `Tables`."""
-        column = number_reader(source, places)
-
-        def read(k: int) -> NDArray[Any] | None:
-            found = column(k)
-            return found if found is None or rows is None else found.take(rows)
-
-        return read
+        return number_reader(source, places, rows)
 
 
 def of_number(column: int, written: int, steps: list[tuple[str, float]], booleans: bool = False) -> dict[str, Any]:
@@ -212,11 +195,14 @@ def columns_of(source: Source, places: list[int]) -> list[NDArray[Any]] | None:
     return found
 
 
-def number_reader(source: Source, places: list[int]) -> Callable[[int], NDArray[Any] | None]:
-    """What gives the k-th of some columns as an array; None if it holds something else than numbers."""
+def number_reader(
+    source: Source, places: list[int], rows: NDArray[np.int64] | None = None
+) -> Callable[[int], NDArray[Any] | None]:
+    """What gives the k-th of some columns as an array, of some rows; None if it holds something else than numbers."""
+    some: Any = slice(None) if rows is None else rows
     if isinstance(source, ArraySource):
         table = source.values
-        return (lambda k: table[:, places[k]]) if table.dtype.kind in "biuf" else lambda k: None
+        return (lambda k: table[:, places[k]][some]) if table.dtype.kind in "biuf" else lambda k: None
     if not isinstance(source, FrameSource):
         return lambda k: None
     held, read = held_columns(source.rows, places), column_reader(source.rows)
@@ -225,7 +211,7 @@ def number_reader(source: Source, places: list[int]) -> Callable[[int], NDArray[
         values = held.array(k)
         values = read(places[k]) if values is None else values
         of_numbers = values.dtype.kind in "biuf" and values.dtype != np.float16 and values.dtype.itemsize <= 8
-        return values if of_numbers else None
+        return values[some] if of_numbers else None
 
     return column
 

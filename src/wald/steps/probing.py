@@ -14,8 +14,6 @@ from ..sources import ArraySource, FrameSource, Source
 #: Library and dtype of a column, by which its values are told apart: what equals what hangs on both.
 Kind = tuple[str, Hashable]
 
-OBJECTS: Kind = ("numpy", np.dtype(object))
-
 
 def kinds_of(source: Source, columns: Sequence[int]) -> tuple[Kind, ...] | None:
     """Kinds of some columns of a table; None if it is in no container whose columns can be made here."""

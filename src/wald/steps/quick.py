@@ -17,7 +17,7 @@ from sklearn.preprocessing._data import BOUNDS_THRESHOLD
 
 from .. import _core
 from .affine import overrides
-from .quick_splines import QuickSplines
+from .quick_splines import QuickSplines, shared
 
 #: Fewer numbers are left to NumPy, whose call takes less time.
 LEAST_ROWS = 64
@@ -38,8 +38,7 @@ class QuickQuantiles(QuantileTransformer):
         """The same of a fitted transformer; None where bits may differ."""
         if overrides(step) or not hasattr(step, "quantiles_"):
             return None
-        made = object.__new__(cls)
-        made.__dict__ = step.__dict__  # what is changed later is changed in both
+        made = shared(cls, step)
         return made if _alike(step, made) else None
 
     def _transform_col(self, X_col: NDArray[Any], quantiles: NDArray[Any], inverse: bool) -> NDArray[Any]:

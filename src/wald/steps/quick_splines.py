@@ -30,8 +30,7 @@ class QuickSplines(SplineTransformer):
         """The same of a fitted transformer; None where bits may differ."""
         if overrides(step) or not hasattr(step, "bsplines_"):
             return None
-        made = object.__new__(cls)
-        made.__dict__ = step.__dict__  # what is changed later is changed in both
+        made = shared(cls, step)
         return made if made._knots() is not None and _alike(step, made) else None
 
     def transform(self, X: Any) -> Any:
@@ -40,9 +39,7 @@ class QuickSplines(SplineTransformer):
         return self._slowly(X) if found is None else found
 
     def _slowly(self, X: Any) -> Any:
-        own = object.__new__(SplineTransformer)  # whose messages name it
-        own.__dict__ = self.__dict__
-        return own.transform(X)
+        return shared(SplineTransformer, self).transform(X)  # whose messages name it
 
     def _quickly(self, X: Any) -> NDArray[Any] | None:
         knots = self._knots()
@@ -79,6 +76,13 @@ class QuickSplines(SplineTransformer):
         units = np.eye(knots.shape[1] - self.degree - 1)
         known = (spline.k == self.degree and np.array_equal(spline.c, units) for spline in self.bsplines_)
         return knots if all(known) else None
+
+
+def shared(kind: Any, step: Any) -> Any:
+    """An object of a class with the attributes of another one: what is changed later is changed in both."""
+    made = object.__new__(kind)
+    made.__dict__ = step.__dict__
+    return made
 
 
 def _alike(step: Any, made: QuickSplines) -> bool:

@@ -19,11 +19,10 @@ from .applied import Applied
 from .by_column import ByColumn, Part, may_be_costly, n_read_alone, native, of_table
 from .chain import Chain
 from .cuts import Cuts
-from .functions import ByState, ColumnFunction
+from .functions import ByState, ColumnFunction, OfScore
 from .known_values import flat
 from .numbers import Numbers, of_number, takes_booleans
 from .step import Step
-from .sums import OfScore
 from .tables import Tables
 from .text_columns import TextColumn, TextReader
 from .text_records import TextNames
@@ -218,7 +217,7 @@ class RawColumns(ByColumn):
             if values is None:
                 columns[c] = np.full(held.n_rows, np.nan if by_state else np.inf)
             else:
-                columns[c] = values if is_read_in_tiles(values) else native(values, False)
+                columns[c] = values if is_read_in_tiles(values) else native(values)
                 single |= values.dtype == np.float32  # states are, where they stand for such columns
         self.unmet.warn()
         if single:  # the engine takes what bounds the errors in units of the precision of the whole table
@@ -274,34 +273,23 @@ class RawColumns(ByColumn):
                 found |= dict.fromkeys(range(c - k, c - k + len(part.sources)))
         return list(found)
 
-    def of_records(self, library: str) -> list[dict[str, Any]] | None:
-        """What `_core.Record` needs to know; None if records must become a frame."""
-        if self._names is None:
+    def _of_records(self, part: Part, library: str, first: int) -> list[dict[str, Any]] | None:
+        if isinstance(part, TextColumn):
+            assert self._names is not None  # `of_records` gives up without them
+            hidden = TextNames(list(self._names), self.text_columns).first_of(part)
+            return [of_number(hidden + k, first + k, []) for k in range(len(part.sources))]
+        if isinstance(part, Numbers):
+            booleans = part.takes_booleans and all(takes_booleans(step) for _, step in self.steps[1:])
+            return [of_number(column, first + k, [], booleans) for k, column in enumerate(part.columns)]
+        if isinstance(part, Cuts):
+            return part.of_records(first)
+        lookups = part.of_records(library) if isinstance(part, Tables) else None
+        if not isinstance(part, Tables) or lookups is None:
             return None
-        found: list[dict[str, Any]] = []
-        texts = TextNames(list(self._names), self.text_columns)
-        for part in self.parts:
-            if isinstance(part, TextColumn):
-                first = texts.first_of(part)
-                found += [of_number(first + k, len(found) + k, []) for k in range(len(part.sources))]
-                continue
-            if isinstance(part, Numbers):
-                booleans = part.takes_booleans and all(takes_booleans(step) for _, step in self.steps[1:])
-                found += [of_number(column, len(found) + k, [], booleans) for k, column in enumerate(part.columns)]
-                continue
-            if isinstance(part, Cuts):
-                described = part.of_records(len(found))
-                if described is None:
-                    return None
-                found += described
-                continue
-            lookups = part.of_records(library) if isinstance(part, Tables) else None
-            if not isinstance(part, Tables) or lookups is None:
-                return None
-            for table, lookup in zip(part.tables, lookups, strict=True):
-                rows = np.arange(table.n_rows, dtype=np.float64)[:, None]
-                found.append(of_table(table, lookup, np.array([len(found)]), rows, self.unmet))
-        return found
+        return [
+            of_table(table, lookup, np.array([k]), np.arange(float(table.n_rows))[:, None], self.unmet)
+            for k, (table, lookup) in enumerate(zip(part.tables, lookups, strict=True), first)
+        ]
 
     def _read(
         self,

@@ -8,7 +8,7 @@ which values are equal to it, is what the table says.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from scipy import sparse
 
 from .. import _core
 from ..sources import Source
-from .functions import ByState, ColumnFunction
+from .functions import ByState, ColumnFunction, PartOfSum
 from .keys import Keys
 from .known_values import ENCODERS, flat, for_keys, known_values
 from .later import Later, nothing_later
@@ -34,7 +34,7 @@ BYTES = 256
 COMPARED = 64
 
 
-class Tables:
+class Tables(PartOfSum):
     """The tables of one fitted encoder, alone or in a pipeline of transformers that work column by column.
 
     Parameters
@@ -48,14 +48,7 @@ class Tables:
         Number of the first column that it writes.
     weight : float or None
         Factor of what it writes.
-
-    Attributes
-    ----------
-    together : bool
-        Whether a sum gets all of its columns at the price of one.
     """
-
-    together: ClassVar[bool] = False
 
     def __init__(
         self, transformer: Any, columns: list[int], names: list[Any] | None, first: int, weight: float | None
@@ -96,11 +89,6 @@ class Tables:
         if kinds not in self._lookups:
             self._lookups[kinds] = self._looked_up(kinds)
         return self._lookups[kinds]
-
-    @property
-    def sources(self) -> list[int]:
-        """The raw column of each column that a sum reads."""
-        return self.columns
 
     @property
     def n_values(self) -> int:

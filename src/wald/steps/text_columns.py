@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..sources import Source
 from ..sources.texts import texts_in
-from .functions import ColumnFunction
+from .functions import ColumnFunction, OfScore, PartOfSum
 from .known_values import flat
 from .later import nothing_later
 from .pieces import Piece
-from .sums import OfScore
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +33,7 @@ class TextScorer(Protocol):
 TextReader = Callable[[list[Any], slice, float | None, int], TextScorer | None]
 
 
-class TextColumn:
+class TextColumn(PartOfSum):
     """A fitted vectorizer of a ColumnTransformer, with the steps behind it, as a function from a text to scores.
 
     One column is written for each score, and a last one for the bound of their errors.
@@ -50,14 +49,9 @@ class TextColumn:
     scorer : TextScorer
     n_outputs : int
         Number of scores.
-
-    Attributes
-    ----------
-    together : bool
-        Whether a sum gets all of its columns at the price of one.
     """
 
-    together: ClassVar[bool] = True
+    together = True
 
     def __init__(
         self, name: str, transformer: Any, column: int, span: slice, scorer: TextScorer, n_outputs: int

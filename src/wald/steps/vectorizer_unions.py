@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import FeatureUnion
 
 from .. import _core
 from ..sources import Source
 from .affine import gives_frames, overrides, read_step
+from .known_values import flat
 from .named_values import NamedValues, named_attributes, read_named_values
 from .vectorizers import (
     READ_BY_VECTORIZERS,
@@ -125,8 +126,8 @@ def read_rows(steps: Sequence[Any]) -> tuple[Vectorizer | VectorizerUnion | Name
     if not steps:
         return None
     if type(steps[0]) is FeatureUnion:
-        union = _read_union(steps[0])
-        return None if union is None else (union, 1)
+        parts = _parts_of(steps[0], None)
+        return (VectorizerUnion(tuple(parts)), 1) if parts else None
     named = read_named_values(steps[0])
     return read_vectorizer(steps) if named is None else (named, 1)
 
@@ -137,21 +138,9 @@ def rows_attributes(step: Any) -> list[tuple[Any, str]]:
         return named_attributes(step) or vectorizer_attributes(step)
     found = [(step, "transformer_list"), (step, "transformer_weights")]
     for _, part in step.transformer_list:
-        for each in _flat(part):
+        for each in flat(part):
             found += rows_attributes(each)
     return found
-
-
-def _flat(part: Any) -> list[Any]:
-    """The steps of a transformer, which may be a pipeline of pipelines."""
-    if type(part) is not Pipeline:
-        return [part]
-    return [each for _, step in part.steps if step is not None and step != "passthrough" for each in _flat(step)]
-
-
-def _read_union(union: Any) -> VectorizerUnion | None:
-    parts = _parts_of(union, None)
-    return VectorizerUnion(tuple(parts)) if parts else None
 
 
 def _parts_of(union: Any, outer: float | None) -> list[UnionPart] | None:
@@ -162,7 +151,7 @@ def _parts_of(union: Any, outer: float | None) -> list[UnionPart] | None:
     for name, part in union.transformer_list:
         if isinstance(part, str) and part == "drop":
             continue
-        steps = _flat(part)
+        steps = flat(part)
         if not steps or any(gives_frames(each) or overrides(each) for each in steps):
             return None
         weight = weights.get(name)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyClassifier
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..members import Member
@@ -14,21 +13,11 @@ from ..reading import Decompose, Family, Reading, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..votes import VoteTerms
-from .votes import voted
+from .votes import accepted, voted
 
 
 def read_boosted_stumps(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted `wald.online.AttentiveBoosting`: of stumps, each of which is a tree with one node, or of a list.
-
-    Parameters
-    ----------
-    model : estimator
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
-    """
+    """Read a fitted `wald.online.AttentiveBoosting`: of stumps, each of which is a tree with one node, or of a list."""
     check_is_fitted(model)
     if not hasattr(model.hypotheses_, "thresholds"):  # a list
         return read_boosted_votes(model)
@@ -55,10 +44,6 @@ def read_boosted_votes(model: Any) -> Reading:
     A weight times 1 or -1 for each member; the intercept is one more, which always says 1. Rows within rounding of a
     tie are left to the model, whose own sums may be in float32.
 
-    Parameters
-    ----------
-    model : estimator
-
     Raises
     ------
     TypeError
@@ -80,9 +65,8 @@ def read_boosted_votes(model: Any) -> Reading:
     constant = DummyClassifier(strategy="constant", constant=classes[1]).fit(np.zeros((2, width)), classes)
     named = [*((f"hypotheses[{j}]", member) for j, member in enumerate(members)), ("the intercept", constant)]
     read = tuple(Member(name, member, "predict", classes) for name, member in named)
-    tags = get_tags(model).input_tags
     weights = np.append(np.asarray(model.coef_, dtype=np.float64)[0], np.asarray(model.intercept_, dtype=np.float64))
-    terms = VoteTerms(read, weights, 2, width, 1.0, single=True, nan=bool(tags.allow_nan), sparse=bool(tags.sparse))
+    terms = VoteTerms(read, weights, 2, width, 1.0, single=True, **accepted(model))
     return voted(terms)
 
 

@@ -10,22 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ...engine.threads import effective_threads
 from ...sources import source_of
 from ...steps import Chain
 from ..links import NO_LINKS, Links, Method, as_they_are
 from ..members import Member, watch_of
-from ..packing import pack
+from ..packing import full_scores, pack
 from ..planning import Planning, Rest
 from ..protocols import Thresholded
-from ..reading import Decompose, Family, Reading
+from ..reading import Decompose, Family, Reading, column_names
 from ..units import Floats
 from ..votes import VoteTerms
 from ..watch import Watch
-from .votes import voted
+from .votes import accepted, voted
 
 if TYPE_CHECKING:
     from ..model import AdditiveModel
@@ -52,14 +50,8 @@ def read_calibrated(model: Any, decompose: Decompose) -> Reading:
     Its members are the models of the folds, each with its calibrators, which are scikit-learn's own. The scores inside
     come from the engine where it gives the model's own bits, and else from the model.
 
-    Parameters
-    ----------
-    model : CalibratedClassifierCV
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it does not say how many columns it takes.
     """
@@ -70,11 +62,9 @@ def read_calibrated(model: Any, decompose: Decompose) -> Reading:
             f"{type(model).__name__} of models that do not say how many columns they take (n_features_in_) is not "
             "supported. Put what reads texts or records in front of it, in one Pipeline."
         )
-    names = getattr(model, "feature_names_in_", None)
-    framed = None if names is None else tuple(map(str, names))
     members, watches = [], []
     for i, pair in enumerate(model.calibrated_classifiers_):
-        member = Member(f"fold {i}", pair, "predict_proba", np.arange(len(classes)), None, framed)
+        member = Member(f"fold {i}", pair, "predict_proba", np.arange(len(classes)), None, column_names(model))
         inside = _inside(pair.estimator, decompose)
         if inside is None:
             watches.append(watch_of(pair.estimator))
@@ -84,7 +74,6 @@ def read_calibrated(model: Any, decompose: Decompose) -> Reading:
         members.append(member)
         watches.append(Watch([(pair, "estimator"), (pair, "calibrators")]))
         watches += [Watch((each, name) for name in vars(each) if name.endswith("_")) for each in pair.calibrators]
-    tags = get_tags(model.calibrated_classifiers_[0].estimator).input_tags
     by_engine = all(isinstance(member.called, CalibratedByEngine) for member in members)
     terms = (CalibratedVotes if by_engine else VoteTerms)(
         tuple(members),
@@ -93,8 +82,7 @@ def read_calibrated(model: Any, decompose: Decompose) -> Reading:
         int(width),
         divisor=float(len(members)),
         exact=all(member.row_by_row for member in members),
-        nan=bool(tags.allow_nan),
-        sparse=bool(tags.sparse),
+        **accepted(model.calibrated_classifiers_[0].estimator),
     )
     links = Links(predict_proba=as_they_are) if by_engine else NO_LINKS
     return replace(voted(terms), links=links, watches=tuple(watches))
@@ -144,7 +132,7 @@ class EngineAnswers(ClassifierMixin, BaseEstimator):
         rows = X if model.preprocessing is None else model.preprocessing.transform(source_of(X))
         link = _link(model)
         assert link is not None
-        return link(self._packed.scores(rows, lambda dtype: 0.0, effective_threads(-1))[0])
+        return link(full_scores(self._packed, rows))
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

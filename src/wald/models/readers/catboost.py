@@ -111,14 +111,8 @@ class CatBoostModel:
 def read_catboost(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``CatBoostClassifier``; see `CatBoostModel.reading`.
 
-    Parameters
-    ----------
-    model : CatBoostClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it has categorical, text or embedding features, or another loss.
     """
@@ -158,14 +152,6 @@ def catboost_json(model: Any) -> bytes:
 
 def read_catboost_model(raw: bytes) -> CatBoostModel:
     """Read a model's JSON.
-
-    Parameters
-    ----------
-    raw : bytes
-
-    Returns
-    -------
-    CatBoostModel
 
     Raises
     ------

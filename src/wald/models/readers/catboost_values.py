@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from ...outputs import Values
-from ..links import Links, ValueLink
-from ..reading import Decompose, Family, Kind, Reading, full_name
+from ..links import ValueLink
+from ..reading import Decompose, Family, Kind, Reading, full_name, of_values
 from .catboost import LOSSES, CatBoostModel, catboost_json, read_catboost_model, require_numeric, watch_of_catboost
 
 REGRESSOR, RANKER = "catboost.core.CatBoostRegressor", "catboost.core.CatBoostRanker"
@@ -85,28 +83,14 @@ def catboost_values(read: CatBoostModel, asked: str, kind: Kind) -> Reading:
             f"CatBoost's predictions of type {asked!r} are not supported: wald does not know how raw "
             "values become answers."
         )
-    return Reading(
-        read.terms(),
-        Values(len(read.bias)),
-        row_by_row="always",
-        links=Links(predict=link.values, value_link=link),
-        names=tuple(read.feature_names),
-        classes=np.empty(0),
-        kind=kind,
-    )
+    return of_values(read.terms(), link, kind, row_by_row="always", names=tuple(read.feature_names))
 
 
 def read_catboost(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``CatBoostRegressor`` or ``CatBoostRanker``; see `catboost_values`.
 
-    Parameters
-    ----------
-    model : CatBoostRegressor or CatBoostRanker
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it has categorical, text or embedding features.
     """

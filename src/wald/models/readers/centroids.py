@@ -26,14 +26,8 @@ def read_centroids(model: Any, decompose: Decompose) -> Reading:
     ``|x| @ coef_bound`` covers this error as long as no value of a row exceeds `LARGEST_ROW` times the largest
     absolute value of a centroid, since then ``x_j^2 <= LARGEST_ROW * largest * |x_j|``.
 
-    Parameters
-    ----------
-    model : NearestCentroid
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If the metric is not Euclidean, or the priors differ.
     """

@@ -9,17 +9,7 @@ import numpy as np
 
 
 def even_odds(slope: float) -> float:
-    """Largest score with ``1 / (1 + exp(-slope * score)) <= 0.5`` in float64.
-
-    Parameters
-    ----------
-    slope : float
-        Positive.
-
-    Returns
-    -------
-    float
-    """
+    """Largest score with ``1 / (1 + exp(-slope * score)) <= 0.5`` in float64, for a positive slope."""
     return largest_not_above_half(lambda score: 1.0 / (1.0 + np.exp(-slope * score)), np.float64, 1.0 / slope)
 
 
@@ -33,10 +23,6 @@ def largest_not_above_half(probability: Callable[[Any], Any], dtype: type[Any], 
     dtype : type
         Floating-point type of scores and probabilities.
     high : float
-
-    Returns
-    -------
-    float
     """
     low, above = dtype(0), dtype(high)
     while np.nextafter(low, above) < above:

@@ -9,11 +9,10 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Product, Sum, WhiteKernel
 from sklearn.utils.validation import check_is_fitted
 
-from ...outputs import Values
 from ...steps import ColumnMap
 from ..kernel import KernelTerms
-from ..links import Links, ValueLink
-from ..reading import Decompose, Family, Reading
+from ..links import ValueLink
+from ..reading import Decompose, Family, Reading, of_values
 from ..units import Floats
 
 #: Parts of a kernel: a factor, and the inverse squared length scales of an RBF kernel; None for a constant.
@@ -27,14 +26,8 @@ def read_gaussian_process(model: Any, decompose: Decompose) -> Reading:
     which is 0 between different rows. scikit-learn multiplies matrices, and wald adds in the order of the training
     rows: values are the same within some ``n`` roundings of the sum of the sizes of all terms, for n training rows.
 
-    Parameters
-    ----------
-    model : GaussianProcessRegressor
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it has another kernel, or RBF kernels of different length scales.
     """
@@ -59,15 +52,7 @@ def read_gaussian_process(model: Any, decompose: Decompose) -> Reading:
         columns, vectors = ColumnMap(lengths, np.zeros(n_columns)), vectors * lengths
     coef = scale[:, None] * alpha
     terms = KernelTerms("rbf", gamma, 0.0, 0, vectors, factor * coef, mean + constant * coef.sum(axis=1), columns)
-    link = ValueLink("identity")
-    return Reading(
-        terms,
-        Values(len(coef)),
-        dense_only=True,
-        links=Links(predict=link.values, value_link=link),
-        classes=np.empty(0),
-        kind="regressor",
-    )
+    return of_values(terms, ValueLink("identity"), dense_only=True)
 
 
 def _parts(kernel: Any) -> Parts:

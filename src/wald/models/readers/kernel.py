@@ -24,14 +24,8 @@ def read_kernel(model: Any, decompose: Decompose) -> Reading:
     A linear kernel is collapsed into its weight vectors. Two classes: the sign, where a score of exactly 0 is the
     positive class. More: votes.
 
-    Parameters
-    ----------
-    model : SVC or NuSVC
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If the kernel is precomputed or a callable.
     ValueError
@@ -110,7 +104,7 @@ def one_sum(model: Any) -> tuple[LinearTerms | KernelTerms, bool]:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError, TypeError, ValueError
+    TypeError, ValueError
         As for an ``SVC``.
     """
     check_is_fitted(model)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ...outputs import Values
-from ..links import Links, ValueLink
-from ..reading import FLOAT64, Decompose, Family, Kind, Reading
+from ..links import ValueLink
+from ..reading import Decompose, Family, Kind, Reading, of_values
 from .lightgbm import PREDICTION_PARAMETERS, LightGBMText, prediction_parameters, read_lightgbm_text, watch_of_booster
 from .xgboost import EXPONENTIAL, XGBoostModel, read_xgboost_model, watch_of_rounds
 
@@ -28,13 +27,7 @@ MARGINS = (
 
 
 def lightgbm_reading(text: LightGBMText, what: str, categories: Any = None) -> Reading:
-    """Read a LightGBM model as what its objective makes of it: a classifier, a regressor or a ranker.
-
-    Parameters
-    ----------
-    text : LightGBMText
-    what, categories : as for `lightgbm_values`
-    """
+    """Read a LightGBM model as what its objective makes of it; see `lightgbm_values`."""
     objective = (text.objective or [""])[0]
     if objective in ("lambdarank", "rank_xendcg"):
         return lightgbm_values(text, what, "ranker", categories)
@@ -44,13 +37,7 @@ def lightgbm_reading(text: LightGBMText, what: str, categories: Any = None) -> R
 
 
 def xgboost_reading(read: XGBoostModel, what: str) -> Reading:
-    """Read an XGBoost model as what its objective makes of it: a classifier, a regressor or a ranker.
-
-    Parameters
-    ----------
-    read : XGBoostModel
-    what : str
-    """
+    """Read an XGBoost model as what its objective makes of it; see `xgboost_values`."""
     if read.objective in (*MARGINS, *EXPONENTIAL, "reg:logistic"):
         return xgboost_values(read, what, "ranker" if read.objective.startswith("rank:") else "regressor")
     return read.reading(what)
@@ -89,7 +76,7 @@ def lightgbm_values(text: LightGBMText, what: str, kind: Kind, categories: Any =
             f"{what} with objective {name!r} is not supported: wald does not know how its scores become values."
         )
     steps = text.steps(text.pandas_categories if categories is None else categories)
-    return _reading(text.terms(), link, kind, steps=steps, names=tuple(text.names))
+    return of_values(text.terms(), link, kind, row_by_row="always", steps=steps, names=tuple(text.names))
 
 
 def xgboost_values(read: XGBoostModel, what: str, kind: Kind, missing: float = math.nan) -> Reading:
@@ -118,32 +105,19 @@ def xgboost_values(read: XGBoostModel, what: str, kind: Kind, missing: float = m
             f"{what} with objective {read.objective!r} is not supported: wald does not know how its margins become "
             "values."
         )
-    terms = read.terms(missing)
-    return _reading(
-        terms, link, kind, np.dtype(np.float32), steps=read.category_steps(), names=tuple(read.feature_names)
-    )
-
-
-def _reading(terms: Any, link: ValueLink, kind: Kind, dtype: Any = FLOAT64, **options: Any) -> Reading:
-    return Reading(
-        terms,
-        Values(len(terms.base)),
-        dtype,
+    return of_values(
+        read.terms(missing),
+        link,
+        kind,
+        dtype=np.dtype(np.float32),
         row_by_row="always",
-        links=Links(predict=link.values, value_link=link),
-        classes=np.empty(0),
-        kind=kind,
-        **options,
+        steps=read.category_steps(),
+        names=tuple(read.feature_names),
     )
 
 
 def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``LGBMRegressor`` or ``LGBMRanker``; see `lightgbm_values`.
-
-    Parameters
-    ----------
-    model : LGBMRegressor or LGBMRanker
-    """
+    """Read a fitted ``LGBMRegressor`` or ``LGBMRanker``; see `lightgbm_values`."""
     check_is_fitted(model)
     name, booster = type(model).__name__, model.booster_
     if extra := sorted(prediction_parameters(model)):
@@ -158,12 +132,7 @@ def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
 
 
 def read_xgboost(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``XGBRegressor``, ``XGBRFRegressor`` or ``XGBRanker``; see `xgboost_values`.
-
-    Parameters
-    ----------
-    model : XGBRegressor, XGBRFRegressor or XGBRanker
-    """
+    """Read a fitted ``XGBRegressor``, ``XGBRFRegressor`` or ``XGBRanker``; see `xgboost_values`."""
     check_is_fitted(model)
     name, booster = type(model).__name__, model.get_booster()
     if model.booster == "gblinear":
@@ -191,6 +160,6 @@ FAMILIES = (
         ("_Booster", "missing", "objective"),
         read_xgboost,
         thresholds=False,
-        named=(*("xgboost.sklearn.XGBRegressor", "xgboost.sklearn.XGBRFRegressor", "xgboost.sklearn.XGBRanker"),),
+        named=("xgboost.sklearn.XGBRegressor", "xgboost.sklearn.XGBRFRegressor", "xgboost.sklearn.XGBRanker"),
     ),
 )

@@ -165,14 +165,8 @@ class LightGBMText:
 def read_lightgbm(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``LGBMClassifier``; see `LightGBMText.reading`.
 
-    Parameters
-    ----------
-    model : LGBMClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its labels do not follow from its scores by a known rule.
     """
@@ -211,14 +205,6 @@ def prediction_parameters(model: Any) -> set[str]:
 
 def read_lightgbm_text(text: str) -> LightGBMText:
     """Read a booster's text.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    LightGBMText
 
     Raises
     ------
@@ -339,8 +325,7 @@ def _add_tree(builder: TreesBuilder, tree: dict[str, str], output: int, zero: ND
 
     leaves = numbers("leaf_value", np.float64)
     if int(tree["num_leaves"]) == 1:
-        none = np.zeros(0, dtype=np.int64)
-        builder.add(none, none, none, none, none, leaves, output)
+        builder.add_leaf(leaves, output)
         return
     feature, threshold = numbers("split_feature", np.int64), numbers("threshold", np.float64)
     sets, kind = threshold, numbers("decision_type", np.int64)

@@ -54,8 +54,6 @@ def read_linear(model: Any, decompose: Decompose) -> Reading:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If the model answers several labels per row.
     ValueError

@@ -9,11 +9,10 @@ from sklearn.ensemble import BaggingRegressor, VotingRegressor
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from ...outputs import Values
 from ...steps import Chain
-from ..links import Links, ValueLink
+from ..links import ValueLink
 from ..member_values import MemberValues
-from ..reading import Decompose, Family, Reading
+from ..reading import Decompose, Family, Reading, column_names, of_values
 from ..units import Floats
 from .sklearn_trees import asked_members
 from .sklearn_values import read_forest
@@ -28,14 +27,8 @@ def read_voting(model: Any, decompose: Decompose) -> Reading:
     Members are added in their order, as NumPy does for several rows; for a single row it adds eight members or more in
     another order, which may change the last bit.
 
-    Parameters
-    ----------
-    model : VotingRegressor
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If a member is no regressor that wald reads.
     ValueError
@@ -58,14 +51,8 @@ def read_bagging(model: Any, decompose: Decompose) -> Reading:
 
     scikit-learn adds the members of a job, and then the jobs. They are added in their order here, as with ``n_jobs=1``.
 
-    Parameters
-    ----------
-    model : BaggingRegressor
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its members are no regressors that wald reads.
     """
@@ -86,7 +73,6 @@ def _reading(
     if len(n_values) != 1:
         raise ValueError(f"The members of this {type(model).__name__} give {sorted(n_values)} values of a row.")
     single = weights is None and all(_single(member) for member in members)
-    names = getattr(model, "feature_names_in_", None)
     terms = MemberValues(
         members,
         tuple(columns),
@@ -95,18 +81,14 @@ def _reading(
         n_values.pop(),
         int(model.n_features_in_),
         single,
-        None if names is None or isinstance(model, BaggingRegressor) else tuple(map(str, names)),
+        None if isinstance(model, BaggingRegressor) else column_names(model),
     )
-    link = ValueLink("identity", single)
-    return Reading(
+    return of_values(
         terms,
-        Values(terms.n_values),
-        np.dtype(np.float32 if single else np.float64),
+        ValueLink("identity", single),
+        dtype=np.dtype(np.float32 if single else np.float64),
         row_by_row="always" if all(member.row_by_row == "always" for member in members) else "never",
         dense_only=not terms.accepts.sparse,
-        links=Links(predict=link.values, value_link=link),
-        classes=np.empty(0),
-        kind="regressor",
         watches=tuple(member.watch for member in members),
     )
 
@@ -135,13 +117,7 @@ def _single(member: AdditiveModel) -> bool:
 
 
 FAMILIES = (
-    Family(
-        (VotingRegressor,),
-        ("predict",),
-        ("estimators_", "estimators", "weights"),
-        read_voting,
-        thresholds=False,
-    ),
+    Family((VotingRegressor,), ("predict",), ("estimators_", "estimators", "weights"), read_voting, thresholds=False),
     Family(
         (BaggingRegressor,),
         ("predict",),

@@ -18,14 +18,8 @@ NAIVE_BAYES_MODELS: tuple[type, ...] = (BernoulliNB, ComplementNB, MultinomialNB
 def read_naive_bayes(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted naive Bayes classifier whose joint log-likelihoods are linear; the first of the largest wins.
 
-    Parameters
-    ----------
-    model : MultinomialNB, ComplementNB or BernoulliNB
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     ValueError
         If the model has one class only, or a feature or class has the probability 0 or 1.
     """

@@ -27,17 +27,7 @@ READ: dict[str, Callable[[Any], Any]] = {
 
 
 def knows_one_class(model: Any) -> bool:
-    """Whether a fitted model knows one class.
-
-    Parameters
-    ----------
-    model : estimator
-
-    Returns
-    -------
-    bool
-        False for models that are not fitted.
-    """
+    """Whether a model knows one class; False for models that are not fitted."""
     classes = getattr(model, "classes_", None)
     return classes is not None and not isinstance(classes, list) and np.shape(classes) == (1,)
 
@@ -62,8 +52,8 @@ def read_one_class(model: Any) -> Reading:
         raise ValueError(
             f"This {name} was trained on one class only, {str(model.classes_[0])!r}: there is nothing to decide."
         )
-    builder, none = TreesBuilder(int(width)), np.zeros(0, dtype=np.int64)
-    builder.add(none, none, none, none, none, np.zeros(1))
+    builder = TreesBuilder(int(width))
+    builder.add_leaf(np.zeros(1))
     terms, decision = TreeTerms(builder.build(), np.zeros(1)), Labels("sign", 1, threshold=math.inf)
     return Reading(terms, decision, row_by_row="always", classes=_label(model, int(width)))
 

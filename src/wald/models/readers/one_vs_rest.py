@@ -33,8 +33,6 @@ def read_one_vs_rest(model: Any, decompose: Decompose) -> Reading:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it is multilabel, or a model in it is not a linear classifier after steps that can be folded.
     ValueError
@@ -69,17 +67,14 @@ def read_one_vs_rest(model: Any, decompose: Decompose) -> Reading:
             )
     linear, rows = iter(terms), []
     for estimator, fixed in zip(model.estimators_, constant, strict=True):
-        rows.append(_constant_score(float(estimator.y_[0]), terms[0].n_terms) if fixed else next(linear))
-    joined = LinearTerms(
-        coef=np.concatenate([row.coef for row in rows]),
-        intercept=np.concatenate([row.intercept for row in rows]),
-        fill=fill,
-        coef_bound=np.concatenate([row.coef_bound for row in rows]),
-        intercept_bound=np.concatenate([row.intercept_bound for row in rows]),
-        depth=max(row.depth for row in rows),
-    )
+        if fixed:
+            rows.append(LinearTerms(np.zeros((1, terms[0].n_terms)), np.array([float(estimator.y_[0])])))
+        else:
+            rows.append(next(linear))
+    names = ("coef", "intercept", "coef_bound", "intercept_bound")
+    joined = {name: np.concatenate([getattr(row, name) for row in rows]) for name in names}
     return Reading(
-        joined,
+        LinearTerms(**joined, fill=fill, depth=max(row.depth for row in rows)),
         # Two classes: label 1 for a score above 0, even if the inner model differs at 0. More: argmax.
         of_classes(n_classes),
         min((part.dtype for part in parts), key=lambda dtype: dtype.itemsize),  # the least precise
@@ -91,10 +86,6 @@ def read_one_vs_rest(model: Any, decompose: Decompose) -> Reading:
 
 def _is_constant(estimator: Any) -> bool:
     return type(estimator).__name__ == "_ConstantPredictor" and type(estimator).__module__ == "sklearn.multiclass"
-
-
-def _constant_score(value: float, n_features: int) -> LinearTerms:
-    return LinearTerms(np.zeros((1, n_features)), np.array([value]))
 
 
 def _read(estimator: Any, decompose: Decompose) -> AdditiveModel:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.svm import OneClassSVM
@@ -15,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from ...outputs import Labels
 from ..linear import LinearTerms
 from ..links import Links, PathLink
-from ..reading import Decompose, Family, Kind, Reading
+from ..reading import Decompose, Family, Reading
+from ..terms import Terms
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
@@ -26,7 +28,6 @@ from .sklearn_trees import add_tree, watch_of_trees
 NEAR = 1e-12
 #: Labels of the codes 0 and 1.
 OUTLIER_AND_INLIER = np.array([-1, 1])
-KIND: Kind = "outlier detector"
 
 
 def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
@@ -36,14 +37,8 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
     Ting and Zhou, "Isolation Forest", 2008). scikit-learn adds the trees in the order in which threads finish; the
     depths here are added in the order of the trees, as without threads.
 
-    Parameters
-    ----------
-    model : IsolationForest
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it does not hold the depths of its leaves in the form that wald knows.
     """
@@ -69,17 +64,13 @@ def read_isolation_forest(model: Any, decompose: Decompose) -> Reading:
     links = Links(link.decision_function, score_samples=link.score_samples, path_link=link)
     if math.isinf(threshold):  # all rows have one label
         label, decision = OUTLIER_AND_INLIER[[int(threshold < 0)]], Labels("sign", 1, threshold=math.inf)
-        return Reading(terms, decision, row_by_row="always", links=links, classes=label, kind=KIND)
-    return Reading(
-        terms,
-        Labels("sign", 2, threshold=threshold),
-        row_by_row="always",
-        tie_margin=NEAR * max(1.0, abs(threshold)),
-        links=links,
-        classes=OUTLIER_AND_INLIER,
-        kind=KIND,
-        watches=watches,
-    )
+        return _reading(terms, decision, label, row_by_row="always", links=links)
+    decision, tie_margin = Labels("sign", 2, threshold=threshold), NEAR * max(1.0, abs(threshold))
+    return _reading(terms, decision, row_by_row="always", tie_margin=tie_margin, links=links, watches=watches)
+
+
+def _reading(terms: Terms, decision: Labels, classes: NDArray[Any] = OUTLIER_AND_INLIER, **options: Any) -> Reading:
+    return Reading(terms, decision, classes=classes, kind="outlier detector", **options)
 
 
 def _usual_length(model: Any) -> float:
@@ -108,43 +99,26 @@ def _deepest_outlier(score: Callable[[Floats], Floats], deepest: float) -> float
 def read_one_class_svm(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``OneClassSVM``: inliers have a score above 0.
 
-    Parameters
-    ----------
-    model : OneClassSVM
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError, TypeError, ValueError
+    TypeError, ValueError
         As for an ``SVC``.
     """
     terms, dense_only = one_sum(model)
-    return Reading(
-        terms,
-        Labels("sign", 2),
-        row_by_row="always",
-        dense_only=dense_only,
-        classes=OUTLIER_AND_INLIER,
-        kind=KIND,
-    )
+    return _reading(terms, Labels("sign", 2), row_by_row="always", dense_only=dense_only)
 
 
 def read_linear_detector(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``SGDOneClassSVM``: inliers have a score of at least 0.
-
-    Parameters
-    ----------
-    model : SGDOneClassSVM
-    """
+    """Read a fitted ``SGDOneClassSVM``: inliers have a score of at least 0."""
     check_is_fitted(model, "coef_")
     coef = np.array(np.atleast_2d(dense(model.coef_)), dtype=np.float64)
     intercept = -np.array(np.ravel(model.offset_), dtype=np.float64)
-    return Reading(
+    return _reading(
         LinearTerms(coef, intercept),
         Labels("sign", 2, tie_positive=True),
-        np.dtype(model.coef_.dtype),
+        OUTLIER_AND_INLIER.astype(np.int32),  # as its predict gives them
+        dtype=np.dtype(model.coef_.dtype),
         row_by_row="sparse",
-        classes=OUTLIER_AND_INLIER.astype(np.int32),  # as its predict gives them
-        kind=KIND,
     )
 
 

@@ -31,15 +31,6 @@ def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
 
     Rows are rounded to float32; scores are the initial score, which another model may give, plus ``learning_rate``
     times a leaf, tree by tree. Two classes: class 1 where the score is at least 0. More: the first of the largest.
-
-    Parameters
-    ----------
-    model : GradientBoostingClassifier
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     """
     check_is_fitted(model)
     n_outputs = model.estimators_.shape[1]
@@ -63,14 +54,8 @@ def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
     Its trees have no public form: the fields of their nodes are read by name. Terms are those of rows whose categories
     are encoded. Two classes: class 1 where the score is above 0. More: the first of the largest.
 
-    Parameters
-    ----------
-    model : HistGradientBoostingClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its trees have an unknown form.
     """
@@ -131,24 +116,23 @@ def hist_gradient_trees(model: Any) -> tuple[Trees, Floats]:
 def _add_nodes(builder: TreesBuilder, predictor: Any, output: int, known: Any, place: Any) -> None:
     """Add a tree; the categories of column c that training knew are the bits ``known[place[c]]``."""
     nodes, left = predictor.nodes, predictor.raw_left_cat_bitsets
-    leaf = nodes["is_leaf"].astype(bool)
-    number = np.where(leaf, ~(np.cumsum(leaf) - 1), np.cumsum(~leaf) - 1)
-    inner = nodes[~leaf]
-    categories = np.full(len(inner), -1)
-    for n in np.flatnonzero(inner["is_categorical"]):
-        node = inner[n]
+    is_leaf = nodes["is_leaf"].astype(bool)
+    categories = np.full(len(nodes), -1)
+    for n in np.flatnonzero(nodes["is_categorical"] & ~is_leaf):
+        node = nodes[n]
         missing_left = bool(node["missing_go_to_left"])
         bits = left[node["bitset_idx"]]
         if missing_left:  # unknown categories count as missing
             bits = bits | ~known[place[node["feature_idx"]]]
         categories[n] = builder.add_set(bits, 32 * len(bits), missing_left)
-    builder.add(
-        inner["feature_idx"],
-        inner["num_threshold"],
-        number[inner["left"].astype(np.int64)],
-        number[inner["right"].astype(np.int64)],
-        inner["missing_go_to_left"],
-        nodes["value"][leaf],
+    builder.add_nodes(
+        is_leaf,
+        nodes["feature_idx"],
+        nodes["num_threshold"],
+        nodes["left"].astype(np.int64),
+        nodes["right"].astype(np.int64),
+        nodes["missing_go_to_left"],
+        nodes["value"][is_leaf],
         output,
         categories,
     )

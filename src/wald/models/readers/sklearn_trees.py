@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     RandomForestClassifier,
 )
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
@@ -24,6 +25,8 @@ from ..trees import TreeTerms
 from ..units import Floats
 from ..watch import Asked, Watch
 
+#: What asks its first `n_estimators` members.
+BAGGING = (BaggingClassifier, BaggingRegressor)
 #: So many nodes of a tree are watched.
 MOST_WATCHED = 256
 
@@ -34,55 +37,45 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
     scikit-learn adds the probabilities of a forest's trees in the order in which threads finish, and those of bagging
     job by job. The scores here are added in the order of the trees, as with ``n_jobs=1``.
 
-    Parameters
-    ----------
-    model : RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier or BaggingClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it answers several outputs, or its members are not trees of all its classes.
     """
     check_is_fitted(model)
-    _require_one_output(model)
-    classes = model.classes_
-    if isinstance(model, DecisionTreeClassifier):
-        members = [model]
-    else:
-        members = asked_members(model) if isinstance(model, BaggingClassifier) else list(model.estimators_)
-    columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))[: len(members)]
+    require_one_output(model)
+    classes, members = model.classes_, trees_of(model)
     _require_trees(model, members)
-    builder = TreesBuilder(model.n_features_in_)
-    for member, chosen in zip(members, columns, strict=True):
-        values = member.tree_.value[:, 0, :]
+    values = [member.tree_.value[:, 0, :] for member in members]
+    for i, member in enumerate(members):
         if len(member.classes_) != len(classes):  # a member of a bagging classifier knows the classes of its sample
-            known, values = values, np.zeros((len(values), len(classes)))
-            values[:, member.classes_.astype(np.intp)] = known
-        add_tree(builder, member.tree_, values, columns=chosen)
-    terms = TreeTerms(
-        builder.build(),
-        np.zeros(len(classes)),
-        divisor=float(model.n_estimators if isinstance(model, BaggingClassifier) else len(members)),
-        f32_rows=True,
-        nan=takes_nan(members),
-        infinity=False,
-    )
+            known, values[i] = values[i], np.zeros((len(values[i]), len(classes)))
+            values[i][:, member.classes_.astype(np.intp)] = known
+    terms = mean_of_trees(model, members, values)
     decision, links = Labels("argmax", len(classes)), Links.of(Link("mean"))
     return Reading(terms, decision, row_by_row="always", links=links, watches=(watch_of_trees(members),))
 
 
+def trees_of(model: Any) -> list[Any]:
+    """The estimators that a fitted forest, decision tree or bagging of trees asks."""
+    if isinstance(model, BaseDecisionTree):
+        return [model]
+    return asked_members(model) if isinstance(model, BAGGING) else list(model.estimators_)
+
+
+def mean_of_trees(model: Any, members: Sequence[Any], values: Sequence[Any]) -> TreeTerms:
+    """The mean of the trees of a model, of which the nodes have the given values, (n_nodes, n_outputs)."""
+    columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))[: len(members)]
+    builder = TreesBuilder(model.n_features_in_)
+    for member, chosen, each in zip(members, columns, values, strict=True):
+        add_tree(builder, member.tree_, each, columns=chosen)
+    divisor = float(model.n_estimators if isinstance(model, BAGGING) else len(members))
+    base, nan = np.zeros(values[0].shape[1]), takes_nan(members)
+    return TreeTerms(builder.build(), base, divisor=divisor, f32_rows=True, nan=nan, infinity=False)
+
+
 def asked_members(model: Any) -> list[Any]:
     """Members that a fitted ``BaggingClassifier`` asks: the first `n_estimators`, by which it divides their sum.
-
-    Parameters
-    ----------
-    model : BaggingClassifier
-
-    Returns
-    -------
-    list of estimator
 
     Raises
     ------
@@ -95,27 +88,16 @@ def asked_members(model: Any) -> list[Any]:
 
 
 def read_adaboost(model: Any) -> Reading:
-    """Read a fitted ``AdaBoostClassifier`` of decision trees.
-
-    A tree adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
-    "Multi-class AdaBoost", 2009).
-
-    Parameters
-    ----------
-    model : AdaBoostClassifier
+    """Read a fitted ``AdaBoostClassifier`` of decision trees; see `readers.votes.read_adaboost_votes`.
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
-        If its members are not decision trees, or it uses the algorithm SAMME.R.
+        If it uses the algorithm SAMME.R.
     """
-    check_is_fitted(model)
     if getattr(model, "algorithm", "SAMME") == "SAMME.R":
         raise TypeError("AdaBoostClassifier with algorithm='SAMME.R' is not supported. Fit it with algorithm='SAMME'.")
     members, weights = model.estimators_, np.asarray(model.estimator_weights_, dtype=np.float64)
-    _require_trees(model, members)
     n_classes, binary = len(model.classes_), len(model.classes_) == 2
     builder = TreesBuilder(model.n_features_in_)
     for member, weight in zip(members, weights, strict=False):
@@ -156,19 +138,11 @@ def add_tree(builder: TreesBuilder, tree: Any, values: Any, output: int = 0, col
         Column of each feature of the tree; None: the feature itself.
     """
     left, right = np.asarray(tree.children_left, np.int64), np.asarray(tree.children_right, np.int64)
-    inner = left >= 0
-    number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1))
-    feature = np.asarray(tree.feature, np.int64)[inner]
+    is_leaf = left < 0
+    feature = np.where(is_leaf, 0, tree.feature)
+    feature = feature if columns is None else np.asarray(columns)[feature]
     missing = getattr(tree, "missing_go_to_left", np.zeros(len(left), dtype=np.uint8))
-    builder.add(
-        feature if columns is None else np.asarray(columns)[feature],
-        tree.threshold[inner],
-        number[left[inner]],
-        number[right[inner]],
-        missing[inner],
-        np.asarray(values)[~inner],
-        output,
-    )
+    builder.add_nodes(is_leaf, feature, tree.threshold, left, right, missing, np.asarray(values)[is_leaf], output)
 
 
 def watch_of_trees(trees: Sequence[Any]) -> Watch:
@@ -189,8 +163,9 @@ def _require_trees(model: Any, members: Any) -> None:
             )
 
 
-def _require_one_output(model: Any) -> None:
-    if isinstance(model.classes_, list):
+def require_one_output(model: Any) -> None:
+    """Raise TypeError if a classifier answers several labels a row."""
+    if isinstance(model.classes_, list) or np.ndim(model.classes_) != 1:
         raise TypeError(
             f"This {type(model).__name__} answers several outputs a row, and wald stops at one. Fit one model for each."
         )

@@ -6,9 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.ensemble import (
-    BaggingRegressor,
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
@@ -17,15 +15,14 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from ...outputs import Values
-from ..links import Links, ValueLink, as_they_are, by_columns
-from ..reading import Decompose, Family, Reading
+from ..links import Links, ValueLink, by_columns
+from ..reading import Decompose, Family, Reading, of_values
 from ..started import StartedTrees
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..watch import Watch
 from .sklearn_boosting import encoding_steps, hist_gradient_trees, watch_of_nodes
-from .sklearn_trees import add_tree, asked_members, takes_nan, watch_of_trees
+from .sklearn_trees import add_tree, mean_of_trees, trees_of, watch_of_trees
 from .started import terms_of
 
 
@@ -34,78 +31,41 @@ def read_forest(model: Any, decompose: Decompose) -> Reading:
 
     scikit-learn adds the values of a forest's trees in the order in which threads finish, and those of bagging job by
     job. They are added in the order of the trees here, as with ``n_jobs=1``.
-
-    Parameters
-    ----------
-    model : RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor or BaggingRegressor of such trees
     """
     check_is_fitted(model)
-    if isinstance(model, DecisionTreeRegressor):
-        members, divisor = [model], 1.0
-    elif isinstance(model, BaggingRegressor):
-        members = asked_members(model)
-        divisor = float(model.n_estimators)
-    else:
-        members = list(model.estimators_)
-        divisor = float(len(members))
-    columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))[: len(members)]
-    builder = TreesBuilder(model.n_features_in_)
-    for member, chosen in zip(members, columns, strict=True):
-        add_tree(builder, member.tree_, member.tree_.value[:, :, 0], columns=chosen)
-    n_values = members[0].tree_.n_outputs
-    terms = TreeTerms(
-        builder.build(), np.zeros(n_values), divisor=divisor, f32_rows=True, nan=takes_nan(members), infinity=False
-    )
-    links = Links(predict=as_they_are, value_link=ValueLink("identity"))
-    return _reading(terms, links, watch_of_trees(members))
+    members = trees_of(model)
+    terms = mean_of_trees(model, members, [member.tree_.value[:, :, 0] for member in members])
+    return _reading(terms, watch_of_trees(members))
 
 
 def read_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``GradientBoostingRegressor``, whose first values another model may give.
-
-    Parameters
-    ----------
-    model : GradientBoostingRegressor
-    """
+    """Read a fitted ``GradientBoostingRegressor``, whose first values another model may give."""
     check_is_fitted(model)
     builder = TreesBuilder(model.n_features_in_)
     for (tree,) in model.estimators_:
         add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0])
     terms = terms_of(model, builder.build(), 1, decompose)
-    links = Links(predict=as_they_are, value_link=ValueLink("identity"))
-    return _reading(terms, links, watch_of_trees(model.estimators_.ravel()))
+    return _reading(terms, watch_of_trees(model.estimators_.ravel()))
 
 
 def read_hist_gradient_boosting(model: Any, decompose: Decompose) -> Reading:
-    """Read a fitted ``HistGradientBoostingRegressor``; its trees are read as those of the classifier.
-
-    Parameters
-    ----------
-    model : HistGradientBoostingRegressor
-    """
+    """Read a fitted ``HistGradientBoostingRegressor``; its trees are read as those of the classifier."""
     check_is_fitted(model)
     trees, base = hist_gradient_trees(model)
     link = model._loss.link
     named = {"IdentityLink": ValueLink("identity"), "LogLink": ValueLink("numpy exp")}.get(type(link).__name__)
     links = Links(predict=partial(_inverse, link.inverse), value_link=named)
-    read = _reading(TreeTerms(trees, base), links, watch_of_nodes(model))
-    return replace(read, steps=encoding_steps(model), dense_only=True)
+    read = _reading(TreeTerms(trees, base), watch_of_nodes(model))
+    return replace(read, links=links, steps=encoding_steps(model), dense_only=True)
 
 
 def _inverse(inverse: Any, scores: Any) -> Any:
     return by_columns(lambda raw: inverse(raw.ravel()), scores)
 
 
-def _reading(terms: TreeTerms | StartedTrees, links: Links, watch: Watch) -> Reading:
-    return Reading(
-        terms,
-        Values(terms.n_outputs),
-        row_by_row="always" if isinstance(terms, TreeTerms) or terms.exact else "never",
-        links=links,
-        classes=np.empty(0),
-        kind="regressor",
-        watches=(watch,),
-    )
+def _reading(terms: TreeTerms | StartedTrees, watch: Watch) -> Reading:
+    row_by_row = "always" if isinstance(terms, TreeTerms) or terms.exact else "never"
+    return of_values(terms, ValueLink("identity"), row_by_row=row_by_row, watches=(watch,))
 
 
 FAMILIES = (

@@ -28,10 +28,6 @@ def terms_of(model: Any, trees: Trees, n_outputs: int, decompose: Decompose) -> 
     n_outputs : int
     decompose : callable
         Reads the model of ``init``, if wald knows its kind. Any other is called as scikit-learn calls it.
-
-    Returns
-    -------
-    TreeTerms or StartedTrees
     """
     init, first = model.init_, np.zeros(n_outputs)
     from_rows = not (init is None or isinstance(init, DummyClassifier | DummyRegressor | str))

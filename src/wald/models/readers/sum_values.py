@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegres
 from sklearn.svm import SVR, LinearSVR, NuSVR
 from sklearn.utils.validation import check_is_fitted
 
-from ...outputs import Values
 from ..kernel import KernelTerms
 from ..linear import LinearTerms
-from ..links import Links, ValueLink
-from ..reading import FLOAT64, Decompose, Family, Reading
+from ..links import ValueLink
+from ..reading import Decompose, Family, Reading, of_values
 from .kernel import MACHINE, one_sum
 
 _NAMES = (
@@ -46,8 +44,6 @@ def read_linear(model: Any, decompose: Decompose) -> Reading:
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it has another link than the identity and the logarithm.
     """
@@ -61,36 +57,26 @@ def read_linear(model: Any, decompose: Decompose) -> Reading:
         if name not in ("IdentityLink", "LogLink"):
             raise TypeError(f"{type(model).__name__} with {name} is not supported: use link='log' or 'identity'.")
         link = ValueLink("exp" if name == "LogLink" else "identity")
-    return _reading(LinearTerms(coef, intercept), link, np.dtype(weights.dtype))
+    return of_values(LinearTerms(coef, intercept), link, dtype=np.dtype(weights.dtype))
 
 
 def read_machine(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``SVR`` or ``NuSVR``.
 
-    Parameters
-    ----------
-    model : SVR or NuSVR
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError, TypeError, ValueError
+    TypeError, ValueError
         As for an ``SVC``.
     """
     terms, dense_only = one_sum(model)
-    return replace(_reading(terms, ValueLink("identity")), dense_only=dense_only)
+    return of_values(terms, ValueLink("identity"), dense_only=dense_only)
 
 
 def read_kernel_ridge(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``KernelRidge``, of one value or several.
 
-    Parameters
-    ----------
-    model : KernelRidge
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its kernel is none of linear, rbf, poly and sigmoid.
     """
@@ -115,30 +101,13 @@ def read_kernel_ridge(model: Any, decompose: Decompose) -> Reading:
             raise TypeError(f"KernelRidge with degree={model.degree!r} is not supported: it must be a whole number.")
         gamma = 1.0 / vectors.shape[1] if model.gamma is None else float(model.gamma)
         terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
-    return _reading(terms, ValueLink("identity"), np.dtype(model.dual_coef_.dtype))
-
-
-def _reading(terms: LinearTerms | KernelTerms, link: ValueLink, dtype: Any = FLOAT64) -> Reading:
-    return Reading(
-        terms,
-        Values(len(terms.coef)),
-        dtype,
-        links=Links(predict=link.values, value_link=link),
-        classes=np.empty(0),
-        kind="regressor",
-    )
+    return of_values(terms, ValueLink("identity"), dtype=np.dtype(model.dual_coef_.dtype))
 
 
 FAMILIES = (
     Family(LINEAR, ("predict",), ("coef_", "intercept_"), read_linear, thresholds=False),
     Family(GENERALIZED, ("predict",), ("coef_", "intercept_", "_base_loss"), read_linear, thresholds=False),
-    Family(
-        (SVR, NuSVR),
-        ("predict",),
-        MACHINE,
-        read_machine,
-        thresholds=False,
-    ),
+    Family((SVR, NuSVR), ("predict",), MACHINE, read_machine, thresholds=False),
     Family(
         (KernelRidge,),
         ("predict",),

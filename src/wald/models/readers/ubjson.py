@@ -22,10 +22,6 @@ MOST_DEPTH = 64
 def read_ubjson(raw: bytes) -> Any:
     """Read a document.
 
-    Parameters
-    ----------
-    raw : bytes
-
     Returns
     -------
     object

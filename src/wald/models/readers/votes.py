@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from ...outputs import Labels
 from ..links import NO_LINKS, Links, as_they_are
 from ..members import Member, watch_of
-from ..reading import Decompose, Family, Reading, of_classes
+from ..reading import Decompose, Family, Reading, column_names, of_classes
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
 from ..votes import VoteTerms
 from ..watch import Watch
-from .sklearn_trees import add_tree, asked_members, read_adaboost, read_forest, watch_of_trees
+from .sklearn_trees import add_tree, asked_members, read_adaboost, read_forest, require_one_output, watch_of_trees
 
 
 def voted(terms: VoteTerms) -> Reading:
@@ -46,14 +47,8 @@ def read_voting(model: Any, decompose: Decompose) -> Reading:
     the members' labels, and the first of the largest. Votes of two classes with whole weights have one score: the mean
     of 1 for the second class and -1 for the first.
 
-    Parameters
-    ----------
-    model : VotingClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If a member lacks the method that the vote needs.
     ValueError
@@ -75,15 +70,12 @@ def read_voting(model: Any, decompose: Decompose) -> Reading:
             "scikit-learn then answers by which labels occur. Use weights of at least 0."
         )
     n_classes, members = len(model.classes_), [each for _, each in kept]
+    single = voting == "hard" and n_classes == 2 and bool((weights == np.round(weights)).all())
+    divisor = float(weights.sum()) if voting == "soft" or single else 1.0
     if all(type(member) is DecisionTreeClassifier for member in members) and _know_all(members, n_classes):
-        return _tree_votes(model, members, weights)
-    names = getattr(model, "feature_names_in_", None)
-    read = tuple(
-        _member(
-            model, name, each, "predict_proba" if voting == "soft" else "predict", np.arange(n_classes), names=names
-        )
-        for name, each in kept
-    )
+        return _tree_votes(model, members, weights, single, divisor)
+    method, names = "predict_proba" if voting == "soft" else "predict", column_names(model)
+    read = tuple(_member(model, name, each, method, np.arange(n_classes), names=names) for name, each in kept)
     if voting == "soft":
         for member in read:
             known = getattr(member.estimator, "classes_", None)
@@ -91,20 +83,9 @@ def read_voting(model: Any, decompose: Decompose) -> Reading:
                 raise ValueError(
                     f"{member.title} of this VotingClassifier knows {len(known)} classes, and the ensemble {n_classes}."
                 )
-    whole = bool((weights == np.round(weights)).all())
-    single = voting == "hard" and n_classes == 2 and whole
-    terms = VoteTerms(
-        read,
-        weights,
-        n_classes,
-        width=_width(model),
-        divisor=float(weights.sum()) if voting == "soft" or single else 1.0,
-        single=single,
-        counted=voting == "hard",
-        exact=voting == "hard" or all(member.row_by_row for member in read),
-        **_accepts(model),
-    )
-    return voted(terms)
+    counted = voting == "hard"
+    exact = counted or all(member.row_by_row for member in read)
+    return _vote(model, read, weights, divisor=divisor, single=single, counted=counted, exact=exact)
 
 
 def read_bagging(model: Any, decompose: Decompose) -> Reading:
@@ -112,14 +93,8 @@ def read_bagging(model: Any, decompose: Decompose) -> Reading:
 
     Mean probabilities; a member without ``predict_proba`` counts as 1 for its label. The first of the largest.
 
-    Parameters
-    ----------
-    model : BaggingClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If it answers several outputs.
     ValueError
@@ -139,18 +114,14 @@ def read_bagging(model: Any, decompose: Decompose) -> Reading:
     only_votes = all(member.method == "predict" for member in read)
     # scikit-learn adds the members of a job, and then the jobs; only counts do not depend on it
     exact = only_votes or (all(member.row_by_row for member in read) and model.n_jobs in (None, 1))
-    return voted(
-        VoteTerms(
-            tuple(read),
-            np.ones(len(read)),
-            n_classes,
-            width,
-            divisor=float(model.n_estimators),
-            single=only_votes and n_classes == 2,
-            counted=only_votes,
-            exact=exact,
-            **_accepts(model),
-        )
+    return _vote(
+        model,
+        read,
+        np.ones(len(read)),
+        divisor=float(model.n_estimators),
+        single=only_votes and n_classes == 2,
+        counted=only_votes,
+        exact=exact,
     )
 
 
@@ -160,14 +131,8 @@ def read_adaboost_votes(model: Any, decompose: Decompose) -> Reading:
     A member adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
     "Multi-class AdaBoost", 2009).
 
-    Parameters
-    ----------
-    model : AdaBoostClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     ValueError
         If weights do not fit, or there is nothing to decide.
     """
@@ -180,27 +145,28 @@ def read_adaboost_votes(model: Any, decompose: Decompose) -> Reading:
     _require_weights(model, weights, len(model.estimators_))
     labels = np.asarray(model.classes_)
     read = tuple(_member(model, f"member {i}", each, "predict", labels) for i, each in enumerate(model.estimators_))
-    return voted(
-        VoteTerms(
-            read,
-            weights,
-            n_classes,
-            _width(model),
-            divisor=float(every.sum()),
-            # scikit-learn subtracts the score of class 0, which is the negative of that of class 1
-            scale=2.0 if binary else 1.0,
-            single=binary,
-            miss=-1 / (n_classes - 1),
-            exact=True,
-            **_accepts(model),
-        )
+    return _vote(
+        model,
+        read,
+        weights,
+        divisor=float(every.sum()),
+        # scikit-learn subtracts the score of class 0, which is the negative of that of class 1
+        scale=2.0 if binary else 1.0,
+        single=binary,
+        miss=-1 / (n_classes - 1),
+        exact=True,
     )
 
 
-def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Reading:
+def _vote(model: Any, members: Sequence[Member], weights: Floats, **options: Any) -> Reading:
+    """A vote of an ensemble of scikit-learn."""
+    n_classes = len(model.classes_)
+    return voted(VoteTerms(tuple(members), weights, n_classes, _width(model), **options, **accepted(model)))
+
+
+def _tree_votes(model: Any, trees: list[Any], weights: Floats, single: bool, divisor: float) -> Reading:
     """Trees of a ``VotingClassifier``: leaves are weighted probabilities, or weighted votes."""
     n_classes, soft = len(model.classes_), model.voting == "soft"
-    single = not soft and n_classes == 2 and bool((weights == np.round(weights)).all())
     builder = TreesBuilder(_width(model))
     for tree, weight in zip(trees, weights, strict=True):
         values: Floats = tree.tree_.value[:, 0, :]
@@ -212,17 +178,15 @@ def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Reading:
     terms = TreeTerms(
         builder.build(),
         np.zeros(1 if single else n_classes),
-        divisor=float(weights.sum()) if soft or single else 1.0,
+        divisor=divisor,
         f32_rows=True,
-        nan=bool(_accepts(model)["nan"]),
+        nan=accepted(model)["nan"],
         infinity=False,
     )
-    decision, watches = (
-        of_classes(2) if single else Labels("argmax", n_classes),
-        Watch(((t, "tree_") for t in trees), inside=[watch_of_trees(trees)]),
-    )
+    decision = of_classes(2) if single else Labels("argmax", n_classes)
+    watch = Watch(((t, "tree_") for t in trees), inside=[watch_of_trees(trees)])
     links = Links(predict_proba=as_they_are) if soft else NO_LINKS
-    return Reading(terms, decision, watches=(watches,), row_by_row="always", links=links)
+    return Reading(terms, decision, watches=(watch,), row_by_row="always", links=links)
 
 
 def _know_all(trees: list[Any], n_classes: int) -> bool:
@@ -237,16 +201,13 @@ def _member(
             f"{name} ({type(estimator).__name__}), a member of this {type(model).__name__}, has no {method}, which its "
             "vote needs. Fit the ensemble with members that have it."
         )
-    framed = None if names is None else tuple(map(str, names))
-    return Member(name, estimator, method, labels, columns, framed)
+    return Member(name, estimator, method, labels, columns, names)
 
 
 def _require_classes(model: Any) -> None:
-    name, classes = type(model).__name__, model.classes_
-    if isinstance(classes, list) or np.ndim(classes) != 1:
-        raise TypeError(f"This {name} answers several outputs a row, and wald stops at one. Fit one model for each.")
-    if len(classes) < 2:
-        raise ValueError(f"This {name} was trained on one class only: there is nothing to decide.")
+    require_one_output(model)
+    if len(model.classes_) < 2:
+        raise ValueError(f"This {type(model).__name__} was trained on one class only: there is nothing to decide.")
 
 
 def _require_weights(model: Any, weights: Floats, n_members: int) -> None:
@@ -272,7 +233,8 @@ def _width(model: Any) -> int:
     return int(width)
 
 
-def _accepts(model: Any) -> dict[str, bool]:
+def accepted(model: Any) -> dict[str, bool]:
+    """Whether a model accepts NaN, and sparse rows, as it says itself."""
     tags = get_tags(model).input_tags
     return {"nan": bool(tags.allow_nan), "sparse": bool(tags.sparse)}
 

@@ -152,14 +152,8 @@ class XGBoostModel:
 def read_xgboost(model: Any, decompose: Decompose) -> Reading:
     """Read a fitted ``XGBClassifier`` or ``XGBRFClassifier``; see `XGBoostModel.reading`.
 
-    Parameters
-    ----------
-    model : XGBClassifier
-
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     TypeError
         If its labels do not follow from its margins by a known rule, or its trees have leaves of several values.
     """
@@ -220,10 +214,6 @@ def read_xgboost_model(raw: bytes | bytearray, best_iteration: int | None = None
     best_iteration : int or None, default=None
         The last boosting round to keep; None, or -1 as in XGBoost: all.
 
-    Returns
-    -------
-    XGBoostModel
-
     Raises
     ------
     ValueError
@@ -257,8 +247,7 @@ def read_xgboost_model(raw: bytes | bytearray, best_iteration: int | None = None
         estimated = not (constant and parameters.get("boost_from_average") == "1")
         base = _base(parameters["base_score"], objective if estimated else "", n_outputs)
         if constant:
-            none = np.zeros(0, dtype=np.int64)
-            builder.add(none, none, none, none, none, np.zeros(1), 0)
+            builder.add_leaf(np.zeros(1))
         for t, (tree, output) in enumerate(zip(trees, outputs, strict=True)):
             weight = None if weights is None else (np.float32(weights[t]), np.float32(base[int(output)]))
             _add_tree(builder, tree, int(output), weight)
@@ -345,7 +334,6 @@ def _add_tree(builder: TreesBuilder, tree: Any, output: int, dart: tuple[Any, An
     misplaced = (right < 0) & inner if n_values > 1 else (right >= 0) != inner
     if len(left) != len(right) or len(left) != len(condition) or misplaced.any():
         raise ValueError("The nodes of a tree of this XGBoost model do not fit together.")
-    number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1))
     leaves = condition[~inner] if n_values <= 1 else _vectors(tree, right[~inner], n_values)
     if dart is not None:
         weight, base = dart
@@ -359,15 +347,16 @@ def _add_tree(builder: TreesBuilder, tree: Any, output: int, dart: tuple[Any, An
             categories[node] = _add_categories(builder, members[begin : begin + size])
     if (types[inner] == 1).any() and (categories[inner & (types == 1)] < 0).any():
         raise ValueError("A categorical split of this XGBoost model has no categories.")
-    builder.add(
-        np.asarray(tree["split_indices"], np.int64)[inner],
-        np.nextafter(condition[inner], np.float32(-np.inf)),  # x < threshold
-        number[left[inner]],
-        number[right[inner]],
-        np.asarray(tree["default_left"], np.uint8)[inner],
+    builder.add_nodes(
+        ~inner,
+        np.asarray(tree["split_indices"], np.int64),
+        np.nextafter(condition, np.float32(-np.inf)),  # x < threshold
+        left,
+        right,
+        np.asarray(tree["default_left"], np.uint8),
         leaves,
         output,
-        categories[inner],
+        categories,
     )
 
 
