@@ -17,6 +17,7 @@ from typing import Any, Literal
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
@@ -110,8 +111,8 @@ class Linear:
 
     name: str
     model: LogisticRegression
-    X: NDArray[np.float32]
-    X_test: NDArray[np.float32]
+    X: NDArray[np.floating[Any]]
+    X_test: NDArray[np.floating[Any]]
 
 
 def linear(digit: int | None, other: int | None) -> Linear:
@@ -129,6 +130,13 @@ def linear(digit: int | None, other: int | None) -> Linear:
         lambda: LogisticRegression(max_iter=200).fit(data.X[trained], labels),
     )
     return Linear(name, model, data.X[left], data.X_test[test])
+
+
+def narrow(n_columns: int) -> Linear:
+    """Train a model of two classes on made-up rows of few columns."""
+    X, y = make_classification(40_000, n_columns, n_informative=n_columns // 2, random_state=0)
+    model = LogisticRegression(max_iter=200).fit(X[:5000], y[:5000])
+    return Linear(f"{n_columns} made-up columns", model, X[5000:30_000], X[30_000:])
 
 
 def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time", risk: float = RISK) -> EarlyExitClassifier:

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
 
-from .models import BINARY_TRAIN, MULTICLASS_TRAIN, PAIRS, binary_svc, digits, linear, multiclass_svc, wrap
+from .models import BINARY_TRAIN, MULTICLASS_TRAIN, PAIRS, binary_svc, digits, linear, multiclass_svc, narrow, wrap
 from .peers import THREADS, with_threads
 from .report import Figure
 from .settings import Run
@@ -20,7 +20,9 @@ from .timing import Task, measure
 TITLE = "Linear models and SVCs, cost='time', C-ordered arrays, as many threads as the wrapped model"
 ROWS = (1, 100, 10_000)
 MOST_BATCHES = 50
-#: A plan that evaluates everything runs the wrapped linear model's own code, so that its speed is 1. To see this
+#: Columns of made-up rows, which are narrower than pixels.
+COLUMNS = (10, 100)
+#: A plan that evaluates everything may run the wrapped linear model's own code, so that its speed is 1. To see this
 #: despite the noise, linear models take MORE_ROUNDS times as many rounds, with turns of SHORT_TURN seconds.
 MORE_ROUNDS, SHORT_TURN = 15, 0.02
 
@@ -29,8 +31,7 @@ def run(how: Run) -> list[Figure]:
     """Measure this setting."""
     data = digits()
     figures = []
-    for pair in (*PAIRS, (None, None)):
-        case = linear(*pair)
+    for case in (*(linear(*pair) for pair in PAIRS), linear(None, None), *map(narrow, COLUMNS)):
         figures += _compare(f"logistic, {case.name}", case.model, wrap(case.model, case.X), case.X_test, how)
     for name, svc, trained in (
         ("SVC, 8 against the rest", binary_svc(), BINARY_TRAIN),
@@ -40,7 +41,7 @@ def run(how: Run) -> list[Figure]:
     return figures
 
 
-def _compare(name: str, model: Any, fast: EarlyExitClassifier, X: NDArray[np.float32], how: Run) -> list[Figure]:
+def _compare(name: str, model: Any, fast: EarlyExitClassifier, X: NDArray[np.floating[Any]], how: Run) -> list[Figure]:
     figures = []
     plan = "evaluates everything" if fast.plan_.evaluate_all else "exits early"
     their_threads = (1,) if isinstance(model, SVC) else THREADS  # libsvm has one thread
