@@ -188,7 +188,10 @@ concept TileSource =
 template <TileSource Source, class Use>
 void each_tile(const Source& source, const RowSet& set, double working, const Use& use) {
     const std::int64_t outputs = round_up(source.n_outputs(), kLanes<double>);
-    each_piece(set.n, source.tile_rows(), set.n_threads, [&](std::int64_t begin, std::int64_t end, int) {
+    constexpr std::int64_t kLeast = 64;  // fewer rows are not worth another thread
+    const std::int64_t share = std::max((set.n + set.n_threads - 1) / set.n_threads, kLeast);
+    const std::int64_t rows = std::min<std::int64_t>(share, source.tile_rows());
+    each_piece(set.n, rows, set.n_threads, [&](std::int64_t begin, std::int64_t end, int) {
         const int n = static_cast<int>(end - begin);
         Arena& arena = thread_arena();
         arena.reset(source.tile_bytes(n) + Arena::bytes<double>(outputs));

@@ -94,10 +94,8 @@ private:
         }
         settle(ledger, first, n, last);
         if (left == 0) return;
-        if constexpr (TileSource<typename State::Source>) {
-            if (stage == call.n_stages && call.at_end == AtEnd::full)
-                return answer_in_full(call, ledger, first, active, left);
-        }
+        if (stage == call.n_stages && call.at_end == AtEnd::full)
+            return answer_in_full(call, ledger, first, active, left);
         // The remaining rows continue row by row, with the sums that they have.
         const Answering<T> sink(exits_, call, ledger);
         for (int at = 0; at < left; at += kHeadRows) {

@@ -220,7 +220,8 @@ public:
     // Rows that `full_block` takes at most: their values and sums stay cached.
     int full_rows() const {
         const std::int64_t bytes = (padded_features_ + std::int64_t{2} * n_outputs_ * L) * sizeof(double);
-        return static_cast<int>(std::clamp<std::int64_t>(kFullBytes / bytes, 1, kFullRows));
+        const std::int64_t most = std::min<std::int64_t>(kFullBytes / bytes, kFullRows);
+        return most < kLeastRows ? 1 : static_cast<int>(most);
     }
     // `full` of n rows that are not CSR, with the same bits; scores are [row][output].
     void full_block(const Rows& rows, const std::int64_t* ids, int n, double working, double* scores, double* errors,
@@ -232,14 +233,18 @@ public:
                               [&](int i) __attribute__((always_inline)) { return ids[r + i]; });
             errors[r] = error(read_and_weigh(rows, ids[r], work + r * padded_features_), working);
         }
-        kernels<double>().products(work, padded_features_, n, weights_.data(), padded_features_, panels, n_outputs_,
-                                   work + n * padded_features_, scores);
+        if (n == 1)
+            for (int k = 0; k < n_outputs_; ++k)
+                scores[k] = kernels<double>().readout(work, weights_.data() + k * padded_features_, panels);
+        else
+            kernels<double>().products(work, padded_features_, n, weights_.data(), padded_features_, panels, n_outputs_,
+                                       work + n * padded_features_, scores);
         for (int r = 0; r < n; ++r)
             for (int k = 0; k < n_outputs_; ++k) scores[r * n_outputs_ + k] += intercept_[k];
     }
 
     // Rows without early stages are evaluated in tiles, with the same bits.
-    int tile_rows() const { return kTileRows; }
+    int tile_rows() const { return std::clamp(kTileScores / n_outputs_, 16, kTileRows); }
     std::size_t tile_bytes(int n) const {
         return Arena::bytes<double>(std::int64_t{n} * n_outputs_) + Arena::bytes<double>(n) +
                Arena::bytes<double>(full_work());
@@ -271,7 +276,8 @@ public:
 
 private:
     static constexpr std::int64_t kFullBytes = 512 << 10;
-    static constexpr int kTileRows = 512;
+    static constexpr int kLeastRows = 4;  // fewer are not worth a block
+    static constexpr int kTileRows = 512, kTileScores = 1 << 14;
 
     // Prefetches everything of column-major rows index(0), index(1), ... Inlined by force: compilers may drop calls to
     // functions that only prefetch, because they have no side effects.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -71,8 +71,8 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
         elif "Complex data" in message:
             dtype = np.asarray(source.rows).dtype
             error.args = (f"Complex data not supported: X must hold real numbers. Got dtype {dtype}.",)
-        elif "ufunc 'isnan' not supported" in message and model is not None:
-            error.args = (_of_another_type(source, model, source.names or names, word),)
+        elif "ufunc 'isnan' not supported" in message and (coded := _coded(model)):
+            error.args = (_of_another_type(source, coded, source.names or names, word),)
         elif model is not None and model.preprocessing is not None:
             placed = with_place(error, _columns(source, source.names or names, word))
             if placed is not None and not isinstance(error, UnicodeError):
@@ -198,9 +198,14 @@ def _is_infinite(value: Any) -> bool:
 # ---- values of another type than the categories ----------------------------------------------------------------------
 
 
-def _of_another_type(source: Source, model: AdditiveModel, names: Any, word: str) -> str:
+def _coded(model: AdditiveModel | None) -> Sequence[int]:
+    """The columns that encoders read."""
+    found: Sequence[int] = getattr(getattr(getattr(model, "preprocessing", None), "first", None), "places", ())
+    return found
+
+
+def _of_another_type(source: Source, coded: Sequence[int], names: Any, word: str) -> str:
     """What to say where an encoder cannot compare a value with the categories that it knows."""
-    coded = getattr(getattr(model.preprocessing, "first", None), "places", ())
     row = source.row(0) if source.n_rows else ()
     wrong = [
         c for c in coded if c < len(row) and isinstance(row[c], int | float | np.number) and not is_missing(row[c])

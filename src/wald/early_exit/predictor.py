@@ -310,7 +310,7 @@ class Predictor:
             return self._in_full(step.codes(source, n_threads), Status.FULL)
         if source.is_sparse and type(getattr(self.model.preprocessing, "first", None)) is Above:
             return self._in_full(self._full.predict(source), Status.FULL)  # sums of ones, which SciPy adds faster
-        if self.model.preprocessing is None and (source.n_rows <= FEW_ROWS or self._faster(source.rows)):
+        if self.model.preprocessing is None and (source.n_rows <= FEW_ROWS or self._faster(source.held())):
             return None
         if self._at_end == "pending":
             return self._in_full(self._full.predict(source), Status.HANDED_OVER)

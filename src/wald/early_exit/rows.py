@@ -175,9 +175,11 @@ def _require_read(model: AdditiveModel, source: Source, Z: Source) -> None:
         step = model.preprocessing
         if not isinstance(step, RawColumns) or model.leaf is None:
             raise
-        row, *_ = np.flatnonzero(~np.isfinite(Z.array()).all(axis=1))
+        values = Z.array()
+        unread = np.isinf(values) | (np.isnan(values) & (not model.allow_nan))
+        row, *_ = np.flatnonzero(unread.any(axis=1))
         model.estimator.predict(step.given(source.take(np.array([row]))))  # raises its own error, if it refuses the row
-        raw = dict.fromkeys(step.source_columns[~np.isfinite(Z.array()[row])].tolist())
+        raw = dict.fromkeys(step.source_columns[unread[row]].tolist())
         names, n = model.schema.names, len(raw)
         columns = ", ".join(f"{c}" if names is None else f"{names[c]!r} ({c})" for c in raw)
         raise ValueError(

@@ -56,8 +56,10 @@ class Values:
 
     def early(self, decided: Decisions) -> NDArray[Any]:
         """Values of rows by the scores that decided them; those of unsettled rows have no meaning."""
-        scores = decided.codes if decided.codes.ndim > 1 else decided.codes[:, None]
-        return np.array(self._link(np.where(decided.ledger.settled[:, None], scores, 0.0)))
+        settled = decided.ledger.settled
+        scores = np.zeros((len(settled), self._model.decision.n_outputs))
+        scores[settled] = decided.codes[settled].reshape(-1, scores.shape[1])  # without any: codes of no shape
+        return np.array(self._link(scores))
 
     def none(self) -> NDArray[Any]:
         """The values of no rows, which have the shape and the dtype of those of others."""

@@ -100,7 +100,7 @@ class AttentiveClassifier(AttentiveModel):
             for k, problem in enumerate(self.problems_):
                 self.n_iter_ = max(self.n_iter_, self._epochs(problem, k, rows, self._labels(k, chunk)))
             self._publish()
-        warn_of_degenerate_boundaries(self)
+        self._warn()
         return self
 
     def partial_fit(
@@ -165,8 +165,12 @@ class AttentiveClassifier(AttentiveModel):
             self._one_epoch(self._chunk(X, y, sample_weight))
             self.n_iter_ = 1
             self._publish()
-        warn_of_degenerate_boundaries(self)
+        self._warn()
         return self
+
+    def _warn(self) -> None:
+        """Warn the caller of `fit` or `partial_fit` about degenerate boundaries; experiments that try them do not."""
+        warn_of_degenerate_boundaries(self)
 
     def _undo(self) -> Callable[[], None]:
         """Save the state that an epoch changes in place; the returned function restores it."""

@@ -51,6 +51,7 @@ def equal(one: AdditiveModel, other: AdditiveModel, question: bool = True) -> bo
     fields = encode_model(one, first), encode_model(other, second)
     for each in fields:
         del each["n_columns"]  # which the rows of fit may have told
+        del each["dense_only"]  # which older files do not say
     same = fields[0] == fields[1] and first.keys() == second.keys()
     same = same and all(np.array_equal(first[name], second[name]) for name in first)
     return same and all(equal(*both) for both in zip(members_of(one), members_of(other), strict=False))

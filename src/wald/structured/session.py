@@ -211,7 +211,7 @@ class ChainSession(ExampleSession):
 
     def _finite(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
         """Margins, where those over labels that are ruled out get the log odds of 40."""
-        if not self._spans:
+        if np.isfinite(margins).all():
             return margins
         most = _CERTAIN / self._scale
         return np.nan_to_num(margins, copy=False, nan=np.nan, posinf=most, neginf=-most)

@@ -138,7 +138,7 @@ class XGBoostModel:
         if n_outputs > 1 and self.objective in ("multi:softprob", "multi:softmax"):
             scipy = self.by_estimator and self.objective == "multi:softmax"  # of which it computes them in Python
             return Labels("argmax", n_outputs), NEAR, Link("scipy" if scipy else "softmax", single=True)
-        if n_outputs > 1 and self.objective.startswith("binary:"):
+        if n_outputs > 1 and str(self.objective).startswith("binary:"):
             raise TypeError(
                 f"{what} with {n_outputs} labels a row is not supported: a row has one label. Wrap a model of each "
                 "label by itself."
