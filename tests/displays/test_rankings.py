@@ -10,10 +10,10 @@ lightgbm = pytest.importorskip("lightgbm")
 
 from ranking.lists import K, fast, lists  # noqa: E402  # after the checks above
 
-from wald import EarlyExitClassifier, EarlyExitRanker  # noqa: E402
-from wald.displays import CostHistogramDisplay, StoppingPathDisplay, TradeoffDisplay  # noqa: E402
+from wald import EarlyExitClassifier, EarlyExitRanker  # noqa: E402  # after the checks above
+from wald.displays import CostHistogramDisplay, StoppingPathDisplay, TradeoffDisplay  # noqa: E402  # after the checks above
 
-from .conftest import names  # noqa: E402
+from .conftest import names  # noqa: E402  # after the checks above
 
 
 def share_missing(own, early):

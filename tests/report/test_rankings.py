@@ -13,9 +13,9 @@ lightgbm = pytest.importorskip("lightgbm")
 
 from ranking.lists import K, fast, lists, ranker  # noqa: E402  # after the checks above
 
-from wald import EarlyExitClassifier, EarlyExitRanker, report  # noqa: E402
-from wald.inspection.promises import broken_ranking  # noqa: E402
-from wald.ranking import RankingCertificate  # noqa: E402
+from wald import EarlyExitClassifier, EarlyExitRanker, report  # noqa: E402  # after the checks above
+from wald.inspection.promises import broken_ranking  # noqa: E402  # after the checks above
+from wald.ranking import RankingCertificate  # noqa: E402  # after the checks above
 
 
 def text_of(page):

@@ -180,8 +180,8 @@ concept TileSource =
         // Largest number of rows in a tile, and bytes of arena memory that i rows need.
         { source.tile_rows() } -> std::same_as<int>;
         { source.tile_bytes(i) } -> std::same_as<std::size_t>;
-        // Full scores of the rows at positions [n, n + i), and bounds of their errors.
-        { source.full_tile(set, n, i, working, arena) } -> std::same_as<typename S::Tile>;
+        // Those of the rows at positions [n, n + i).
+        { source.full_tile(set, n, i, working, arena) } -> std::same_as<ScoredTile>;
     };
 
 // Calls use(first position, number of rows, tile, work) for all tiles; `work` has room for a value of each class.

@@ -185,14 +185,8 @@ public:
     std::size_t tile_bytes(int n) const {
         return Arena::bytes<double>(std::int64_t{n} * width_) + Arena::bytes<double>(n) + Arena::bytes<double>(n);
     }
-    // Full scores of n rows from position `begin` on, and bounds of their errors. The scores of a row are `stride`
-    // apart from those of the next one.
-    struct Tile {
-        const double* scores;
-        const double* errors;
-        std::int64_t stride;
-    };
-    Tile full_tile(const RowSet& set, std::int64_t begin, int n, double working, Arena& arena) const {
+    // Full scores of n rows from position `begin` on.
+    ScoredTile full_tile(const RowSet& set, std::int64_t begin, int n, double working, Arena& arena) const {
         double* const scores = arena.take<double>(std::int64_t{n} * width_);
         double* const sizes = arena.take<double>(n);
         double* const cells = arena.take<double>(n);

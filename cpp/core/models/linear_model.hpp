@@ -249,14 +249,8 @@ public:
         return Arena::bytes<double>(std::int64_t{n} * n_outputs_) + Arena::bytes<double>(n) +
                Arena::bytes<double>(full_work());
     }
-    // Full scores of n rows from position `begin` on, those of a row `stride` apart from those of the next one, and
-    // bounds of their errors.
-    struct Tile {
-        const double* scores;
-        const double* errors;
-        std::int64_t stride;
-    };
-    Tile full_tile(const RowSet& set, std::int64_t begin, int n, double working, Arena& arena) const {
+    // Full scores of n rows from position `begin` on.
+    ScoredTile full_tile(const RowSet& set, std::int64_t begin, int n, double working, Arena& arena) const {
         double* const scores = arena.take<double>(std::int64_t{n} * n_outputs_);
         double* const errors = arena.take<double>(n);
         double* const work = arena.take<double>(full_work());

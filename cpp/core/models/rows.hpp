@@ -100,4 +100,12 @@ struct RowSet {
     std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
 };
 
+// Full scores of neighbouring rows, those of a row `stride` apart from those of the next one, and bounds of their
+// errors.
+struct ScoredTile {
+    const double* scores;
+    const double* errors;
+    std::int64_t stride;
+};
+
 }  // namespace wald
