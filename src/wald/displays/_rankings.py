@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit.ranked import MeasuredGroups
-from ..early_exit.ranked_estimator import RankedEstimator
+from ..early_exit.ranker import EarlyExitRanker
 from ..ranking import RowGroups
 from ..ranking.measures import places
 from ..stopping.core.betting import betting_upper_bound
@@ -17,7 +17,7 @@ from ._source import Floats, require_chosen, require_rows
 
 def is_ranker(estimator: Any, groups: ArrayLike | None, caller: str) -> bool:
     """Whether a display is about groups of rows, which must then be given; other estimators have none."""
-    if isinstance(estimator, RankedEstimator):
+    if isinstance(estimator, EarlyExitRanker):
         if groups is None and hasattr(estimator, "certificate_"):  # others have nothing to show
             raise ValueError(f"{caller} needs groups, the key of each row's group: a ranker ranks the rows of groups.")
         return True
@@ -26,7 +26,7 @@ def is_ranker(estimator: Any, groups: ArrayLike | None, caller: str) -> bool:
     return False
 
 
-def require_race(estimator: RankedEstimator, X: Any, caller: str) -> RankedEstimator:
+def require_race(estimator: EarlyExitRanker, X: Any, caller: str) -> EarlyExitRanker:
     """Return the ranker if its rows race, and there are some."""
     if getattr(estimator, "ranking_plan_", None) is None:
         promise = getattr(estimator, "certificate_", None)
@@ -42,7 +42,7 @@ def missing_interval(missing: Floats, confidence: float) -> tuple[float, float]:
     return 1.0 - betting_upper_bound(1.0 - missing, half), betting_upper_bound(missing, half)
 
 
-def tradeoff_fields(fast: RankedEstimator, found: MeasuredGroups, *, in_use: bool) -> dict[str, Any]:
+def tradeoff_fields(fast: EarlyExitRanker, found: MeasuredGroups, *, in_use: bool) -> dict[str, Any]:
     """Fields of a `TradeoffDisplay` of groups."""
     cost, missing = np.array(found.points).T
     certificate = fast.certificate_
@@ -65,7 +65,7 @@ def tradeoff_fields(fast: RankedEstimator, found: MeasuredGroups, *, in_use: boo
     return about
 
 
-def among_the_first(fast: RankedEstimator, X: Any, groups: ArrayLike) -> NDArray[np.str_]:
+def among_the_first(fast: EarlyExitRanker, X: Any, groups: ArrayLike) -> NDArray[np.str_]:
     """Whether each row is among the first of its group by the full model, in words."""
     own, k = np.asarray(fast.predict(X), dtype=np.float64), fast.certificate_.k
     sides = RowGroups.of(groups, len(own))
@@ -73,7 +73,7 @@ def among_the_first(fast: RankedEstimator, X: Any, groups: ArrayLike) -> NDArray
     return np.asarray(sides.spread(np.where(places(side_by_side, sides) < k, f"first {k}", "others")))
 
 
-def walks_of_places(fast: RankedEstimator, X: Any, rows: ArrayLike | None, caller: str) -> dict[str, Any]:
+def walks_of_places(fast: EarlyExitRanker, X: Any, rows: ArrayLike | None, caller: str) -> dict[str, Any]:
     """Fields of a `StoppingPathDisplay` of one group: leads over the border of the places, in parts of the reach."""
     n_rows = require_rows(X, caller)
     chosen = None if rows is None else require_chosen(rows, n_rows, caller)
@@ -89,7 +89,8 @@ def walks_of_places(fast: RankedEstimator, X: Any, rows: ArrayLike | None, calle
     border = np.where(place < k, best[k], best[k - 1])
     at_end = (own - border) / paths.reach[:, raced - 1]
     stages = np.where(paths.stages < raced, paths.stages, raced)
-    plan = fast._race.plan  # type: ignore[union-attr]  # `paths` raises without a race
+    plan = fast.ranking_plan_
+    assert plan is not None  # else `paths` has raised
     return {
         "scores": np.column_stack([paths.leads[:, :raced], at_end])[chosen],
         "costs": np.append(plan.stage_costs[:raced], plan.stage_costs[-1]),

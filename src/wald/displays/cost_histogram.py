@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit.base import EarlyExitEstimator
-from ..early_exit.ranked_estimator import RankedEstimator
+from ..early_exit.ranker import EarlyExitRanker
 from ..models.protocols import Documents
 from ..stopping.core.validation import require_integer
 from ..utils.figures import percent
@@ -190,19 +190,20 @@ class CostHistogramDisplay(AxesDisplay):
     def _of_groups(
         cls,
         caller: str,
-        fast: RankedEstimator,
+        fast: EarlyExitRanker,
         X: Any,
         y: ArrayLike | None,
         groups: Any,
         budget: float | None,
     ) -> Self:
         """Count what rows of groups cost; nothing is drawn."""
-        costs = fast.predict(X, groups=groups, budget=budget, details=True).costs
+        plan, costs = fast.ranking_plan_, fast.predict(X, groups=groups, budget=budget, details=True).costs
+        assert plan is not None  # see `require_race`
         return cls._counted(
             caller,
             among_the_first(fast, X, groups) if y is None else y,
             costs,
-            values=fast._stage_costs(),
+            values=plan.stage_costs,
             full_cost=float(fast.certificate_.n_trees),
             unit="trees",
             kind="place" if y is None else "class",

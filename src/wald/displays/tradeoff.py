@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit.base import EarlyExitEstimator
+from ..early_exit.group_answers import measured
 from ..stopping import StageScores, q_grid
 from ..stopping.core.binomial import interval
 from ..stopping.core.risks import Line
@@ -157,7 +158,7 @@ class TradeoffDisplay(CurveDisplay):
         if is_ranker(estimator, groups, caller):
             ranker = require_race(estimator, X, caller)
             assert groups is not None  # a ranker whose rows race needs them
-            found = ranker._measured(X, groups, _N_GROUP_SCALES, one_stage=budgeted)
+            found = measured(ranker, X, groups, _N_GROUP_SCALES, one_stage=budgeted)
             made = cls(**tradeoff_fields(ranker, found, in_use=not budgeted))
         else:
             caller, fast, _ = cls._checked(estimator, X)

@@ -541,13 +541,6 @@ class CompiledPlan:
         """Give the same plan with another monitor, as that of a ranker, which counts groups by itself."""
         return self._with(self.certificate, monitor)
 
-    def restored(self, audit_rate: float, on_broken: str, **counts: Any) -> CompiledPlan:
-        """The same plan with a monitor that goes on from the counts of an earlier one; see `Monitor.restore`."""
-        other = self.watched(audit_rate, on_broken)
-        assert other.monitor is not None
-        other.monitor.restore(**counts)
-        return other
-
     def _with(self, certificate: Certificate, monitor: Monitor | None) -> CompiledPlan:
         other = copy.copy(self)
         other.certificate, other.monitor, other.agreement = certificate, monitor, self.agreement

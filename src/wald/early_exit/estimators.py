@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..models import AdditiveModel, decompose
 from ..models.reading import Kind
@@ -61,6 +62,30 @@ def unwatched(fast: EarlyExit) -> EarlyExit:
         Fitted.
     """
     return fast if fast.compiled_plan_.monitor is None else fast.unwatched()
+
+
+def watched_on(fast: EarlyExit, audit_rate: float, on_broken: str, **counts: Any) -> EarlyExit:
+    """The estimator with a monitor that goes on from the counts of an earlier one.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRegressor or EarlyExitRanker
+        Fitted.
+    audit_rate, on_broken
+        As for `EarlyExitClassifier.watched`.
+    **counts
+        As for `Monitor.restore`.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not those of a monitor of this promise.
+    """
+    other = watched(fast, audit_rate, on_broken)
+    monitor = other.compiled_plan_.monitor
+    assert monitor is not None
+    monitor.restore(**counts)
+    return other
 
 
 def watched(fast: EarlyExit, audit_rate: float | None, on_broken: str = "warn") -> EarlyExit:

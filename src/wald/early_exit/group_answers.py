@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..engine.threads import effective_threads
 from ..ranking import RankingCertificate, RowGroups
 from ..ranking.measures import missing_shares, places
 from ..stopping import Certificate
 from .answers import Answers
+from .ranked import MeasuredGroups, measured_groups
+from .ranked_estimator import source_in_order
 from .ranker import EarlyExitRanker
 
 #: What is promised about rows, or about the first rows of groups.
@@ -92,6 +95,28 @@ def missing_of(full: NDArray[Any], early: NDArray[Any], groups: ArrayLike, k: in
     side_by_side = RowGroups.of(groups, len(full))
     order = slice(None) if side_by_side.rows is None else side_by_side.rows
     return missing_shares(full[order], early[order], side_by_side, k)
+
+
+def measured(
+    ranker: EarlyExitRanker, X: Any, groups: ArrayLike, n_scales: int, *, one_stage: bool = False
+) -> MeasuredGroups:
+    """Rank groups by the race, by others of its scales, and in full; the monitor counts none.
+
+    Parameters
+    ----------
+    ranker : EarlyExitRanker
+        Fitted, with a race.
+    X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+    groups : array-like of shape (n_rows,)
+    n_scales, one_stage
+        As for `measured_groups`.
+    """
+    compiled, race = ranker.compiled_plan_, ranker._race
+    assert race is not None
+    compiled.require_unchanged()
+    source = source_in_order(compiled, X)
+    sides, n_threads = RowGroups.of(groups, source.n_rows), effective_threads(ranker.n_jobs, X)
+    return measured_groups(compiled, race, source, sides, n_threads, n_scales, one_stage=one_stage)
 
 
 def promise_of(fast: Any) -> AnyCertificate:

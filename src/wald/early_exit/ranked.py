@@ -10,12 +10,20 @@ from numpy.typing import NDArray
 
 from ..engine import Decisions, Ledger, Status
 from ..monitoring import Monitor
-from ..ranking import Limits, Race, RankingCertificate, RowGroups
+from ..ranking import Limits, Race, RankingCertificate, RankingPlan, RowGroups
 from ..ranking.measures import missing_shares
 from ..sources import Source
 from .compiled_plan import CompiledPlan
 from .locating import located
 from .rows import preprocessed
+
+
+def compiled_race(compiled: CompiledPlan, plan: RankingPlan) -> Race:
+    """Compile the race of a plan, which needs the trees of the compiled plan."""
+    core = compiled._predictor.core
+    if core is None:
+        raise ValueError("rows race by trees alone.")
+    return Race(core, plan, compiled.model.terms.accepts.conversion)
 
 
 def ranked(

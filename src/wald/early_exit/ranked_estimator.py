@@ -19,7 +19,7 @@ from .exact import ExactEstimator
 from .explaining_places import PlaceExplanation, explained_place
 from .held_plan import WatchedPlan
 from .locating import located
-from .ranked import MeasuredGroups, counted, in_full, measured_groups, monitor_of, ranked
+from .ranked import counted, in_full, monitor_of, ranked
 from .rows import preprocessed
 
 
@@ -211,13 +211,6 @@ class RankedEstimator(WatchedPlan, ExactEstimator):
         other.__dict__.update(self.__dict__, compiled_plan_=compiled)
         return other
 
-    def _restored(self, audit_rate: float, on_broken: str, **counts: Any) -> CompiledPlan:
-        """The compiled plan with a monitor that goes on from the counts of an earlier one; see `Monitor.restore`."""
-        compiled = self.watched(audit_rate, on_broken=on_broken)._compiled()
-        assert compiled.monitor is not None
-        compiled.monitor.restore(**counts)
-        return compiled
-
     # ---- study -----------------------------------------------------------------------------------------------------
 
     def paths(self, X: Any) -> GroupPaths:
@@ -253,15 +246,6 @@ class RankedEstimator(WatchedPlan, ExactEstimator):
             if source.n_rows == 0:
                 raise ValueError("There are no paths of rows to follow: the group has no rows.")
             return followed(*race.trace(rows, n_threads), race.plan.k, race.plan.q)
-
-    def _measured(self, X: Any, groups: ArrayLike, n_scales: int, *, one_stage: bool = False) -> MeasuredGroups:
-        """Groups ranked by the race, by others of its scales, and in full, for displays; the monitor counts none."""
-        assert self._race is not None
-        compiled = self._compiled()
-        compiled.require_unchanged()
-        source = source_in_order(compiled, X)
-        sides, n_threads = RowGroups.of(groups, source.n_rows), effective_threads(self.n_jobs, X)
-        return measured_groups(compiled, self._race, source, sides, n_threads, n_scales, one_stage=one_stage)
 
     def explain(self, X: Any, row: int) -> PlaceExplanation:
         """Explain the place of one row in its group: how it fared at every stage, and why it left, or stayed.

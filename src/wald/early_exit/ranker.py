@@ -15,12 +15,13 @@ from ..engine.threads import effective_threads
 from ..models import fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
-from ..ranking import Asked, Race, Ranked, RankingCertificate, RankingPlan, RowGroups, planned
+from ..ranking import Asked, Ranked, RankingCertificate, RankingPlan, RowGroups, planned
 from ..sources import RawSource
 from ..utils.reals import as_float
 from .data_split import is_fitted
 from .exact import fit_in_full, read_as
 from .group_streams import ranked_each
+from .ranked import compiled_race
 from .ranked_estimator import RankedEstimator, is_whole
 from .ranker_training import trained_by_groups
 from .validation import validate_fit_rows
@@ -171,25 +172,6 @@ class EarlyExitRanker(RankedEstimator):
         self.ranking_plan_ = None if self._race is None else self._race.plan
         return self
 
-    def _set_ranking(self, certificate: RankingCertificate, plan: RankingPlan | None) -> None:
-        """Set what a file says of the race.
-
-        Parameters
-        ----------
-        certificate : RankingCertificate
-        plan : RankingPlan or None
-        """
-        compiled, self.certificate_, self.ranking_plan_ = self._compiled(), certificate, plan
-        core = compiled._predictor.core
-        if certificate.left and len(certificate.left) != (1 if plan is None else len(plan.usual) + 1):
-            raise ValueError("the certificate has not one number of groups for each stage.")
-        if min(certificate.left, default=0) < 0:
-            raise ValueError("the certificate has a negative number of groups.")
-        if plan is not None:
-            if core is None:
-                raise ValueError("rows race by trees alone.")
-            self._race = Race(core, plan, compiled.model.terms.accepts.conversion)
-
     def _check(self) -> None:
         if not is_whole(self.k):
             raise ValueError(f"k must be a positive whole number. Got {self.k!r} instead.")
@@ -206,7 +188,7 @@ class EarlyExitRanker(RankedEstimator):
         super().__setstate__(state)
         plan, compiled = state.get("ranking_plan_"), state.get("compiled_plan_")
         if plan is not None and compiled is not None:  # the engine is compiled here, not at the first prediction
-            self._race = Race(compiled._predictor.core, plan, compiled.model.terms.accepts.conversion)
+            self._race = compiled_race(compiled, plan)
 
     def rank_each(
         self, groups: Iterable[Any], k: int | None = None, *, n_rows: int = 10_000
@@ -254,6 +236,23 @@ class EarlyExitRanker(RankedEstimator):
         return ranked_each(
             lambda X, keys: self.predict(X) if in_full else self.predict(X, groups=keys), groups, k, n_rows
         )
+
+
+def set_race(ranker: EarlyExitRanker, certificate: RankingCertificate, plan: RankingPlan | None) -> None:
+    """Set what a file says of the race of a ranker that has its compiled plan.
+
+    Raises
+    ------
+    ValueError
+        If certificate, plan and trees do not fit each other.
+    """
+    if certificate.left and len(certificate.left) != (1 if plan is None else len(plan.usual) + 1):
+        raise ValueError("the certificate has not one number of groups for each stage.")
+    if min(certificate.left, default=0) < 0:
+        raise ValueError("the certificate has a negative number of groups.")
+    ranker.certificate_, ranker.ranking_plan_ = certificate, plan
+    if plan is not None:
+        ranker._race = compiled_race(ranker.compiled_plan_, plan)
 
 
 def _relevance(y: Any, n_rows: int) -> NDArray[np.float64]:

@@ -13,7 +13,8 @@ from ..codec.reading import BAD_VALUES
 from ..early_exit import CompiledPlan
 from ..early_exit.certification import Promise
 from ..early_exit.compiled_plan import ValidationRows
-from ..early_exit.estimators import EarlyExit, promising, reading
+from ..early_exit.estimators import EarlyExit, promising, reading, watched_on
+from ..early_exit.ranker import EarlyExitRanker, set_race
 from ..early_exit.reader import RowReader
 from ..models import AdditiveModel
 from ..models.asked import AskedFunction
@@ -69,35 +70,35 @@ def assemble(
         model = replace(model, schema=parts.model.schema)
     inner = parts.made or model.estimator if inner is None else inner
     frozen = inner if isinstance(inner, AskedFunction) else FrozenEstimator(inner)
-    owner: Any = parts.shell(frozen, **parts.parameters)
-    owner.estimator_ = inner
-    resolve(owner, model)
+    fast: EarlyExit = parts.shell(frozen, **parts.parameters)
+    fast.estimator_ = inner
+    resolve(fast, model)
     if len(model.classes):
-        owner.classes_ = model.classes
+        fast.classes_ = model.classes
     if parts.n_features is not None:
-        owner.n_features_in_ = parts.n_features
+        fast.n_features_in_ = parts.n_features
     if parts.names_seen:
-        owner.feature_names_in_ = model.schema.array
+        fast.feature_names_in_ = model.schema.array
     validation = ValidationRows(parts.stage_scores, parts.one_per_group)
-    reader = RowReader(model, getattr(owner, "feature_names_in_", None), parts.n_features, None, parts.shell.__name__)
+    reader = RowReader(model, getattr(fast, "feature_names_in_", None), parts.n_features, None, parts.shell.__name__)
     try:
-        promise = Promise.of(promising(owner), grouped=False)
+        promise = Promise.of(promising(fast), grouped=False)
         compiled = CompiledPlan(model, parts.plan, parts.certificate, promise, validation, reader, packed)
     except BAD_VALUES as error:
         raise FileFormatError(str(error)) from None
-    owner.compiled_plan_ = compiled
+    fast.compiled_plan_ = compiled
     if parts.ranking is not None:
+        assert isinstance(fast, EarlyExitRanker)  # other files have none
         try:
-            owner._set_ranking(*parts.ranking)
+            set_race(fast, *parts.ranking)
         except BAD_VALUES as error:
             raise FileFormatError(f"header.ranking: {error}") from None
-    if parts.monitor is not None:
-        try:
-            restored = compiled.restored if parts.ranking is None else owner._restored
-            owner.compiled_plan_ = restored(**parts.monitor)
-        except ValueError as error:
-            raise FileFormatError(f"header.monitor: {error}") from None
-    return owner  # type: ignore[no-any-return]  # an instance of `parts.shell`
+    if parts.monitor is None:
+        return fast
+    try:
+        return watched_on(fast, **parts.monitor)
+    except ValueError as error:
+        raise FileFormatError(f"header.monitor: {error}") from None
 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:

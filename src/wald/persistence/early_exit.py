@@ -13,6 +13,7 @@ from ..codec.writing import Arrays, encode, encode_fields, fields_of, text_array
 from ..early_exit.estimators import EarlyExit, promising, reading
 from ..early_exit.parameters import Parameters, checked_rule
 from ..early_exit.planner import planner_of
+from ..early_exit.ranker import EarlyExitRanker
 from ..models import AdditiveModel
 from ..models.asked import AskedFunction
 from ..models.bought import BoughtTerms
@@ -69,7 +70,7 @@ def encode_early_exit(owner: EarlyExit, arrays: Arrays, pipeline: str | None = N
         "schema": _encode_schema(owner, arrays),
         "estimator": None if behind and not whole else (archived if whole else encode_wrapped)(owner, model, arrays),
         "own_steps": bool(own_steps),
-        **({"ranking": encode_ranking(owner, arrays)} if model.kind == "ranker" else {}),
+        **({"ranking": encode_ranking(owner, arrays)} if isinstance(owner, EarlyExitRanker) else {}),
         "monitor": served.monitor and encode_fields(monitor_fields(served.monitor), arrays, "monitor"),
         "stage_scores": encode_fields(_given(validation.scores, model.decision), arrays, "stage_scores"),
         **encode_fields({"one_per_group": None if rows is None else rows.astype(np.int64)}, arrays, ""),

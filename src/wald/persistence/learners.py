@@ -17,6 +17,7 @@ from ..models.linear import MOST_FEATURES
 from ..online.attention import settings
 from ..online.classifier import AttentiveClassifier
 from ..online.problem import Problem
+from ..online.resuming import check_learner, epochs_of, resume, weights_of
 from ..outputs.labels import MOST_CLASSES
 from .models import decode_labels, encode_labels
 from .parameters import decode_plain, encode_plain
@@ -36,8 +37,7 @@ SETTINGS: dict[str, Any] = {
 def encode_learner(owner: AttentiveClassifier, arrays: Arrays) -> dict[str, Any]:
     """Describe a fitted estimator, and put its weights and what attention knows into ``arrays``."""
     check_is_fitted(owner, "problems_")
-    answers = [problem.learner.answer(owner._averages)[0] for problem in owner.problems_]
-    if not np.array_equal(owner.coef_, np.stack(answers)):
+    if not np.array_equal(owner.coef_, weights_of(owner)):
         raise ValueError("coef_ is not what was learned: a file holds what training goes on from. Fit again.")
     first, costs = owner.problems_[0].settings, owner.feature_costs
     names = getattr(owner, "feature_names_in_", None)
@@ -49,7 +49,7 @@ def encode_learner(owner: AttentiveClassifier, arrays: Arrays) -> dict[str, Any]
         "costs": first["costs"],
         "n_iter": int(owner.n_iter_),
         "seeds": np.array([problem.settings["seed"] for problem in owner.problems_], dtype=np.int64),
-        "epochs": np.array(owner._epoch, dtype=np.int64),
+        "epochs": np.array(epochs_of(owner), dtype=np.int64),
         **encode_labels(owner.classes_),
         **_states(owner.problems_),
     }
@@ -67,8 +67,7 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section) -> Attentiv
     require(all(weight >= 0 for weight in weights), "header.class_weight should hold numbers of at least 0")
     given["feature_costs"] = None if header.lacks("feature_costs") else header.floats("feature_costs", None)
     owner = kind(**given)
-    owner._check_parameters()
-    owner._rule()
+    check_learner(owner)
     n_classes = header.integer("n_classes", 2, MOST_CLASSES)
     owner.classes_ = decode_labels(header, n_classes)
     section = header.section("settings")
@@ -78,13 +77,13 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section) -> Attentiv
     require(1 <= n_features <= MOST_FEATURES, f"header.settings.n_features is none from 1 to {MOST_FEATURES}")
     settings(owner, n_features, csr=False)  # what it refuses, fit would refuse
     common["costs"] = None if header.lacks("costs") else header.floats("costs", n_features)
-    owner.problems_ = _decode_problems(header, common, 1 if n_classes == 2 else n_classes)
-    owner._epoch = header.integers("epochs", ("int64",), len(owner.problems_), low=0, high=MOST).tolist()
+    problems = _decode_problems(header, common, 1 if n_classes == 2 else n_classes)
+    epochs = header.integers("epochs", ("int64",), len(problems), low=0, high=MOST).tolist()
     owner.n_features_in_ = n_features
     if not header.lacks("feature_names_in"):
         owner.feature_names_in_ = header.labels("feature_names_in", (), n_features).astype(object)
     owner.n_iter_ = header.integer("n_iter")
-    owner._publish()
+    resume(owner, problems, epochs)
     require(np.isfinite(owner.coef_).all() and np.isfinite(owner.intercept_).all(), "the weights overflow")
     return owner
 

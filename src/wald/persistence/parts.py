@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codec.reading import Section, require
-from ..early_exit.estimators import ESTIMATORS, promising, reading
+from ..early_exit.estimators import ESTIMATORS, EarlyExit, promising, reading
+from ..early_exit.regressor import EarlyExitRegressor
 from ..models import AdditiveModel
 from ..models.encoding import needs_estimator, needs_members
 from ..models.reading import Kind
@@ -153,11 +154,10 @@ class Parts:
         return read if needs_members(self.model.terms) else replace(read, terms=self.model.terms)
 
 
-def resolve(owner: Any, model: AdditiveModel) -> None:
+def resolve(fast: EarlyExit, model: AdditiveModel) -> None:
     """Set the tolerance in the unit of the values, as `fit` found it."""
-    output, given = model.decision, getattr(owner, "tolerance", None)
-    if given is None or not hasattr(owner, "relative"):
+    if not isinstance(fast, EarlyExitRegressor) or fast.tolerance is None:
         return
-    owner.tolerance_ = given
-    if isinstance(owner.relative, str) and isinstance(output, Values):
-        owner.tolerance_ = output.tolerances or output.tolerance
+    output, fast.tolerance_ = model.decision, fast.tolerance
+    if isinstance(fast.relative, str) and isinstance(output, Values):
+        fast.tolerance_ = output.tolerances or output.tolerance

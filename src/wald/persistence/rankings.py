@@ -8,6 +8,8 @@ import numpy as np
 
 from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode, encode_fields
+from ..early_exit.group_answers import ranking_promise
+from ..early_exit.ranker import EarlyExitRanker
 from ..models import AdditiveModel
 from ..models.packing import memory
 from ..ranking import RankingCertificate, RankingPlan
@@ -16,12 +18,12 @@ from .plans import LONG, decode_stages, encode_stages
 WHERE = "ranking"
 
 
-def encode_ranking(owner: Any, arrays: Arrays) -> dict[str, Any] | None:
+def encode_ranking(ranker: EarlyExitRanker, arrays: Arrays) -> dict[str, Any] | None:
     """Describe how the rows of a ranker race; None where nothing is promised."""
-    certificate: RankingCertificate | None = getattr(owner, "certificate_", None)
+    certificate = ranking_promise(ranker)
     if certificate is None:
         return None
-    plan: RankingPlan | None = owner.ranking_plan_
+    plan = ranker.ranking_plan_
     fields = None
     if plan is not None:
         values = {"k": plan.k, "q": plan.q, "terms": plan.terms, "usual": plan.usual.astype(np.float64)}

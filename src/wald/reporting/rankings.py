@@ -14,8 +14,9 @@ from ..displays import StoppingPathDisplay, TradeoffDisplay
 from ..displays._rankings import missing_interval, tradeoff_fields, walks_of_places
 from ..displays._source import name_of, require_rows
 from ..early_exit.explaining_places import PlaceExplanation
+from ..early_exit.group_answers import measured
 from ..early_exit.ranked import MeasuredGroups
-from ..early_exit.ranked_estimator import RankedEstimator
+from ..early_exit.ranker import EarlyExitRanker
 from ..engine.threads import effective_threads
 from ..inspection.facts import model_facts
 from ..inspection.promises import broken_ranking
@@ -82,7 +83,7 @@ class RankingFacts:
 
 
 def gather_groups(
-    estimator: RankedEstimator,
+    estimator: EarlyExitRanker,
     X: Any,
     groups: ArrayLike | None,
     *,
@@ -102,7 +103,7 @@ def gather_groups(
     fast, n_rows = estimator.unwatched(), require_rows(X, caller)
     certificate, plan, sides = fast.certificate_, fast.ranking_plan_, RowGroups.of(groups, n_rows)
     threads = effective_threads(fast.n_jobs, X)
-    found = None if plan is None else fast._measured(X, groups, SCALES)
+    found = None if plan is None else measured(fast, X, groups, SCALES)
     missing = np.zeros(len(sides)) if found is None else found.missing
     timing, no_timing = _times(fast, X, sides, library) if timed else ([], "Times were not asked for.")
     walk_of, walk, places = _walk(fast, X, groups, sides, caller)
@@ -121,7 +122,7 @@ def gather_groups(
         interval=missing_interval(missing, certificate.confidence),
         n_complete=int(np.count_nonzero(missing == 0)),
         broken=broken_ranking(certificate, missing),
-        stages=[] if found is None else _stages(found, fast),
+        stages=[] if found is None or plan is None else _stages(found, plan),
         curve=None
         if found is None
         else TradeoffDisplay(**tradeoff_fields(fast, found, in_use=True), name="early exit"),
@@ -136,8 +137,8 @@ def gather_groups(
     )
 
 
-def _stages(found: MeasuredGroups, fast: RankedEstimator) -> list[RaceStage]:
-    trees = fast._stage_costs().astype(np.int64)
+def _stages(found: MeasuredGroups, plan: RankingPlan) -> list[RaceStage]:
+    trees = plan.stage_costs.astype(np.int64)
     left = np.bincount(found.decided.ledger.stages, minlength=len(trees))
     reached = len(found.own) - np.cumsum(left) + left
     return [RaceStage(*map(int, row)) for row in zip(trees, reached, left, strict=True)]
@@ -169,7 +170,7 @@ def _missed(found: MeasuredGroups, groups: ArrayLike, sides: RowGroups) -> list[
 
 
 def _walk(
-    fast: RankedEstimator, X: Any, groups: ArrayLike, sides: RowGroups, caller: str
+    fast: EarlyExitRanker, X: Any, groups: ArrayLike, sides: RowGroups, caller: str
 ) -> tuple[str, StoppingPathDisplay | None, list[PlaceExplanation]]:
     """The way of a group of the middle size among those that race, and the places of three of its rows."""
     racing = np.flatnonzero(sides.sizes > fast.certificate_.k)
@@ -183,7 +184,7 @@ def _walk(
     return _key(groups, sides, group), display, [fast.explain(rows, int(order[at])) for at in chosen]
 
 
-def _times(fast: RankedEstimator, X: Any, sides: RowGroups, library: Rival | None) -> tuple[list[Timing], str]:
+def _times(fast: EarlyExitRanker, X: Any, sides: RowGroups, library: Rival | None) -> tuple[list[Timing], str]:
     """Time a group and several, in turns; or say why there is nothing to compare with."""
     from threadpoolctl import threadpool_limits
 
