@@ -168,33 +168,7 @@ class StoppingPathDisplay(AxesDisplay):
             alike = np.zeros(n_rows) if labels is None or not output.two_sided else labels
             chosen = _typical(stages, alike, fast.plan_.n_stages)
         names = None if labels is None else np.array(words.names_of(labels[chosen]))
-        return cls._followed(fast, source_of(X).take(chosen), scores[chosen], stages[chosen], names)
-
-    @classmethod
-    def _followed(
-        cls,
-        fast: EarlyExitEstimator,
-        X: Any,
-        scores: Floats,
-        stages: NDArray[np.int32],
-        labels: NDArray[Any] | None = None,
-    ) -> Self:
-        """Show walks by the rows' stage scores, and the stages at which they leave; nothing is drawn."""
-        plan, own, (low, high) = fast.plan_, row_costs(fast, X), thresholds_of(fast)
-        if own is not None:  # at the end of a text, its full score counts
-            scores = np.where(np.isfinite(scores), scores, scores[:, -1:])
-        return cls(
-            scores=scores,
-            costs=plan.stage_costs,
-            low=low,
-            high=high,
-            stages=stages,
-            labels=labels,
-            threshold=model_of(fast).decision.centre,
-            unit=unit_of(fast),
-            row_costs=own,
-            reads=columns_by_stage(model_of(fast), plan),
-        )
+        return cls(**walk_fields(fast, source_of(X).take(chosen), scores[chosen], stages[chosen]), labels=names)
 
     def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
         scores, costs = np.atleast_2d(np.asarray(self.scores, dtype=np.float64)), np.asarray(self.costs)
@@ -290,6 +264,24 @@ class StoppingPathDisplay(AxesDisplay):
             names.append("not yet clear")
         if handles:
             style.legend(ax, handles, names, name)
+
+
+def walk_fields(fast: EarlyExitEstimator, X: Any, scores: Floats, stages: NDArray[np.int32]) -> dict[str, Any]:
+    """What a `StoppingPathDisplay` shows of rows, by their stage scores and the stages at which they leave."""
+    plan, own, (low, high) = fast.plan_, row_costs(fast, X), thresholds_of(fast)
+    if own is not None:  # at the end of a text, its full score counts
+        scores = np.where(np.isfinite(scores), scores, scores[:, -1:])
+    return {
+        "scores": scores,
+        "costs": plan.stage_costs,
+        "low": low,
+        "high": high,
+        "stages": stages,
+        "threshold": model_of(fast).decision.centre,
+        "unit": unit_of(fast),
+        "row_costs": own,
+        "reads": columns_by_stage(model_of(fast), plan),
+    }
 
 
 def _typical(stages: NDArray[np.int32], answers: NDArray[Any], n_stages: int) -> NDArray[np.intp]:

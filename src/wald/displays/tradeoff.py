@@ -163,71 +163,14 @@ class TradeoffDisplay(CurveDisplay):
         else:
             caller, fast, _ = cls._checked(estimator, X)
             stage_scores, costs = fast.looks(X), row_costs(fast, X)
-            if not cls._counted(fast, stage_scores).any():
+            if not counted_rows(fast, stage_scores).any():
                 line = _one_class(fast)
                 named = "" if line is None else line.name
                 raise ValueError(f"{caller}: by the full model, none of the {stage_scores.n_rows} rows are {named}.")
-            made = cls._measured(fast, stage_scores, costs, budgeted=budgeted)
+            made = cls(**measured_fields(fast, stage_scores, costs, budgeted=budgeted))
         made.unit = made.unit if unit is None else unit
         made.name = name_of(estimator) + ", budgeted" * budgeted if name is None else name
         return made.plot(ax=ax, **kwargs)
-
-    @staticmethod
-    def _counted(fast: EarlyExitEstimator, stage_scores: StageScores) -> NDArray[np.bool_]:
-        """Which rows the promise is about."""
-        line = _one_class(fast)
-        return np.ones(stage_scores.n_rows, dtype=bool) if line is None else line.members(stage_scores.full)
-
-    @classmethod
-    def _measured(
-        cls,
-        fast: EarlyExitEstimator,
-        stage_scores: StageScores,
-        costs: Floats | None,
-        *,
-        budgeted: bool = False,
-        n_scales: int = _N_SCALES,
-    ) -> Self:
-        """Measure rows of which some are counted, with `row_costs`; nothing is drawn."""
-        plan, certificate = fast.plan_, fast.certificate_
-        rows = np.arange(stage_scores.n_rows)
-        of_stages = plan.stage_costs if costs is None else costs.mean(axis=0)
-        counted = cls._counted(fast, stage_scores)
-
-        def share(lost: Any) -> float:
-            return float(np.mean(lost[counted]))
-
-        def early(q: float) -> tuple[float, float]:
-            codes, stage = stage_scores.leave(*plan.boundary.thresholds(q, plan.precision))
-            paid = plan.stage_costs[stage] if costs is None else costs[rows, stage]
-            return float(paid.mean()), share(stage_scores.lost(codes, stage))
-
-        n_counted = int(np.count_nonzero(counted))
-        about: dict[str, Any] = {
-            "n_rows": n_counted,
-            "confidence": fast.confidence,
-            "full_cost": plan.full_cost if costs is None else float(of_stages[-1]),
-            "unit": unit_of(fast),
-            "event": _event(fast),
-        }
-        if budgeted:
-            shares = [share(lost) for lost in _lost_at(fast, stage_scores)]
-            points = list(zip(of_stages.tolist(), [*shares, 0.0], strict=True))
-        else:
-            q_in_use = np.inf if plan.evaluate_all else plan.q
-            scales = q_grid(stage_scores, plan.boundary, n_scales).tolist()
-            points = [early(q) for q in sorted({np.inf, q_in_use, *scales, 0.0})]
-            # at small scales, thresholds with different centres cross, and cost rises again
-            points = points[min(range(len(points)), key=lambda i: points[i][0]) :]
-            about["cost_in_use"], differing = early(q_in_use)
-            about["disagreement_in_use"] = differing
-            about["interval_in_use"] = interval(round(differing * n_counted), n_counted, fast.confidence)
-            certified = certificate.status == "certified" and certificate.void is None
-            # what bounds no share of all rows that differ is not drawn
-            if certified and certificate.about != "predicted" and certificate.reference == "model":
-                about["risk"] = certificate.risk
-        cost, disagreement = np.array(list(dict.fromkeys(points))).T
-        return cls(cost=cost, disagreement=disagreement, **about)
 
     @classmethod
     def from_predictions(
@@ -309,6 +252,62 @@ class TradeoffDisplay(CurveDisplay):
         ax.set_ylabel(self.event)
         style.open_frame(ax)
         legend_of_curves(ax, style)
+
+
+def counted_rows(fast: EarlyExitEstimator, stage_scores: StageScores) -> NDArray[np.bool_]:
+    """Which rows the promise is about."""
+    line = _one_class(fast)
+    return np.ones(stage_scores.n_rows, dtype=bool) if line is None else line.members(stage_scores.full)
+
+
+def measured_fields(
+    fast: EarlyExitEstimator,
+    stage_scores: StageScores,
+    costs: Floats | None,
+    *,
+    budgeted: bool = False,
+    n_scales: int = _N_SCALES,
+) -> dict[str, Any]:
+    """Measure rows of which some are counted, with `row_costs`; what a `TradeoffDisplay` shows of them."""
+    plan, certificate = fast.plan_, fast.certificate_
+    rows = np.arange(stage_scores.n_rows)
+    of_stages = plan.stage_costs if costs is None else costs.mean(axis=0)
+    counted = counted_rows(fast, stage_scores)
+
+    def share(lost: Any) -> float:
+        return float(np.mean(lost[counted]))
+
+    def early(q: float) -> tuple[float, float]:
+        codes, stage = stage_scores.leave(*plan.boundary.thresholds(q, plan.precision))
+        paid = plan.stage_costs[stage] if costs is None else costs[rows, stage]
+        return float(paid.mean()), share(stage_scores.lost(codes, stage))
+
+    n_counted = int(np.count_nonzero(counted))
+    about: dict[str, Any] = {
+        "n_rows": n_counted,
+        "confidence": fast.confidence,
+        "full_cost": plan.full_cost if costs is None else float(of_stages[-1]),
+        "unit": unit_of(fast),
+        "event": _event(fast),
+    }
+    if budgeted:
+        shares = [share(lost) for lost in _lost_at(fast, stage_scores)]
+        points = list(zip(of_stages.tolist(), [*shares, 0.0], strict=True))
+    else:
+        q_in_use = np.inf if plan.evaluate_all else plan.q
+        scales = q_grid(stage_scores, plan.boundary, n_scales).tolist()
+        points = [early(q) for q in sorted({np.inf, q_in_use, *scales, 0.0})]
+        # at small scales, thresholds with different centres cross, and cost rises again
+        points = points[min(range(len(points)), key=lambda i: points[i][0]) :]
+        about["cost_in_use"], differing = early(q_in_use)
+        about["disagreement_in_use"] = differing
+        about["interval_in_use"] = interval(round(differing * n_counted), n_counted, fast.confidence)
+        certified = certificate.status == "certified" and certificate.void is None
+        # what bounds no share of all rows that differ is not drawn
+        if certified and certificate.about != "predicted" and certificate.reference == "model":
+            about["risk"] = certificate.risk
+    cost, disagreement = np.array(list(dict.fromkeys(points))).T
+    return {"cost": cost, "disagreement": disagreement, **about}
 
 
 def _one_class(fast: EarlyExitEstimator) -> Line | None:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from ..displays import StoppingPathDisplay, TradeoffDisplay
 from ..displays._source import model_of, name_of, require_fitted, require_rows, row_costs, thresholds_of, unit_of
+from ..displays.stopping_path import walk_fields
+from ..displays.tradeoff import counted_rows, measured_fields
 from ..early_exit import Answers, Trace
 from ..early_exit.base import EarlyExitEstimator
 from ..early_exit.parameters import SHELLS
@@ -162,17 +164,16 @@ def _curve(
     differs: NDArray[np.bool_],
 ) -> TradeoffDisplay | None:
     """Disagreement against cost; None if no row is counted, or if the rule's thresholds cannot be scaled."""
-    counted = TradeoffDisplay._counted(fast, scores)
+    counted = counted_rows(fast, scores)
     n, k = int(np.count_nonzero(counted)), int(np.count_nonzero(differs & counted))
     if fast.plan_.boundary.fixed or not n:
         return None
-    return replace(
-        TradeoffDisplay._measured(fast, scores, costs, n_scales=SCALES),
-        name="early exit",
-        cost_in_use=float(paid.mean()),
-        disagreement_in_use=k / n,
-        interval_in_use=interval(k, n, fast.confidence),
-    )
+    fields = measured_fields(fast, scores, costs, n_scales=SCALES) | {
+        "cost_in_use": float(paid.mean()),
+        "disagreement_in_use": k / n,
+        "interval_in_use": interval(k, n, fast.confidence),
+    }
+    return TradeoffDisplay(**fields, name="early exit")
 
 
 def _chosen(answers: Answers) -> dict[str, int]:
@@ -204,7 +205,7 @@ def _walks(
     """The ways of some rows through the stages."""
     (low, high), rows = _limits(fast), np.array([*chosen.values()])
     some, stages = source_of(X).take(rows), answers.stages[rows]
-    together = StoppingPathDisplay._followed(fast, some, fast.stage_scores(some)[0], stages)
+    together = StoppingPathDisplay(**walk_fields(fast, some, fast.stage_scores(some)[0], stages))
     scores, own, walks = np.asarray(together.scores), row_costs(fast, some), []
     for i, (title, row) in enumerate(chosen.items()):
         label, paid = _named(fast, answers.labels[row]), fast.plan_.stage_costs if own is None else own[i]
