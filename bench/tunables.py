@@ -57,33 +57,35 @@ TUNABLES = {
         "PASS_MARGIN": f"{TREES} never-slower",
     },
     "plan/timing.py": {"MARGIN": "never-slower"},
-    "early_exit/costs.py": {"FEW": "never-slower pipelines", "TIMED_TEXTS": "texts", "TIMED_COLUMNS": "frames"},
-    "early_exit/documents.py": {"LEAST_ROWS": "texts", "READ_WHOLE": "texts"},
-    "early_exit/asked_rows.py": {"LEARN_SHARE": "any-model", "MOST_LEARNT": "any-model"},
-    "early_exit/opaque_plan.py": {"STRENGTHS": "any-model"},
-    "early_exit/call_budget.py": {"LEARN_PART": "any-model", "PLAN_PART": "any-model"},
-    "early_exit/lazy_walk.py": dict.fromkeys(("LEAST_BLOCK", "EXPECTED_LOSSES", "GROWTH"), "any-model"),
-    "early_exit/late_certificate.py": {"EXPECTED_PART": "any-model"},
-    "early_exit/bought_parts.py": dict.fromkeys(
+    "early_exit/fitting/costs.py": {"FEW": "never-slower pipelines", "TIMED_TEXTS": "texts", "TIMED_COLUMNS": "frames"},
+    "early_exit/compiled/documents.py": {"LEAST_ROWS": "texts", "READ_WHOLE": "texts"},
+    "early_exit/fitting/asked_rows.py": {"LEARN_SHARE": "any-model", "MOST_LEARNT": "any-model"},
+    "early_exit/fitting/opaque_plan.py": {"STRENGTHS": "any-model"},
+    "early_exit/fitting/call_budget.py": {"LEARN_PART": "any-model", "PLAN_PART": "any-model"},
+    "early_exit/fitting/lazy_walk.py": dict.fromkeys(("LEAST_BLOCK", "EXPECTED_LOSSES", "GROWTH"), "any-model"),
+    "early_exit/fitting/late_certificate.py": {"EXPECTED_PART": "any-model"},
+    "early_exit/fitting/bought_parts.py": dict.fromkeys(
         ("LARGEST_SHARE", "LEAST_SHARE", "LEFT_OVER_RISK", "MIXED_TREES", "MOST_LEARNT"), "calls"
     ),
-    "early_exit/bought_sets.py": {"CHEAP": "calls"},
-    "early_exit/selection.py": {"LEFT_BY_PROOF": "values"},
-    "early_exit/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},
-    "early_exit/racing.py": {
+    "early_exit/fitting/bought_sets.py": {"CHEAP": "calls"},
+    "early_exit/fitting/selection.py": {"LEFT_BY_PROOF": "values"},
+    "early_exit/fitting/data_split.py": {"ORDER_SHARE": f"{SVM} {LINEAR} {TREES}"},
+    "early_exit/fitting/racing.py": {
         "CLEAR": "never-slower",
         "UNTIMED": "never-slower",
         "ON_MODEL": "never-slower",
         "ON_ENGINE": "never-slower trees-wide",
         "ENGINE_SECONDS": "never-slower trees-wide",
     },
-    "early_exit/planning.py": {
+    "early_exit/fitting/planning.py": {
         "MOST_VALIDATION_ROWS": f"{SVM} {TREES}",
         "MOST_REDONE": "svm-binary",
         "PRECISION_ROWS": "svm-binary",
         "FEW_OUTPUTS": "svm-letters",
     },
-    "early_exit/short_ways.py": dict.fromkeys(("FEW_ROWS", "WEIGHTS", "MORE_ROWS", "FEATURES"), "never-slower"),
+    "early_exit/compiled/short_ways.py": dict.fromkeys(
+        ("FEW_ROWS", "WEIGHTS", "MORE_ROWS", "FEATURES"), "never-slower"
+    ),
     "ranking/estimates.py": {"FLOOR": "ranking", "WIDTH": "ranking", "MOST_ROWS": "ranking"},
     "ranking/ladder.py": {"DECISION": "ranking", "FIRST": "ranking", "RATIO": "ranking"},
     "ranking/planning.py": dict.fromkeys(
@@ -93,15 +95,15 @@ TUNABLES = {
     "steps/step.py": {"ROWS_AT_ONCE": "never-slower memory"},
     "steps/by_column.py": {"WRITTEN_BYTES": "memory", "MOST_AT_ONCE": "memory"},
     "steps/raw_columns.py": {"MOST_AT_ONCE": "memory"},
-    "early_exit/late_columns.py": dict.fromkeys(
+    "early_exit/compiled/late_columns.py": dict.fromkeys(
         ("FEW_ROWS", "LOOKED_UP", "FOUND", "ADDED", "TAKEN", "READ"), "pipelines"
     ),
-    "early_exit/full_numbers.py": {"AT_ONCE": "memory"},
+    "early_exit/compiled/full_numbers.py": {"AT_ONCE": "memory"},
     "steps/above.py": {"AT_ONCE": "memory"},
     "steps/cuts.py": {"AT_ONCE": "pipelines", "FEW": "pipelines"},
     "steps/named_columns.py": {"ROWS": "memory"},
     "steps/text_columns.py": {"TEXTS": "memory"},
-    "early_exit/certification.py": {"PIECE_ROWS": "memory"},
+    "early_exit/compiled/certification.py": {"PIECE_ROWS": "memory"},
     "engine/stages.py": {"LEAST_VARIANCE": "trees-wide trees-flights"},
     "engine/compiled.py": {"INLINE_ROWS": "never-slower trees-calls"},
     "engine/python_engine.py": {"ROWS": "never-slower"},
@@ -126,42 +128,42 @@ FIXED = {
     "plan/prior.py": {"_CONSTANT": ROUNDING},
     "plan/order.py": {"_FLOOR": ROUNDING},
     "plan/recipes.py": {"VALUE_BYTES": LIMIT, "FEW_GROUPS": LIMIT},
-    "early_exit/surrogate_costs.py": {
+    "early_exit/fitting/surrogate_costs.py": {
         **dict.fromkeys(("QUICK", "ROUNDS", "TIMED_ROWS"), LEVEL),
         "ROUNDED_TO": ROUNDING,
     },
-    "early_exit/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},
-    "early_exit/call_budget.py": dict.fromkeys(
+    "early_exit/fitting/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},
+    "early_exit/fitting/call_budget.py": dict.fromkeys(
         ("ASKED_AGAIN", "AGAIN_PART", "LEAST_LEARNT", "LEAST_PLANNED", "LEAST_AGAIN"), LEVEL
     ),
-    "early_exit/late_answers.py": {"MOST_NAMED": LIMIT, "ROUNDING": ROUNDING},
-    "early_exit/taught.py": dict.fromkeys(("DEARER", "GROWS", "MOST_OTHER", "SECONDS_MORE"), LEVEL),
-    "early_exit/late_certificate.py": {"SIZE_STEP": ROUNDING},
-    "early_exit/late_classes.py": {"NEVER": ROUNDING},
-    "early_exit/lazy_walk.py": {"UNKNOWN": LEVEL},
-    "early_exit/bought_parts.py": {"ALL_ROWS": LIMIT, "LEAST_PROBABILITY": ROUNDING},
-    "early_exit/bought_sets.py": dict.fromkeys(("ALL_CHOICES", "CHOICE_ROWS", "LEAVES", "TREES"), LIMIT),
+    "early_exit/fitting/late_answers.py": {"MOST_NAMED": LIMIT, "ROUNDING": ROUNDING},
+    "early_exit/fitting/taught.py": dict.fromkeys(("DEARER", "GROWS", "MOST_OTHER", "SECONDS_MORE"), LEVEL),
+    "early_exit/fitting/late_certificate.py": {"SIZE_STEP": ROUNDING},
+    "early_exit/fitting/late_classes.py": {"NEVER": ROUNDING},
+    "early_exit/fitting/lazy_walk.py": {"UNKNOWN": LEVEL},
+    "early_exit/fitting/bought_parts.py": {"ALL_ROWS": LIMIT, "LEAST_PROBABILITY": ROUNDING},
+    "early_exit/fitting/bought_sets.py": dict.fromkeys(("ALL_CHOICES", "CHOICE_ROWS", "LEAVES", "TREES"), LIMIT),
     "early_exit/ranker_training.py": {"TRAINING_SHARE": "as the other estimators split rows"},
-    "early_exit/planner.py": {"MOST_SPLITS": LIMIT},
-    "early_exit/auditing.py": {"UNKNOWN": "no code"},
-    "early_exit/in_time.py": {"SHARE": LEVEL, "GROWTH": LIMIT},
+    "early_exit/compiled/planner.py": {"MOST_SPLITS": LIMIT},
+    "early_exit/compiled/auditing.py": {"UNKNOWN": "no code"},
+    "early_exit/compiled/in_time.py": {"SHARE": LEVEL, "GROWTH": LIMIT},
     "early_exit/within.py": {"LOOKED_AT": LEVEL, "QUANTILES": LEVEL, "SHARE": LEVEL},
     "sources/lazy_groups.py": {"AT_HAND": HARDWARE, "MOST_NAMED": LIMIT},
     "plan/timing.py": {"THREAD_CLOCK": HARDWARE},
     "plan/moments.py": {"FAR": ROUNDING},
-    "early_exit/late_steps.py": {"ALIKE": ROUNDING},
-    "early_exit/documents.py": {"ROUNDS": LEVEL},
-    "early_exit/texts.py": {"TEXTS": "texts that are tried"},
-    "early_exit/explaining.py": {"MOST_NAMED": LIMIT, "MOST_UNREAD": LIMIT},
-    "early_exit/parts.py": {"LONGEST": LIMIT},
-    "early_exit/tokens.py": {"LONGEST": LIMIT},
-    "early_exit/odd_cells.py": {"SHOWN": LIMIT},
-    "early_exit/one_probability.py": {"MADE": LEVEL, "ANSWERED": LEVEL},
+    "early_exit/compiled/late_steps.py": {"ALIKE": ROUNDING},
+    "early_exit/compiled/documents.py": {"ROUNDS": LEVEL},
+    "early_exit/compiled/texts.py": {"TEXTS": "texts that are tried"},
+    "early_exit/compiled/explaining.py": {"MOST_NAMED": LIMIT, "MOST_UNREAD": LIMIT},
+    "early_exit/compiled/parts.py": {"LONGEST": LIMIT},
+    "early_exit/compiled/tokens.py": {"LONGEST": LIMIT},
+    "early_exit/compiled/odd_cells.py": {"SHOWN": LIMIT},
+    "early_exit/compiled/one_probability.py": {"MADE": LEVEL, "ANSWERED": LEVEL},
     "early_exit/outlier_detector.py": {"LABELS": "as an engine or library has it"},
     "steps/named_columns.py": {"MOST_COLUMNS": LIMIT},
     "steps/raw_columns.py": {"IN_SINGLE": ROUNDING},
     "steps/unmet.py": {"MOST_NAMED": LIMIT},
-    "early_exit/in_front.py": {"TIMED_ROWS": LEVEL, "NEARLY_ALL": LEVEL, "MOST_NAMED": LIMIT},
+    "early_exit/compiled/in_front.py": {"TIMED_ROWS": LEVEL, "NEARLY_ALL": LEVEL, "MOST_NAMED": LIMIT},
     "ranking/estimates.py": {"MOST_BYTES": LIMIT},
     "ranking/planning.py": {"PLANNED_LEVEL": LEVEL, "LEAST_GROUPS": LEVEL},
     "steps/applied.py": {"MOST_WRITTEN": LIMIT},
@@ -175,24 +177,29 @@ FIXED = {
     "steps/known_values.py": {"INEXACT": ROUNDING, "TEXTS": "texts that are tried"},
     "steps/vectorizers.py": {"MOST_GRAMS": LIMIT, "MOST_HASHED": HARDWARE, "MOST_LETTERS": LIMIT},
     "steps/affine.py": {"LEAST_SCALE": ROUNDING, "MOST_SCALE": ROUNDING},
-    "early_exit/costs.py": {"LINE": HARDWARE},
-    "early_exit/full_model.py": {"COPIES": HARDWARE, "COPIED_BYTES": LIMIT},
-    "early_exit/data_split.py": {"DUPLICATES": LEVEL, "DUPLICATE_SHARE": LEVEL},
-    "early_exit/planning.py": {"LARGEST_SINGLE": LIMIT, "LARGEST_SCORE": LIMIT},
-    "early_exit/certification.py": {"LIKELY": LEVEL, "FEW_ROWS": LEVEL},
-    "early_exit/rare_classes.py": dict.fromkeys(
+    "early_exit/fitting/costs.py": {"LINE": HARDWARE},
+    "early_exit/compiled/full_model.py": {"COPIES": HARDWARE, "COPIED_BYTES": LIMIT},
+    "early_exit/fitting/data_split.py": {"DUPLICATES": LEVEL, "DUPLICATE_SHARE": LEVEL},
+    "early_exit/fitting/planning.py": {"LARGEST_SINGLE": LIMIT, "LARGEST_SCORE": LIMIT},
+    "early_exit/compiled/certification.py": {"LIKELY": LEVEL, "FEW_ROWS": LEVEL},
+    "early_exit/compiled/rare_classes.py": dict.fromkeys(
         ("LARGE_PART", "TIMES", "FEWEST_LOST", "LOST_PART", "RARE", "MOST_NAMED"), LEVEL
     ),
-    "early_exit/truth.py": {"MOST_NAMED": LIMIT},
-    "early_exit/selection.py": {"PLANNED": "a progress bar", "TIMED_FROM": "a progress bar"},
-    "early_exit/locating.py": {"SEARCHED_ROWS": LIMIT},
-    "early_exit/time_of_one.py": {"REPEATS": LEVEL, "ROWS": LEVEL},
-    "early_exit/self_check.py": {"GIVEN_ROWS": LEVEL, "INVENTED_ROWS": LEVEL, "LARGEST_ARRAY": LIMIT},
-    "early_exit/made_rows.py": dict.fromkeys(
+    "early_exit/fitting/truth.py": {"MOST_NAMED": LIMIT},
+    "early_exit/fitting/selection.py": {"PLANNED": "a progress bar", "TIMED_FROM": "a progress bar"},
+    "early_exit/compiled/locating.py": {"SEARCHED_ROWS": LIMIT},
+    "early_exit/compiled/time_of_one.py": {"REPEATS": LEVEL, "ROWS": LEVEL},
+    "early_exit/compiled/self_check.py": {"GIVEN_ROWS": LEVEL, "INVENTED_ROWS": LEVEL, "LARGEST_ARRAY": LIMIT},
+    "early_exit/compiled/made_rows.py": dict.fromkeys(
         ("THRESHOLD_ROWS", "SEGMENTS", "HALVINGS", "SECONDS", "ENGINE_SECONDS", "FEWEST"), LEVEL
     ),
-    "early_exit/own_answers.py": {"ULPS": ROUNDING, "RELATIVE": ROUNDING},
-    "early_exit/training_rows.py": {"MOST_TREES": LEVEL, "LEVEL": LEVEL, "HESSIANS": HARDWARE, "ROUNDING": ROUNDING},
+    "early_exit/compiled/own_answers.py": {"ULPS": ROUNDING, "RELATIVE": ROUNDING},
+    "early_exit/fitting/training_rows.py": {
+        "MOST_TREES": LEVEL,
+        "LEVEL": LEVEL,
+        "HESSIANS": HARDWARE,
+        "ROUNDING": ROUNDING,
+    },
     "engine/python_engine.py": {"U": ROUNDING},
     "steps/keys.py": dict.fromkeys(("UNKNOWN", "NONE", "NAN", "NA", "OTHER"), "an order that the extension has, too"),
     "sources/checks.py": {"ROWS": LEVEL, "STANDS_FOR_NAN": LEVEL},
@@ -233,7 +240,7 @@ def constants(path: Path) -> Iterator[tuple[str, str]]:
 
 def listed() -> Iterator[tuple[str, str, str]]:
     """File, name and value of every number of planning and of the engine in Python."""
-    files = [path for folder in FOLDERS for path in sorted((PACKAGE / folder).glob("*.py"))]
+    files = [path for folder in FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))]
     for path in [*files, *(PACKAGE / name for name in FILES)]:
         for name, value in constants(path):
             yield path.relative_to(PACKAGE).as_posix(), name, value

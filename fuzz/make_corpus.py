@@ -28,7 +28,7 @@ from trees.texts import TEXTS  # noqa: E402
 
 import wald  # noqa: E402
 from wald.datasets import make_chains, make_trees  # noqa: E402
-from wald.early_exit.compiled_plan import ValidationRows  # noqa: E402
+from wald.early_exit.compiled.compiled_plan import ValidationRows  # noqa: E402
 from wald.online import AttentivePerceptron  # noqa: E402
 from wald.persistence import to_bytes  # noqa: E402
 from wald.structured import ChainClassifier, DependencyParser, Treebank  # noqa: E402

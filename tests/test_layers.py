@@ -106,6 +106,18 @@ def test_a_folder_knows_just_what_the_table_says(folder):
     assert KNOWS[folder] <= known.keys()
 
 
+#: Folders inside of `early_exit`, and what they may import from it besides themselves; the estimators know both.
+INSIDE = {"compiled": set(), "fitting": {"compiled"}}
+
+
+@pytest.mark.parametrize("folder", INSIDE)
+def test_plans_know_neither_how_they_were_found_nor_their_estimators(folder):
+    files = sorted((PACKAGE / "early_exit" / folder).glob("*.py"))
+    known = {names[1]: file.name for file in files for names in imported(file) if names[0] == "early_exit"}
+    assert files
+    assert known.keys() - {folder} == INSIDE[folder], known
+
+
 #: What a rule or a family is called, as the package itself knows them.
 RULES = {name for name in stopping.__all__ if hasattr(getattr(stopping, name), "needs")} - {"Rule"}
 TERMS = {terms.__name__ for terms in families().values() if terms.__module__.startswith("wald.")}

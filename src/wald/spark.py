@@ -10,7 +10,7 @@ from .clusters import Job, Predictions, ship
 from .clusters.job import arrow_type, predictions
 from .clusters.shipping import required
 from .clusters.whole_groups import whole_groups
-from .early_exit.answer_columns import AnswerColumns
+from .early_exit.compiled.answer_columns import AnswerColumns
 from .early_exit.estimators import EarlyExit
 from .utils.documentation import completes_documentation
 

@@ -5,9 +5,9 @@ import itertools
 import time
 import warnings
 
-from wald.early_exit.planning import plan_without_stages
-from wald.early_exit.predictor import Predictor
-from wald.early_exit.self_check import require_own_answers
+from wald.early_exit.compiled.predictor import Predictor
+from wald.early_exit.compiled.self_check import require_own_answers
+from wald.early_exit.fitting.planning import plan_without_stages
 from wald.models import Family, decompose, register
 from wald.models.families import family_of
 from wald.sources import source_of

@@ -12,10 +12,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.svm import SVC
 
 from wald import CallError, Calls, EarlyExitClassifier, LazyRows, Planner, save
-from wald.early_exit import bought_parts, selection
-from wald.early_exit.bought_parts import _split, behind_groups, mixes_groups
-from wald.early_exit.bought_sets import Prices, chosen_sets
-from wald.early_exit.certification import certificate_scores
+from wald.early_exit.compiled.certification import certificate_scores
+from wald.early_exit.fitting import bought_parts, selection
+from wald.early_exit.fitting.bought_parts import _split, behind_groups, mixes_groups
+from wald.early_exit.fitting.bought_sets import Prices, chosen_sets
 from wald.models import decompose
 from wald.models.bought import BoughtTerms
 from wald.surrogates import learn_on_columns

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier, Planner
-from wald.early_exit.rare_classes import rare_classes
+from wald.early_exit.compiled.rare_classes import rare_classes
 from wald.outputs.words import LABELS
 from wald.stopping import Certificate, Lossless, StageScores
 from wald.stopping.core.certificate import Stratum

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from wald import EarlyExitClassifier, Planner, load, save
-from wald.early_exit.parts import Order
+from wald.early_exit.compiled.parts import Order
 
 POSTS = ["The café opened late.", "A great evening, thanks!", "Broken again, the thing"] * 20
 KINDS = [0, 1, 2] * 20

@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from wald import EarlyExitClassifier, Planner, _core
-from wald.early_exit import late_columns
-from wald.early_exit.late_columns import LateColumns, cheapest_rounds
-from wald.early_exit.late_steps import LateSteps
+from wald.early_exit.compiled import late_columns
+from wald.early_exit.compiled.late_columns import LateColumns, cheapest_rounds
+from wald.early_exit.compiled.late_steps import LateSteps
 from wald.engine import PythonTerms
 from wald.sources import source_of
 from wald.steps import RawColumns

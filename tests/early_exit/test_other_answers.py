@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import wald
 from wald import EarlyExitClassifier, EarlyExitOutlierDetector, EarlyExitRanker, EarlyExitRegressor, Planner
-from wald.early_exit.answer_columns import AnswerColumns
+from wald.early_exit.compiled.answer_columns import AnswerColumns
 
 X = np.random.default_rng(0).normal(size=(2600, 3))
 Y = X[:, 0] + X[:, 1] * X[:, 2]

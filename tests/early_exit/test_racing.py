@@ -9,8 +9,8 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from wald.early_exit import costs as measuring
-from wald.early_exit import racing
+from wald.early_exit.fitting import costs as measuring
+from wald.early_exit.fitting import racing
 from wald.plan import CostModel
 from wald.stopping import ConstantBoundary, Lossless
 

@@ -33,7 +33,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from wald import EarlyExitClassifier, load, save
-from wald.early_exit.self_check import require_own_answers
+from wald.early_exit.compiled.self_check import require_own_answers
 from wald.models import decompose
 from wald.sources import source_of
 

@@ -53,7 +53,7 @@ def test_fit_gives_up_before_it_gathers_anything(case: Any, monkeypatch: pytest.
 
     for name in ("wald.plan.moments.gather_moments", "wald.plan.recipes.recipes", "wald.plan.ladder.recipes"):
         monkeypatch.setattr(name, never)
-    monkeypatch.setattr("wald.early_exit.selection.make_plan", never)
+    monkeypatch.setattr("wald.early_exit.fitting.selection.make_plan", never)
     model, X = case
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, planner=Planner(cost="time"), random_state=0)
     tracemalloc.start()

@@ -6,7 +6,7 @@ from early_exit.models import MODELS, wrap
 from sklearn.frozen import FrozenEstimator
 
 from wald import EarlyExitClassifier, Planner
-from wald.early_exit import selection
+from wald.early_exit.fitting import selection
 from wald.plan import CostModel, shares_reached
 from wald.stopping import ConstantBoundary, Ladder
 from wald.stopping.core.binomial import most_disagreements, shared_confidence

@@ -11,8 +11,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier, Planner
-from wald.early_exit.lossless import FeatureRanges
-from wald.early_exit.predictor import Predictor
+from wald.early_exit.compiled.lossless import FeatureRanges
+from wald.early_exit.compiled.predictor import Predictor
 from wald.sources import source_of
 from wald.stopping import Lossless
 

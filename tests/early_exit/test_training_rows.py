@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, R
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from wald.early_exit.training_rows import warn_of_leaf_counts
+from wald.early_exit.fitting.training_rows import warn_of_leaf_counts
 from wald.models import decompose
 
 

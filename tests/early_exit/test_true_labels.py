@@ -19,7 +19,7 @@ import wald
 from wald import EarlyExitClassifier, Planner, Surrogate
 from wald.displays import TradeoffDisplay
 from wald.early_exit import Status
-from wald.early_exit.truth import true_codes, true_labels
+from wald.early_exit.fitting.truth import true_codes, true_labels
 from wald.inspection.facts import certificate_facts
 from wald.inspection.promises import broken_promise
 from wald.stopping import Lossless, StageScores

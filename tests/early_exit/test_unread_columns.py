@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 import wald
 from wald import _core
-from wald.early_exit.lossless import FeatureRanges
+from wald.early_exit.compiled.lossless import FeatureRanges
 from wald.plan import CostModel
 from wald.sources import source_of
 from wald.stopping import Lossless
@@ -359,7 +359,7 @@ def test_a_plan_pays_for_the_comparison(monkeypatch):
 
     monkeypatch.setattr(FeatureRanges, "violated_by", slowly)
     costs = []
-    from wald.early_exit import planning
+    from wald.early_exit.fitting import planning
 
     class Noting(planning.Costs):
         def __init__(self, *given):

@@ -27,7 +27,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from wald.early_exit.self_check import require_own_answers
+from wald.early_exit.compiled.self_check import require_own_answers
 from wald.sources import source_of
 
 pytestmark = pytest.mark.filterwarnings(

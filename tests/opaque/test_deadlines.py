@@ -17,7 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from wald import CallError, Calls, EarlyExitClassifier, EarlyExitRegressor, LazyRows, Surrogate
 from wald.calls import asked, calls, together
-from wald.early_exit import Status, in_time
+from wald.early_exit import Status
+from wald.early_exit.compiled import in_time
 
 X, y = make_classification(3500, 6, n_informative=5, n_redundant=0, class_sep=2.0, random_state=0)
 MODEL = GaussianNB().fit(X[:300], y[:300])

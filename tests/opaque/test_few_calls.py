@@ -14,8 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from wald import CallError, Calls, EarlyExitClassifier, Planner, Surrogate, load, save
 from wald.calls import PartialAnswer, logged_answers
-from wald.early_exit.late_answers import LateAnswers
-from wald.early_exit.late_certificate import LateCertificate
+from wald.early_exit.fitting.late_answers import LateAnswers
+from wald.early_exit.fitting.late_certificate import LateCertificate
 from wald.surrogates import held_out
 
 X, y = make_classification(

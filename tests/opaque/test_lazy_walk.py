@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wald.early_exit.lazy_walk import LEAST_BLOCK, UNKNOWN, lazy_walk
+from wald.early_exit.fitting.lazy_walk import LEAST_BLOCK, UNKNOWN, lazy_walk
 from wald.stopping import Boundary, StageScores, certify, q_grid
 from wald.stopping.core.binomial import most_disagreements
 from wald.stopping.core.certificate import passes

@@ -13,7 +13,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 
 from wald import EarlyExitClassifier
-from wald.early_exit import Status, asked_rows, late_answers, opaque, selection, surrogate_costs, taught
+from wald.early_exit import Status
+from wald.early_exit.fitting import asked_rows, late_answers, opaque, selection, surrogate_costs, taught
 from wald.models.asked import AskedFunction
 from wald.sources import source_of
 from wald.surrogates import learns_probabilities

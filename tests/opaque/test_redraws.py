@@ -16,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 
 from wald import EarlyExitClassifier, answer
-from wald.early_exit.late_answers import LateAnswers
+from wald.early_exit.fitting.late_answers import LateAnswers
 from wald.surrogates import learnt
 
 REDRAWS, CONFIDENCE, ROWS = 200, 0.95, 2000

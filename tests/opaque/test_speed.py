@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from wald import EarlyExitClassifier
-from wald.early_exit.passing_on import passed_on
+from wald.early_exit.compiled.passing_on import passed_on
 from wald.models.looks import Prepared
 from wald.sources import source_of
 from wald.surrogates import landmarks as module

@@ -9,7 +9,7 @@ from persistence.cases import made
 from persistence.forge import put_together, sealed, taken_apart
 
 import wald
-from wald.early_exit.compiled_plan import ValidationRows
+from wald.early_exit.compiled.compiled_plan import ValidationRows
 from wald.persistence import FileFormatError
 
 try:

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import wald
-from wald.early_exit.predictor import Predictor
+from wald.early_exit.compiled.predictor import Predictor
 from wald.persistence import SavedModel
 from wald.sources import source_of
 from wald.steps import Folded

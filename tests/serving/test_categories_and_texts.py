@@ -159,7 +159,7 @@ def test_a_record_is_answered_without_a_frame(monkeypatch: pytest.MonkeyPatch) -
     app, watching = create_app(fast), create_app(fast, audit_rate=0.0)
     record, own = json_records(ROWS)[0], pipeline.predict(ROWS[:1])[0]
     refuse = lambda *_: pytest.fail("a frame is made")  # noqa: E731
-    monkeypatch.setattr("wald.early_exit.reader.frame_of", refuse)
+    monkeypatch.setattr("wald.early_exit.compiled.reader.frame_of", refuse)
     for each in (app, watching):
         for body in ({"record": record}, {"row": list(record.values())}):
             assert ask(each, body) == {"label": own}

@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 
 import wald
 from wald import EarlyExitClassifier, Planner
-from wald.early_exit.documents import early_stages
-from wald.early_exit.rows import preprocessed
+from wald.early_exit.compiled.documents import early_stages
+from wald.early_exit.compiled.rows import preprocessed
 from wald.models.documents import BLOCK, DocumentTerms
 from wald.sources import RawSource
 

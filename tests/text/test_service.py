@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from text.pipelines import texts
 
 from wald import EarlyExitClassifier
-from wald.early_exit.compiled_plan import CompiledPlan
+from wald.early_exit.compiled.compiled_plan import CompiledPlan
 from wald.serving import create_app
 
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from text.material import ANALYZERS, SPACES, WORDS, core, fitted, texts
 
 from wald import _core
-from wald.early_exit.token_blocks import tokens_read, turns_of_blocks
+from wald.early_exit.compiled.token_blocks import tokens_read, turns_of_blocks
 
 CASES = [("tf-idf", analyzer) for analyzer in ANALYZERS]
 CASES += [("hashing", a) for a in ("words", "pairs", "stop words", "char", "char_wb")]

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from wald import EarlyExitClassifier, Planner
-from wald.early_exit import late_columns
-from wald.early_exit.rows import preprocessed
+from wald.early_exit.compiled import late_columns
+from wald.early_exit.compiled.rows import preprocessed
 from wald.models.texts import FEW_TEXTS, TextScores
 from wald.sources import RawSource
 from wald.steps.text_columns import TextColumn

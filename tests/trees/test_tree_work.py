@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier
-from wald.early_exit import planning
+from wald.early_exit.fitting import planning
 from wald.models import Units, decompose
 from wald.models.protocols import Sharing
 from wald.models.tree_arrays import TreesBuilder

@@ -26,7 +26,7 @@ from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier, EarlyExitRegressor, Planner, load, save
 from wald.early_exit import Status
-from wald.early_exit.answer_columns import AnswerColumns
+from wald.early_exit.compiled.answer_columns import AnswerColumns
 from wald.monitoring import DriftWarning
 
 UNITS = Planner(cost="units")

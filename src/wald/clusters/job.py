@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..early_exit.answer_columns import AnswerColumns
+from ..early_exit.compiled.answer_columns import AnswerColumns
 from ..early_exit.estimators import EarlyExit
 from ..early_exit.group_answers import AnyCertificate, answered, promise_of, require_groups
 from ..engine.threads import effective_threads

@@ -120,9 +120,9 @@ def fit(
     with handling_errors("fit", debug):
         from sklearn.frozen import FrozenEstimator
 
+        from ..early_exit.compiled.parameters import Parameters, checked_rule
         from ..early_exit.estimators import ESTIMATORS, reading
         from ..early_exit.group_answers import promise_of
-        from ..early_exit.parameters import Parameters, checked_rule
         from ..stopping.core.risks import largest
 
         options.require_seed(seed)

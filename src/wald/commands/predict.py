@@ -18,7 +18,7 @@ from .rankings import require_ranker
 from .rows import Part, data_name, joined, read
 
 if TYPE_CHECKING:
-    from ..early_exit.answer_columns import AnswerColumns
+    from ..early_exit.compiled.answer_columns import AnswerColumns
     from ..jobs import Options, Report
 
 
@@ -100,7 +100,7 @@ def predict(
     job is bounded by parts or groups.
     """
     with handling_errors("predict", debug):
-        from ..early_exit.answer_columns import AnswerColumns
+        from ..early_exit.compiled.answer_columns import AnswerColumns
         from ..jobs import Options, Report
 
         many = is_job(data, output)

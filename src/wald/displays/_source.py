@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit.base import EarlyExitEstimator
-from ..early_exit.documents import costs_at_stages
+from ..early_exit.compiled.documents import costs_at_stages
 from ..early_exit.ranked_estimator import RankedEstimator
 from ..models import AdditiveModel
 from ..models.protocols import Documents

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit.base import EarlyExitEstimator
-from ..early_exit.parts import columns_by_stage
+from ..early_exit.compiled.parts import columns_by_stage
 from ..early_exit.ranked_estimator import RankedEstimator
 from ..sources import source_of
 from ._display import AxesDisplay

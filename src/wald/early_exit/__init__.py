@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from ..engine import Status
-from .answers import Answers
-from .call_budget import CallsNeeded
 from .classifier import EarlyExitClassifier
-from .compiled_plan import CompiledPlan
-from .explaining import Explanation
+from .compiled.answers import Answers
+from .compiled.compiled_plan import CompiledPlan
+from .compiled.explaining import Explanation
+from .compiled.parts import Part
+from .compiled.planner import Planner
+from .compiled.predictor import Trace
+from .compiled.tokens import Passage
 from .explaining_places import PlaceExplanation
+from .fitting.call_budget import CallsNeeded
 from .outlier_detector import EarlyExitOutlierDetector
-from .parts import Part
-from .planner import Planner
-from .predictor import Trace
 from .ranker import EarlyExitRanker
 from .regressor import EarlyExitRegressor
-from .tokens import Passage
 
 __all__ = [
     "Answers",

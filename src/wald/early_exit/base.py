@@ -13,9 +13,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from ..calls import CallError, PartialAnswer
 from ..engine.threads import effective_threads
 from ..models import fitted_for_good
-from .answers import Answers
+from .compiled.answers import Answers
+from .compiled.parameters import with_input_tags
 from .fitted_plan import FittedPlan
-from .parameters import with_input_tags
 
 
 class EarlyExitEstimator(FittedPlan, MetaEstimatorMixin, BaseEstimator):

@@ -20,15 +20,15 @@ from ..models.reading import Kind
 from ..models.tolerances import probabilities_within
 from ..sources import Source
 from ..stopping.core.risks import Risk
-from .answers import Answers
-from .asked_rows import Asking, calls_needed
-from .bought_parts import BehindGroups, behind_groups
-from .call_budget import CallsNeeded
-from .former import takes_former_names
-from .opaque import is_opaque
-from .parameters import Parameters
+from .compiled.answers import Answers
+from .compiled.former import takes_former_names
+from .compiled.parameters import Parameters
+from .compiled.planner import Planner
+from .fitting.asked_rows import Asking, calls_needed
+from .fitting.bought_parts import BehindGroups, behind_groups
+from .fitting.call_budget import CallsNeeded
+from .fitting.opaque import is_opaque
 from .planned import wrapped_has
-from .planner import Planner
 from .within import WithinTolerance
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from ..models import AdditiveModel, decompose
 from ..models.reading import Kind
 from .classifier import EarlyExitClassifier
+from .compiled.parameters import Parameters
 from .outlier_detector import EarlyExitOutlierDetector
-from .parameters import Parameters
 from .planned import PlannedEstimator
 from .ranker import EarlyExitRanker
 from .regressor import EarlyExitRegressor

@@ -14,14 +14,14 @@ from ..models import AdditiveModel, decompose, fitted_for_good
 from ..models.boosters import unfrozen
 from ..models.reading import Kind
 from ..sources import source_of
-from .certification import Promise
-from .data_split import is_fitted, is_frozen
+from .compiled.certification import Promise
+from .compiled.parameters import Parameters, require_estimator, require_kind, with_input_tags
+from .fitting.data_split import is_fitted, is_frozen
+from .fitting.targets import require_targets
+from .fitting.validation import validate_fit_rows
+from .fitting.without_rows import compiled_without_rows
 from .held_plan import HeldPlan
 from .no_probabilities import NoProbabilities
-from .parameters import Parameters, require_estimator, require_kind, with_input_tags
-from .targets import require_targets
-from .validation import validate_fit_rows
-from .without_rows import compiled_without_rows
 
 
 class ExactEstimator(NoProbabilities, HeldPlan, MetaEstimatorMixin, BaseEstimator):

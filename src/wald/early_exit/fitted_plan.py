@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ..engine.threads import effective_threads
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
-from .explaining import Explanation
+from .compiled.explaining import Explanation
+from .compiled.parameters import Parameters
+from .compiled.predictor import Trace
 from .held_plan import WatchedPlan
-from .parameters import Parameters
-from .predictor import Trace
 
 
 class FittedPlan(Parameters, WatchedPlan):

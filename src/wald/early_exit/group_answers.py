@@ -11,7 +11,7 @@ from ..engine.threads import effective_threads
 from ..ranking import RankingCertificate, RowGroups
 from ..ranking.measures import missing_shares, places
 from ..stopping import Certificate
-from .answers import Answers
+from .compiled.answers import Answers
 from .ranked import MeasuredGroups, measured_groups
 from .ranked_estimator import source_in_order
 from .ranker import EarlyExitRanker

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..monitoring import Monitor
 from ..sources import Schema
-from .compiled_plan import CompiledPlan
+from .compiled.compiled_plan import CompiledPlan
 
 
 class HeldPlan:

@@ -25,30 +25,30 @@ from ..stopping.core.risks import Risk, largest
 from ..stopping.core.row_groups import group_numbers
 from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
-from .asked_rows import Asking
 from .base import EarlyExitEstimator
-from .bought import priced_by
-from .bought_parts import BehindGroups
-from .certification import Promise, require_proof
-from .compiled_plan import CompiledPlan, ValidationRows
-from .data_split import Split, fitted_estimator, split_rows, warn_of_training_rows
-from .documents import reading_in_parts
-from .in_front import warn_of_time
-from .late_answers import LateAnswers
-from .late_classes import with_late_classes
-from .locating import locate, located
-from .lossless import FeatureRanges
-from .opaque import BehindSurrogates, behind_surrogates
-from .parameters import checked_rule, require_counted, require_estimator, require_kind
-from .planner import planner_of
-from .reader import RowReader
-from .request import Request
-from .rows import Rows
-from .selection import certificate_share, plan_and_certify
-from .training_rows import warn_of_leaf_counts
-from .truth import require_reference, true_codes, true_labels
-from .validation import require_accepted, validate_fit_rows
-from .without_rows import compiled_without_rows
+from .compiled.bought import priced_by
+from .compiled.certification import Promise, require_proof
+from .compiled.compiled_plan import CompiledPlan, ValidationRows
+from .compiled.documents import reading_in_parts
+from .compiled.in_front import warn_of_time
+from .compiled.locating import locate, located
+from .compiled.lossless import FeatureRanges
+from .compiled.parameters import checked_rule, require_counted, require_estimator, require_kind
+from .compiled.planner import planner_of
+from .compiled.reader import RowReader
+from .compiled.request import Request
+from .compiled.rows import Rows
+from .fitting.asked_rows import Asking
+from .fitting.bought_parts import BehindGroups
+from .fitting.data_split import Split, fitted_estimator, split_rows, warn_of_training_rows
+from .fitting.late_answers import LateAnswers
+from .fitting.late_classes import with_late_classes
+from .fitting.opaque import BehindSurrogates, behind_surrogates
+from .fitting.selection import certificate_share, plan_and_certify
+from .fitting.training_rows import warn_of_leaf_counts
+from .fitting.truth import require_reference, true_codes, true_labels
+from .fitting.validation import require_accepted, validate_fit_rows
+from .fitting.without_rows import compiled_without_rows
 
 
 def wrapped_has(method: str) -> Any:

@@ -13,9 +13,9 @@ from ..monitoring import Monitor
 from ..ranking import Limits, Race, RankingCertificate, RankingPlan, RowGroups
 from ..ranking.measures import missing_shares
 from ..sources import Source
-from .compiled_plan import CompiledPlan
-from .locating import located
-from .rows import preprocessed
+from .compiled.compiled_plan import CompiledPlan
+from .compiled.locating import located
+from .compiled.rows import preprocessed
 
 
 def compiled_race(compiled: CompiledPlan, plan: RankingPlan) -> Race:

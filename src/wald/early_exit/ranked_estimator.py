@@ -13,14 +13,14 @@ from ..engine.threads import effective_threads
 from ..monitoring.monitor import require_audits
 from ..ranking import GroupPaths, Limits, Race, RankingCertificate, RowGroups, followed
 from ..sources import Source, source_of
-from .answers import Answers
-from .compiled_plan import CompiledPlan
+from .compiled.answers import Answers
+from .compiled.compiled_plan import CompiledPlan
+from .compiled.locating import located
+from .compiled.rows import preprocessed
 from .exact import ExactEstimator
 from .explaining_places import PlaceExplanation, explained_place
 from .held_plan import WatchedPlan
-from .locating import located
 from .ranked import counted, in_full, monitor_of, ranked
-from .rows import preprocessed
 
 
 class RankedEstimator(WatchedPlan, ExactEstimator):

@@ -18,13 +18,13 @@ from ..models.reading import Kind
 from ..ranking import Asked, Ranked, RankingCertificate, RankingPlan, RowGroups, planned
 from ..sources import RawSource
 from ..utils.reals import as_float
-from .data_split import is_fitted
 from .exact import fit_in_full, read_as
+from .fitting.data_split import is_fitted
+from .fitting.validation import validate_fit_rows
 from .group_streams import ranked_each
 from .ranked import compiled_race
 from .ranked_estimator import RankedEstimator, is_whole
 from .ranker_training import trained_by_groups
-from .validation import validate_fit_rows
 
 
 class EarlyExitRanker(RankedEstimator):

@@ -16,10 +16,10 @@ from ..models.banded import checked_bands
 from ..models.reading import Kind
 from ..models.tolerances import values_within
 from ..stopping.core.risks import Risk, require_risk
+from .compiled.parameters import Parameters
+from .compiled.planner import Planner
 from .exact import fit_in_full
 from .no_probabilities import NoProbabilities
-from .parameters import Parameters
-from .planner import Planner
 from .within import UNITS, WithinTolerance
 
 

@@ -14,7 +14,7 @@ from ..models.tolerances import checked_probability, checked_tolerances
 from ..sources import Source
 from ..stopping.core.risks import Risk, largest
 from ..utils.warn import warn_caller
-from .full_model import predict_wrapped
+from .compiled.full_model import predict_wrapped
 from .planned import PlannedEstimator
 
 #: How many rows are looked at, and at most which share of them: they neither plan nor certify.

@@ -17,7 +17,7 @@ CONFIDENCE = 0.95
 
 def facts_of(fast: Any) -> dict[str, Any]:
     """The wrapped model, the certificate and the plan of a fitted early-exit estimator."""
-    from ..early_exit.parts import columns_by_stage
+    from ..early_exit.compiled.parts import columns_by_stage
 
     compiled = fast.compiled_plan_
     reads = columns_by_stage(compiled.model, compiled.plan)
@@ -148,7 +148,7 @@ def least_costs(plan: Plan) -> Floats:
 
 def model_facts(fast: Any) -> dict[str, Any]:
     """The wrapped model: its family, terms, features and answers; of values, the time of one row, too."""
-    from ..early_exit.time_of_one import time_of_one
+    from ..early_exit.compiled.time_of_one import time_of_one
 
     compiled = fast.compiled_plan_
     model, agreement = compiled.model, compiled.agreement  # files do not hold the agreement

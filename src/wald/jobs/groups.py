@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..early_exit import Status
-from ..early_exit.answer_columns import AnswerColumns
+from ..early_exit.compiled.answer_columns import AnswerColumns
 from ..early_exit.estimators import EarlyExit
 from ..engine.threads import effective_threads
 from ..sources import SomeColumns

@@ -11,11 +11,11 @@ from sklearn.frozen import FrozenEstimator
 from ..codec.header import FileFormatError
 from ..codec.reading import BAD_VALUES
 from ..early_exit import CompiledPlan
-from ..early_exit.certification import Promise
-from ..early_exit.compiled_plan import ValidationRows
+from ..early_exit.compiled.certification import Promise
+from ..early_exit.compiled.compiled_plan import ValidationRows
+from ..early_exit.compiled.reader import RowReader
 from ..early_exit.estimators import EarlyExit, promising, reading, watched_on
 from ..early_exit.ranker import EarlyExitRanker, set_race
-from ..early_exit.reader import RowReader
 from ..models import AdditiveModel
 from ..models.asked import AskedFunction
 from . import archives

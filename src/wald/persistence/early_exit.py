@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..codec.header import FileFormatError
 from ..codec.writing import Arrays, encode, encode_fields, fields_of, text_array
+from ..early_exit.compiled.parameters import Parameters, checked_rule
+from ..early_exit.compiled.planner import planner_of
 from ..early_exit.estimators import EarlyExit, promising, reading
-from ..early_exit.parameters import Parameters, checked_rule
-from ..early_exit.planner import planner_of
 from ..early_exit.ranker import EarlyExitRanker
 from ..models import AdditiveModel
 from ..models.asked import AskedFunction

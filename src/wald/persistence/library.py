@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from ..early_exit.compiled.parameters import Parameters
 from ..early_exit.estimators import ESTIMATORS, EarlyExit
-from ..early_exit.parameters import Parameters
 from ..models import is_library_file, read_model
 
 

@@ -16,10 +16,10 @@ from .. import stopping
 from ..codec.header import FileFormatError
 from ..codec.reading import Section
 from ..codec.writing import Arrays, encode_fields
+from ..early_exit.compiled.parameters import checked_rule
+from ..early_exit.compiled.planner import Planner, planner_of, require_sides
 from ..early_exit.estimators import EarlyExit, promising
-from ..early_exit.parameters import checked_rule
-from ..early_exit.planner import Planner, planner_of, require_sides
-from ..early_exit.truth import require_reference
+from ..early_exit.fitting.truth import require_reference
 from ..engine.threads import effective_threads
 from ..plan import CostModel
 from ..stopping import Rule

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..early_exit.rows import check_finite
+from ..early_exit.compiled.rows import check_finite
 from ..engine import Packed
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel

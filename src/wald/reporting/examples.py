@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..early_exit import Answers, Explanation, Passage
 from ..early_exit.base import EarlyExitEstimator
-from ..early_exit.parts import OWN_VECTORS
+from ..early_exit.compiled.parts import OWN_VECTORS
 from ..sources import source_of
 from ..sources.texts import texts_of
 from ..utils.figures import first_of, thousands

@@ -15,8 +15,8 @@ from ..displays.stopping_path import walk_fields
 from ..displays.tradeoff import counted_rows, measured_fields
 from ..early_exit import Answers, Trace
 from ..early_exit.base import EarlyExitEstimator
-from ..early_exit.parameters import SHELLS
-from ..early_exit.parts import columns_by_stage
+from ..early_exit.compiled.parameters import SHELLS
+from ..early_exit.compiled.parts import columns_by_stage
 from ..engine.threads import effective_threads
 from ..inspection.facts import certificate_facts, model_facts
 from ..inspection.promises import broken_promise

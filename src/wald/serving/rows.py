@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
-from ..early_exit.answer_columns import AnswerColumns
+from ..early_exit.compiled.answer_columns import AnswerColumns
 from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit
 from ..early_exit.group_answers import answered, ranks, require_groups
 from ..engine.threads import effective_threads

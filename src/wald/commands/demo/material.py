@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from ...datasets import fetch_mnist
-from ...early_exit.data_split import split_rows
+from ...early_exit.fitting.data_split import split_rows
 from ..errors import UserError
 
 Floats = NDArray[np.floating[Any]]

@@ -1,0 +1,217 @@
+"""The wrapped model's own labels, independent of the batch.
+
+If a score lies within rounding of a tie, the wrapped model may give the row either label, because matrix products round
+differently for other numbers of rows and other memory layouts. The own label of such a row is defined as the one in a
+C-ordered call with `COPIES` copies of the row, which is the label in large calls with common BLAS libraries. The label
+of every other row does not depend on rounding, and is computed in the fastest available way.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+from ...engine import Cascade, Status
+from ...models import AdditiveModel
+from ...models.protocols import Bounded
+from ...sources import Source, source_of
+from ...sources.values import NATIVE
+from ...utils.labels import codes_of_labels
+
+#: Number of copies of a tied row in a call of the wrapped model. The kernels of common BLAS libraries process so many
+#: rows at a time, so that no copy is processed as a remainder.
+COPIES = 8
+#: Size of the pieces in which copies, and dense copies of sparse rows, are made, in bytes.
+COPIED_BYTES = 4 << 20
+
+Codes = NDArray[np.int32]
+Statuses = NDArray[np.uint8]
+
+
+class FullModel:
+    """Own labels of the wrapped model.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    cascade : Cascade
+        A cascade of the same model, with any stages; it computes full scores and their error bounds.
+    """
+
+    def __init__(self, model: AdditiveModel, cascade: Cascade) -> None:
+        self.model, self._cascade = model, cascade
+        self._products = _products(model)
+
+    def predict(self, source: Source) -> Codes:
+        """Codes of the labels that the wrapped estimator predicts in one call for these rows."""
+        return codes_of(self.model, predict_wrapped(self.model, source))
+
+    def at_ties(self, source: Source) -> Codes:
+        """Codes of the own labels of rows that lie within rounding of a tie."""
+        model = self.model
+        # a model loaded from a file has no leaf and predicts by the engine
+        alone = model.row_by_row == "always" or (model.row_by_row == "sparse" and source.is_sparse)
+        if model.leaf is None or (alone and model.preprocessing is None) or model.row_by_row == "always":
+            return self.predict(source)
+        if model.preprocessing is not None or source.is_sparse:
+            copies = (source.take(np.full(COPIES, i)) for i in range(source.n_rows))
+            return np.array([self.predict(rows)[0] for rows in copies], dtype=np.int32)
+        rows, inverse = _distinct(_values(as_met(model, source)))
+        if self._products is None:
+            copies = (source_of(np.repeat(row[None], COPIES, axis=0)) for row in rows)
+            codes = np.array([self.predict(same)[0] for same in copies], dtype=np.int32)
+        else:
+            codes = model.decision.answers(self._products(rows).astype(np.float64))
+        return codes[inverse]
+
+    def evaluated(self, preprocessed: Any, raw: Source, n_threads: int) -> tuple[Codes, Statuses]:
+        """Codes and status of rows that the engine evaluates in full.
+
+        Parameters
+        ----------
+        preprocessed : Source, array or CSR matrix
+        raw : Source
+            The same rows before preprocessing.
+        n_threads : int
+        """
+        codes, ledger = self._cascade.predict(preprocessed, 0, "full", n_threads)
+        left = np.flatnonzero(~ledger.settled)
+        if len(left):
+            codes[left], ledger.status[left] = self.at_ties(raw.take(left)), Status.HANDED_OVER
+        return codes, ledger.status
+
+    # ---- many rows of a linear model, by one matrix product --------------------------------------------------------
+
+    def by_products(self, source: Source, n_threads: int) -> tuple[Codes, Statuses] | None:
+        """Codes and status of all rows from one matrix product of the wrapped model; ties are labelled one by one.
+
+        None if the model does not score by a matrix product, or if a value is not finite.
+        """
+        if not self.model.by_product or self.model.leaf is None:
+            return None
+        model = self.model
+        Z = source_of(as_met(model, source) if model.preprocessing is None else model.preprocessing.transform(source))
+        most, working = 0.0, 0.0
+        if not Z.is_sparse:  # products with sparse rows add up in a fixed order
+            for block in Z.blocks():
+                largest = block.rows.largest_magnitude(n_threads)
+                if not np.isfinite(largest):
+                    return None
+                most, working = max(most, largest), max(working, model.working_precision(block.dtype))
+        with sklearn.config_context(assume_finite=not Z.is_sparse):  # dense rows were checked above
+            scores = _own_scores(model, Z.rows)
+        exact, bounded = Z.is_sparse, Bounded.of(model.terms)
+        error = 0.0 if exact else math.inf if bounded is None else bounded.score_error(most, working)
+        table = scores if scores.ndim == 2 else scores[:, np.newaxis]
+        codes, status = self._cascade.decide(np.ascontiguousarray(table), 2 * error)
+        unsure = np.flatnonzero(status == Status.HANDED_OVER)
+        if len(unsure):
+            rows = source.take(unsure)
+            if exact:
+                codes[unsure] = self.at_ties(rows)
+            else:
+                codes[unsure], status[unsure] = self.evaluated(Z.take(unsure), rows, n_threads)
+        return codes, status
+
+
+def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
+    """Labels as indices of the model's classes."""
+    return codes_of_labels(model.classes, labels).astype(np.int32)
+
+
+def as_met(model: AdditiveModel, source: Source) -> Any:
+    """Rows as the wrapped model receives them.
+
+    Transformers receive what the user gave. Other models receive float64 in place of float16, of extended precision, of
+    objects, and of pandas' extension types with missing values, which their own checks partly refuse, and NumPy's types
+    in place of Arrow's. Models that convert other floats to float32 by themselves do so.
+    """
+    if model.preprocessing is not None:
+        return model.preprocessing.given(source)
+    return source.plain(model.terms.accepts.conversion.integers.type is np.float32)
+
+
+def predict_wrapped(model: AdditiveModel, source: Source) -> NDArray[Any]:
+    """Labels that the wrapped estimator predicts in one call for these rows."""
+    return np.asarray(model.estimator.predict(as_met(model, source)))
+
+
+# ---- the wrapped model's arithmetic --------------------------------------------------------------------------------
+
+
+def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
+    """Scores of the innermost model for preprocessed rows."""
+    for step in model.steps:
+        Z = keeping_rows(step).transform(Z)
+    scores = np.asarray(model.leaf.decision_function(Z))
+    return scores if scores.dtype in NATIVE else scores.astype(np.float64)  # extended precision
+
+
+def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.floating[Any]]] | None:
+    """Return a function that scores each row by the wrapped model's product with `COPIES` copies of the row.
+
+    None if the labels do not follow from such a product, or if stacked products round differently.
+    """
+    if model.leaf is None or model.ruled or model.preprocessing is not None or not model.by_product:
+        return None
+    leaf, steps = _nameless(model.leaf), [_nameless(keeping_rows(step)) for step in model.steps]
+    weights = leaf.coef_.T if leaf.coef_.ndim == 2 else leaf.coef_
+
+    def product(rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
+        return np.asarray(np.matmul(np.repeat(rows[:, np.newaxis], COPIES, axis=1), weights)[:, 0] + leaf.intercept_)
+
+    def products(rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
+        with sklearn.config_context(assume_finite=True, transform_output="default"):
+            for step in steps:
+                rows = step.transform(rows)
+        at_once = max(1, COPIED_BYTES // (COPIES * 8 * max(1, rows.shape[1])))
+        return np.concatenate([product(rows[i : i + at_once]) for i in range(0, len(rows), at_once)])
+
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        for row in rng.normal(size=(2, len(weights))).astype(dtype):
+            own = leaf.decision_function(np.repeat(row[np.newaxis], COPIES, axis=0))
+            if not np.array_equal(np.ravel(product(np.stack([row, row]))[1]), np.ravel(own[0])):
+                return None
+    return products
+
+
+def _nameless(fitted: Any) -> Any:
+    """Copy of a fitted object that does not check the names of the columns."""
+    bare = copy.copy(fitted)
+    vars(bare).pop("feature_names_in_", None)
+    return bare
+
+
+def keeping_rows(step: Any) -> Any:
+    """A transformer that does not overwrite its input."""
+    if getattr(step, "copy", True):
+        return step
+    other = copy.copy(step)
+    other.copy = True
+    return other
+
+
+# ---- rows ----------------------------------------------------------------------------------------------------------
+
+
+def _values(X: Any) -> NDArray[Any]:
+    """Rows as one C-ordered array, in the dtype that the wrapped model receives."""
+    if not isinstance(X, np.ndarray):
+        X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    return np.ascontiguousarray(X.astype(np.float64) if X.dtype.kind not in "biuf" else X)
+
+
+def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Distinct rows, and the index of each given row among them."""
+    if len(rows) < 2 or rows.shape[1] == 0:
+        return rows, np.arange(len(rows))
+    bytes_of_rows = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
+    _, first, inverse = np.unique(bytes_of_rows, return_index=True, return_inverse=True)
+    return rows[first], inverse
