@@ -17,7 +17,8 @@ from ..sources import Schema
 from ..sources.given import table_of
 from ..sources.schema import Library
 from .asked import AskedFunction, is_asked
-from .readers.catboost import CATBOOST_MODELS, catboost_json, read_catboost_model, require_numeric
+from .class_names import CATBOOST_MODELS
+from .readers.catboost import catboost_json, read_catboost_model, require_numeric
 from .readers.catboost_values import RANKER, REGRESSOR, catboost_model_values, catboost_reading
 from .readers.library_values import lightgbm_reading, xgboost_reading
 from .readers.lightgbm import last_round, read_lightgbm_text

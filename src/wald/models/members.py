@@ -27,8 +27,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from ..sources import ArraySource
 from ..sources.building import library_at_hand
 from ..steps.affine import READ_BY_TRANSFORM
-from .readers.catboost import CATBOOST_MODELS
-from .readers.lightgbm import LIGHTGBM_MODELS
+from .class_names import CATBOOST_MODELS, LIGHTGBM_MODELS
 from .units import Floats
 from .watch import Watch
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from ...outputs import Labels
+from ..class_names import CATBOOST_MODELS
 from ..links import Link, Links
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
@@ -22,8 +23,6 @@ from ..trees import TreeTerms
 from ..units import Floats
 from ..watch import Asked, Watch
 from .limits import require_sizes
-
-CATBOOST_MODELS = ("catboost.core.CatBoostClassifier",)
 
 LOSSES = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
 MOST_DEPTH = 24

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
 from ...steps.categories import OrderedCategories
+from ..class_names import LIGHTGBM_MODELS
 from ..links import Link, Links, as_they_are
 from ..reading import Decompose, Family, Reading
 from ..tree_arrays import Trees, TreesBuilder
@@ -21,8 +22,6 @@ from ..trees import TreeTerms
 from ..watch import Asked, Watch
 from .even_odds import even_odds
 from .limits import most_words, require_sizes
-
-LIGHTGBM_MODELS = ("lightgbm.sklearn.LGBMClassifier",)
 
 #: Parameters of ``LGBMClassifier`` that its predict heeds, whenever they are set; attributes once they are.
 PREDICTION_PARAMETERS = (

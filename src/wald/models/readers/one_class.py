@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...outputs import Labels
+from ..class_names import CATBOOST_MODELS, LIGHTGBM_MODELS, XGBOOST_MODELS
 from ..reading import Reading, full_name
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
-from .catboost import CATBOOST_MODELS, catboost_json, read_catboost_model
-from .lightgbm import LIGHTGBM_MODELS, read_lightgbm_text
-from .xgboost import XGBOOST_MODELS, read_xgboost_model
+from .catboost import catboost_json, read_catboost_model
+from .lightgbm import read_lightgbm_text
+from .xgboost import read_xgboost_model
 
 #: How models of other libraries are read, whose scores may give other labels than the one they know.
 READ: dict[str, Callable[[Any], Any]] = {

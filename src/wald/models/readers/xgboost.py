@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...outputs import Labels
 from ...steps.categories import NamedCategories
+from ..class_names import XGBOOST_MODELS
 from ..exponentials import float32_logarithms
 from ..links import Link, Links
 from ..reading import Decompose, Family, Reading
@@ -29,7 +30,6 @@ from .ubjson import read_ubjson
 #: Dtypes of the names of categories, by their numbers in a file.
 NAMES = {9: "int8", 10: "uint8", 11: "int16", 12: "uint16", 13: "int32", 14: "uint32", 15: "int64", 16: "uint64"}
 
-XGBOOST_MODELS = ("xgboost.sklearn.XGBClassifier", "xgboost.sklearn.XGBRFClassifier")
 
 #: Objectives whose scores start at the logit of ``base_score``.
 LOGISTIC = ("binary:logistic", "reg:logistic")
