@@ -149,8 +149,16 @@ public:
         require(error >= 0, "error must not be negative");
         auto codes = new_array<std::int32_t>({scores.shape(0)});
         auto status = new_array<std::uint8_t>({scores.shape(0)});
+        auto* const states = reinterpret_cast<Status*>(status.data());
         if (decision.kind == DecisionKind::sign) {
-            decide_signs(scores, error, codes.data(), reinterpret_cast<Status*>(status.data()));
+            decide_signs(scores, error, codes.data(), states);
+            return nb::make_tuple(codes, status);
+        }
+        if (decision.kind == DecisionKind::argmax) {
+            const std::vector<double> errors(scores.shape(0), error);
+            decision.decide_argmax(scores.data(), decision.n_classes, errors.data(),
+                                   static_cast<std::int64_t>(scores.shape(0)), engine_->tie_margin(), codes.data(),
+                                   states);
             return nb::make_tuple(codes, status);
         }
         std::vector<double> row(scores.shape(1)), work(static_cast<std::size_t>(decision.n_classes));

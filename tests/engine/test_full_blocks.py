@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from wald import EarlyExitClassifier, EarlyExitRegressor
+from wald.early_exit import Status
 from wald.sources import source_of
 
 SIZES = [1, 2, 5, 31, 32, 33, 70]
@@ -35,6 +36,27 @@ def test_scores_of_a_block_have_the_bits_of_each_row(n_features, n_outputs):
         np.testing.assert_array_equal(scores(np.asfortranarray(rows)), alone)
         np.testing.assert_array_equal(scores(np.repeat(rows, 2, axis=1)[:, ::2]), alone)
         np.testing.assert_array_equal(scores(rows[::-3]), alone[::-3])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [3, 4, 10, 33])
+def test_the_best_of_several_scores_counts_where_it_is_clear(n_classes, dtype):
+    rng = np.random.default_rng(n_classes)
+    X, y = rng.normal(size=(400, 2)), np.arange(400) % n_classes
+    fast = EarlyExitClassifier(FrozenEstimator(LogisticRegression().fit(X, y)), risk=0).fit(X)
+    decide = fast.compiled_plan_._predictor._cascade.decide
+    scores = rng.integers(-9, 10, (101, n_classes)).astype(dtype)  # many ties
+    odd = rng.random(scores.shape) < 0.5 / n_classes
+    scores[odd] = rng.choice([np.nan, np.inf, -np.inf], np.count_nonzero(odd))
+    for error in (0.3, 0.8, np.inf):
+        for n in (0, 1, 3, 4, 5, 101):
+            codes, status = decide(scores[:n], error)
+            for row, code, state in zip(scores[:n].tolist(), codes.tolist(), status.tolist(), strict=True):
+                second, best = sorted(row)[-2:]
+                clear = not np.isnan(row).any() and best - second > 2 * error
+                assert state == (Status.FULL if clear else Status.HANDED_OVER)
+                if clear:
+                    assert code == int(np.argmax(row))
 
 
 def test_filled_values_are_those_of_each_row():

@@ -84,9 +84,14 @@ protected:
     void answer_tiles(const Call& call, const Ledger& ledger) const {
         const int stage = n_stages();
         each_tile(*source_, call, call.working, [&](std::int64_t begin, int n, const auto& tile, double* work) {
-            if (decision().kind == DecisionKind::sign) {
-                kernels<double>().decide_signs(tile.scores, tile.errors, n, tie_margin(), decision().threshold,
-                                               decision().tie_positive, ledger.codes + begin, ledger.status + begin);
+            const bool by_sign = decision().kind == DecisionKind::sign;
+            if (by_sign || decision().kind == DecisionKind::argmax) {
+                std::int32_t* const codes = ledger.codes + begin;
+                Status* const status = ledger.status + begin;
+                if (by_sign)
+                    kernels<double>().decide_signs(tile.scores, tile.errors, n, tie_margin(), decision().threshold,
+                                                   decision().tie_positive, codes, status);
+                else decision().decide_argmax(tile.scores, tile.stride, tile.errors, n, tie_margin(), codes, status);
                 std::fill_n(ledger.stages + begin, n, stage);
                 ledger.pay(begin, begin + n);
                 return;

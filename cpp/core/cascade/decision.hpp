@@ -69,11 +69,32 @@ struct Decision {
         if (!(error < HUGE_VAL)) return kHandedOver;
         if (kind == DecisionKind::argmax) {
             const Judgement<double> best = judge_argmax(f);
-            if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandedOver;
-            if (std::fabs(f[best.code]) > saturation) return kHandedOver;
-            return {best.code, Status::full};
+            return best_of(best, f[best.code], error);
         }
         return decide_votes(f, error, work);
+    }
+
+    // `decide` by argmax for n rows with scores at f + i * stride, known to within errors[i] + margin. Several rows at
+    // once, for one alone waits for its own comparisons.
+    template <class T>
+    void decide_argmax(const T* f, std::int64_t stride, const double* errors, std::int64_t n, double more,
+                       std::int32_t* codes, Status* status) const {
+        constexpr int kAtOnce = 4;
+        for (std::int64_t i = 0; i < n; i += kAtOnce) {
+            const T* rows[kAtOnce];
+            for (int r = 0; r < kAtOnce; ++r) rows[r] = f + std::min(i + r, n - 1) * stride;
+            Best<double> best[kAtOnce];
+            for (int r = 0; r < kAtOnce; ++r) best[r] = {0, double{rows[r][0]}};
+            for (int k = 1; k < n_classes; ++k)
+                for (int r = 0; r < kAtOnce; ++r) best[r].meet(k, double{rows[r][k]});
+            for (int r = 0; r < kAtOnce && i + r < n; ++r) {
+                const double error = errors[i + r] + more;
+                const Answer answer =
+                    error < HUGE_VAL ? best_of(best[r].judgement(), best[r].score, error) : kHandedOver;
+                codes[i + r] = answer.code;
+                status[i + r] = answer.status;
+            }
+        }
     }
 
     // The same for a decision by the sign of one score, as kernels do it for many.
@@ -136,18 +157,34 @@ private:
         return {code, Status::full};
     }
 
+    // The largest of some scores, and the second one. Without branches, which scores in any order would mislead.
+    template <class T>
+    struct Best {
+        std::int32_t code;
+        T score, second = -std::numeric_limits<T>::infinity();
+        bool odd = score != score;  // some score is NaN
+
+        [[gnu::always_inline]] void meet(std::int32_t k, T z) {
+            const std::int32_t better = -static_cast<std::int32_t>(z > score);
+            code = (code & ~better) | (k & better);
+            second = std::max(second, std::min(score, z));
+            score = std::max(score, z);
+            odd |= z != z;
+        }
+        Judgement<T> judgement() const { return {code, odd ? std::numeric_limits<T>::quiet_NaN() : score - second}; }
+    };
+
     template <class T>
     Judgement<T> judge_argmax(const T* z) const {
-        std::int32_t code = 0;
-        T best = z[0], second = -std::numeric_limits<T>::infinity();
-        for (int k = 1; k < n_classes; ++k) {  // branch-free; NaN propagates to the confidence
-            const bool better = z[k] > best;
-            const T lower = better ? best : z[k];
-            code = better ? k : code;
-            best = better ? z[k] : best;
-            second = (lower > second) | (lower != lower) ? lower : second;
-        }
-        return {code, best - second};
+        Best<T> best{0, z[0]};
+        for (int k = 1; k < n_classes; ++k) best.meet(k, z[k]);
+        return best.judgement();
+    }
+
+    // The label of the best class, whose score is known to within `error`.
+    Answer best_of(const Judgement<double>& best, double score, double error) const {
+        if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandedOver;
+        return std::fabs(score) > saturation ? kHandedOver : Answer{best.code, Status::full};
     }
 
     // Pairs are in libsvm's order; a positive decision is a vote for the first class. The confidence of a class is its

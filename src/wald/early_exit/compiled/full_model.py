@@ -105,7 +105,8 @@ class FullModel:
                     return None
                 most, working = max(most, largest), max(working, model.working_precision(block.dtype))
         with sklearn.config_context(assume_finite=not Z.is_sparse):  # dense rows were checked above
-            scores = _own_scores(model, Z.rows)
+            own = isinstance(Z.rows, np.ndarray) and Z.rows.dtype in NATIVE and not model.steps and self._products
+            scores = _product(model.leaf, Z.rows) if own else _own_scores(model, Z.rows)
         exact, bounded = Z.is_sparse, Bounded.of(model.terms)
         error = 0.0 if exact else math.inf if bounded is None else bounded.score_error(most, working)
         table = scores if scores.ndim == 2 else scores[:, np.newaxis]
@@ -151,6 +152,13 @@ def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
         Z = keeping_rows(step).transform(Z)
     scores = np.asarray(model.leaf.decision_function(Z))
     return scores if scores.dtype in NATIVE else scores.astype(np.float64)  # extended precision
+
+
+def _product(leaf: Any, rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
+    """Scores of a linear model without the checks of its ``decision_function``, for rows that were checked."""
+    scores, intercept = np.matmul(rows, leaf.coef_.T), leaf.intercept_
+    in_place = scores if np.result_type(scores, intercept) == scores.dtype else None
+    return np.add(scores, intercept, out=in_place)  # type: ignore[no-any-return]  # scores are an array
 
 
 def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.floating[Any]]] | None:

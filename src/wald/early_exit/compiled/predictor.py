@@ -125,7 +125,7 @@ class Predictor:
             return ShortWays()
         if valued:
             return ShortWays.of_values(calls, self._value)
-        by_engine = self._rest is Rest.OWN_ENGINE or not self.plan.evaluate_all
+        by_engine = self._rest is Rest.OWN_ENGINE or n_stages > 0
         return ShortWays.of_arrays(calls, self._at_end == "full", None if by_engine else self._faster)
 
     def _faster(self, X: Any) -> bool:
