@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from wald import EarlyExitClassifier, Planner
 from wald.stopping.core.certifying import one_row_per_group
@@ -127,6 +130,9 @@ def test_records_in_a_set_are_no_list() -> None:
     exact = EarlyExitClassifier(RandomForestClassifier(2).fit(FRAME[["a"]], Y), risk=0).fit()
     with pytest.raises(TypeError, match=r"records must be a list of dicts\. Got set\."):
         exact.predict_records({1})
+    for nothing in (np.array(3), np.float64(3)):
+        with pytest.raises(TypeError, match=r"records must be a list of dicts\. Got (ndarray|float64)\."):
+            exact.predict_records(nothing)
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -137,3 +143,36 @@ def test_a_number_in_place_of_a_category_is_named(door: str) -> None:
     ask = exact.predict_one if door == "record" else exact.predict
     with pytest.raises(TypeError, match=r"categories are texts: column 'city' \(1\) of row 0 is 1"):
         ask(rows)
+
+
+TIMES = [np.datetime64("2026-01-01"), np.timedelta64(3, "s"), pd.Timestamp("2026-01-01"), pd.Timedelta(3, "s"), pd.NaT]
+
+
+@pytest.mark.parametrize("time", TIMES, ids=repr)
+def test_columns_of_times_are_refused_before_the_wrapped_model_meets_them(time: Any) -> None:
+    frame = FRAME[["a"]].assign(b=X[:, 0])
+    exact = EarlyExitClassifier(FrozenEstimator(LogisticRegression().fit(frame, Y)), risk=0).fit(frame)
+    rows = frame[:2].assign(b=time)
+    assert rows["b"].dtype.kind in "mM"
+    for ask in (exact.predict, exact.decision_function, exact.predict_proba):
+        with pytest.raises(ValueError, match=r"^X must hold numbers\. Got (a column|values) of dtype (date|time)"):
+            ask(rows)
+
+
+@pytest.mark.parametrize("value", [*TIMES[:4], {}, b"q", [1.0]], ids=repr)
+def test_cells_that_transformers_refuse_are_bad_values_of_their_column(value: Any) -> None:
+    frame = FRAME[["a"]].assign(b=X[:, 0])
+    front = ColumnTransformer([("scale", StandardScaler(), ["a"])], remainder="passthrough")
+    model = make_pipeline(front, HistGradientBoostingClassifier(max_iter=2)).fit(frame, Y)
+    exact = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(frame)
+    with pytest.raises(ValueError, match=r"^[^<]*: column 'b' \(1\) of record 0 is "):
+        exact.predict_records([{"a": 0.0, "b": value}])
+    with pytest.raises(ValueError, match=r"^[^<]*: column 'b' \(1\) of row 0 is "):
+        exact.predict_proba_one({"a": 0.0, "b": value})
+
+
+def test_texts_before_xgboost_end_in_words_and_not_in_its_stack_trace() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^X must hold numbers: column 1 holds 'x', a str, in row 0\.[^\n]*$"):
+        EarlyExitClassifier(FrozenEstimator(model), risk=0).fit([[1.0, "x"], [1.0, 2.0]])

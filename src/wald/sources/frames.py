@@ -115,7 +115,14 @@ class FrameSource(Source):
         return as_numbers(self._eager(conversion).to_numpy())
 
     def plain(self, single: bool, coded: Collection[int] = ()) -> Any:
-        """The frame with NumPy's floats in place of objects, of Arrow's types and of other floats, in pandas."""
+        """The frame with NumPy's floats in place of objects, of Arrow's types and of other floats, in pandas.
+
+        Raises
+        ------
+        ValueError
+            If it has a column of times.
+        """
+        self._refuse_columns_of_times(nw.from_native(self.rows, eager_only=True))
         if not self._pandas:
             return self.rows
         X = self.rows
