@@ -133,9 +133,7 @@ class Extractor:
                 rows[place] = found.get(different[place])
         return rows, places
 
-    def _found(
-        self, parts: dict[Hashable, int], seconds: float | None, waiting: float | None
-    ) -> dict[Hashable, Row]:
+    def _found(self, parts: dict[Hashable, int], seconds: float | None, waiting: float | None) -> dict[Hashable, Row]:
         """Features of parts that were not kept, by their keys, as far as they are there in time.
 
         What another thread asks about already is waited for, and asked for here only if that thread does not get it.
