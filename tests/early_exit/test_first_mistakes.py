@@ -176,3 +176,10 @@ def test_texts_before_xgboost_end_in_words_and_not_in_its_stack_trace() -> None:
     model = xgboost.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, Y)
     with pytest.raises(ValueError, match=r"^X must hold numbers: column 1 holds 'x', a str, in row 0\.[^\n]*$"):
         EarlyExitClassifier(FrozenEstimator(model), risk=0).fit([[1.0, "x"], [1.0, 2.0]])
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    polars = pytest.importorskip("polars")
+    exact = EarlyExitClassifier(RandomForestClassifier(2).fit(X, Y), risk=0).fit()
+    with pytest.raises(ValueError, match=r"Got LazyFrame\. Collect it: X\.collect\(\)\."):
+        exact.predict(polars.DataFrame(X).lazy())

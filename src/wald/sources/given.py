@@ -121,7 +121,8 @@ def as_array(X: Any, **checks: Any) -> Any:
     except ValueError as error:
         message = str(error)
         if message.startswith(("Expected 2D array", "Expected a 2-dimensional")):
-            one = " For one row, use predict_one(x) or predict([x])."
+            lazy = nw.dependencies.is_polars_lazyframe(X)
+            one = " Collect it: X.collect()." if lazy else " For one row, use predict_one(x) or predict([x])."
         elif message.startswith("Found array with dim"):
             one = ""
         elif "inhomogeneous" in message:
