@@ -266,9 +266,11 @@ class Rows:
             table = table.rename_columns(list(self._schema.names))
         if self._raw:
             return self._compiled.reader.of_arrow(table)
+        types = pa.types
+        of_numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
         for field in table.schema:
             kind = field.type
-            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            if not any(fits(kind) for fits in of_numbers):
                 raise RequestError(400, "rows", f"column {field.name!r} must hold numbers. Got the type {kind}.")
         columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
         return np.column_stack(columns)
