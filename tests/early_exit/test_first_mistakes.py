@@ -159,6 +159,18 @@ def test_columns_of_times_are_refused_before_the_wrapped_model_meets_them(time: 
             ask(rows)
 
 
+def test_times_that_are_categories_are_taken_through_every_door() -> None:
+    days = list(pd.date_range("2026-01-01", periods=2))
+    frame = FRAME[["a"]].assign(day=pd.Categorical([days[i % 2] for i in range(400)]))
+    model = HistGradientBoostingClassifier(max_iter=4, categorical_features="from_dtype")
+    exact = EarlyExitClassifier(model.fit(frame, Y ^ (frame.day == days[0])), risk=0).fit()
+    labels = model.predict(frame[:6])
+    records = frame[:6].to_dict("records")
+    np.testing.assert_array_equal(exact.predict_records(records), labels)
+    np.testing.assert_array_equal([exact.predict_one(record) for record in records], labels)
+    np.testing.assert_array_equal(exact.predict(frame[:6].assign(day=frame.day[:6].astype("datetime64[us]"))), labels)
+
+
 @pytest.mark.parametrize("value", [*TIMES[:4], {}, b"q", [1.0]], ids=repr)
 def test_cells_that_transformers_refuse_are_bad_values_of_their_column(value: Any) -> None:
     frame = FRAME[["a"]].assign(b=X[:, 0])

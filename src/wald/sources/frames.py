@@ -120,9 +120,10 @@ class FrameSource(Source):
         Raises
         ------
         ValueError
-            If it has a column of times.
+            If it has a column of times, and none of categories, which may be times.
         """
-        self._refuse_columns_of_times(nw.from_native(self.rows, eager_only=True))
+        if not coded:
+            self._refuse_columns_of_times(nw.from_native(self.rows, eager_only=True))
         if not self._pandas:
             return self.rows
         X = self.rows
