@@ -7,11 +7,10 @@ from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.answer_columns import AnswerColumns
-from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit
+from ..early_exit.estimators import EarlyExit, require_early_exit
 from ..early_exit.group_answers import answered, ranks, require_groups
 from ..engine.threads import effective_threads
 from ..utils.figures import first_of
@@ -48,12 +47,7 @@ class Rows:
     """
 
     def __init__(self, model: EarlyExit) -> None:
-        if not isinstance(model, EarlyExit):
-            raise TypeError(
-                f"model must be a fitted {ANY_EARLY_EXIT}, its path, or a function that loads it. Got "
-                f"{type(model).__name__}."
-            )
-        check_is_fitted(model, "compiled_plan_")
+        require_early_exit(model, "model must be", ", its path, or a function that loads it")
         self._model = model
         self._compiled = compiled = model.compiled_plan_
         self.columns = AnswerColumns.of(compiled)
