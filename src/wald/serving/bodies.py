@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils.objects import RepeatedNameError, with_names_once
 from ..utils.plain import plain
 
 #: Codings of bodies that are decoded.
@@ -184,18 +185,11 @@ def _require_once(body: bytes, content: dict[str, Any]) -> None:
     if body.count(b":") <= n_names:  # each name has its colon
         return
     try:
-        json.loads(body, object_pairs_hook=_with_names_once)
+        json.loads(body, object_pairs_hook=with_names_once)
+    except RepeatedNameError as error:
+        raise RequestError(400, "body", f"An object of the body {error}.") from None
     except (ValueError, RecursionError):  # what is nested deeper is refused elsewhere
         return
-
-
-def _with_names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise RequestError(400, "body", f"An object of the body has the name {twice!r} {names.count(twice)} times.")
-    return found
 
 
 def _require_keys(groups: Any) -> None:
