@@ -54,7 +54,7 @@ def with_place(error: Exception, columns: Columns) -> str | None:
         for row, value in enumerate(values):
             if wrong(value):
                 what = "X must hold numbers" if is_internal(error) else str(error).splitlines()[0].rstrip(".:")
-                return f"{what}: {place(row)} is {_shown(value)}."
+                return f"{what}: {place(row)} is {shown(value)}."
     return None
 
 
@@ -63,7 +63,8 @@ def is_internal(error: Exception) -> bool:
     return type(error).__module__.startswith(("numpy", "xgboost"))
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value in a message, with its type."""
     text = repr(value)
     text = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
     return text if value is None else f"{text}, a {type(value).__name__}"
