@@ -65,6 +65,7 @@ def test_mistakes_are_named(saved: tuple[Path, Any]) -> None:
     folder, _ = saved
     model, rows = folder / "m.wald", folder / "rows.csv"
     assert "ROW must be a JSON object" in refusal("explain", model, "{age: 3}")
+    assert refusal("explain", model, '{"a": 3, "b": 1, "a": 4}').endswith("ROW has the name 'a' 2 times.")
     assert "ROW is 7, the number of a row of a file" in refusal("explain", model, "7")
     assert "has 500 rows, whose numbers begin with 0" in refusal("explain", model, "500", rows)
     assert "must be the number of a row" in refusal("explain", model, '{"age": 1}', rows)

@@ -344,3 +344,10 @@ def test_our_own_errors_keep_their_traceback(files: Path, tmp_path: Path, monkey
     monkeypatch.setattr("wald.commands.fit.read_whole", broken)
     error = run("fit", files / "svc.skops", files / "fit.npy", "-o", tmp_path / "a.wald").exception
     assert isinstance(error, KeyError)
+
+
+def test_a_file_of_wald_is_no_model_to_plan_for(files: Path, tmp_path: Path) -> None:
+    for trust in ((), ("--trust-pickle",)):
+        message = refusal("fit", files / "svc.wald", files / "fit.npy", "-o", tmp_path / "a.wald", *trust)
+        assert "svc.wald is a file of wald fit or wald.save" in message
+        assert "trust" not in message

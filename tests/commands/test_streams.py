@@ -240,3 +240,5 @@ def test_two_columns_of_one_name_are_not_handed_on_as_one(files: Path, tmp_path:
     assert "more than one column called 'id'" in refusal(*words, "--keep", 0, "--keep", 1)
     lines = done(*words, "--keep", 1, "--drop", 0).stdout.splitlines()
     assert [line.split(",")[0] for line in lines] == ["id", *(f"b{i}" for i in range(5))]
+    assert f"--keep: {path} has 2 columns called 'id'. Say which: 0 or 1." in refusal(*words, "--keep", "id")
+    assert done(*words, "--drop", "id").stdout == done(*words, "--drop", 0, "--drop", 1).stdout

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from wald import EarlyExitClassifier, Planner
 from wald.stopping.core.certifying import one_row_per_group
@@ -127,6 +130,9 @@ def test_records_in_a_set_are_no_list() -> None:
     exact = EarlyExitClassifier(RandomForestClassifier(2).fit(FRAME[["a"]], Y), risk=0).fit()
     with pytest.raises(TypeError, match=r"records must be a list of dicts\. Got set\."):
         exact.predict_records({1})
+    for nothing in (np.array(3), np.float64(3)):
+        with pytest.raises(TypeError, match=r"records must be a list of dicts\. Got (ndarray|float64)\."):
+            exact.predict_records(nothing)
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -137,3 +143,55 @@ def test_a_number_in_place_of_a_category_is_named(door: str) -> None:
     ask = exact.predict_one if door == "record" else exact.predict
     with pytest.raises(TypeError, match=r"categories are texts: column 'city' \(1\) of row 0 is 1"):
         ask(rows)
+
+
+TIMES = [np.datetime64("2026-01-01"), np.timedelta64(3, "s"), pd.Timestamp("2026-01-01"), pd.Timedelta(3, "s"), pd.NaT]
+
+
+@pytest.mark.parametrize("time", TIMES, ids=repr)
+def test_columns_of_times_are_refused_before_the_wrapped_model_meets_them(time: Any) -> None:
+    frame = FRAME[["a"]].assign(b=X[:, 0])
+    exact = EarlyExitClassifier(FrozenEstimator(LogisticRegression().fit(frame, Y)), risk=0).fit(frame)
+    rows = frame[:2].assign(b=time)
+    assert rows["b"].dtype.kind in "mM"
+    for ask in (exact.predict, exact.decision_function, exact.predict_proba):
+        with pytest.raises(ValueError, match=r"^X must hold numbers\. Got (a column|values) of dtype (date|time)"):
+            ask(rows)
+
+
+def test_times_that_are_categories_are_taken_through_every_door() -> None:
+    days = list(pd.date_range("2026-01-01", periods=2))
+    frame = FRAME[["a"]].assign(day=pd.Categorical([days[i % 2] for i in range(400)]))
+    model = HistGradientBoostingClassifier(max_iter=4, categorical_features="from_dtype")
+    exact = EarlyExitClassifier(model.fit(frame, Y ^ (frame.day == days[0])), risk=0).fit()
+    labels = model.predict(frame[:6])
+    records = frame[:6].to_dict("records")
+    np.testing.assert_array_equal(exact.predict_records(records), labels)
+    np.testing.assert_array_equal([exact.predict_one(record) for record in records], labels)
+    np.testing.assert_array_equal(exact.predict(frame[:6].assign(day=frame.day[:6].astype("datetime64[us]"))), labels)
+
+
+@pytest.mark.parametrize("value", [*TIMES[:4], {}, b"q", [1.0]], ids=repr)
+def test_cells_that_transformers_refuse_are_bad_values_of_their_column(value: Any) -> None:
+    frame = FRAME[["a"]].assign(b=X[:, 0])
+    front = ColumnTransformer([("scale", StandardScaler(), ["a"])], remainder="passthrough")
+    model = make_pipeline(front, HistGradientBoostingClassifier(max_iter=2)).fit(frame, Y)
+    exact = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(frame)
+    with pytest.raises(ValueError, match=r"^[^<]*: column 'b' \(1\) of record 0 is "):
+        exact.predict_records([{"a": 0.0, "b": value}])
+    with pytest.raises(ValueError, match=r"^[^<]*: column 'b' \(1\) of row 0 is "):
+        exact.predict_proba_one({"a": 0.0, "b": value})
+
+
+def test_texts_before_xgboost_end_in_words_and_not_in_its_stack_trace() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^X must hold numbers: column 1 holds 'x', a str, in row 0\.[^\n]*$"):
+        EarlyExitClassifier(FrozenEstimator(model), risk=0).fit([[1.0, "x"], [1.0, 2.0]])
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    polars = pytest.importorskip("polars")
+    exact = EarlyExitClassifier(RandomForestClassifier(2).fit(X, Y), risk=0).fit()
+    with pytest.raises(ValueError, match=r"Got LazyFrame\. Collect it: X\.collect\(\)\."):
+        exact.predict(polars.DataFrame(X).lazy())

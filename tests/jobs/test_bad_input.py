@@ -9,6 +9,9 @@ import sys
 import numpy as np
 import pytest
 from jobs.material import answers, save, table
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.svm import SVC
 
 pytest.importorskip("pyarrow")
 import pyarrow
@@ -125,6 +128,28 @@ def test_nothing_there(case, tmp_path):
 def test_a_file_given_twice(case, folder, tmp_path):
     with pytest.raises(JobError, match=r"f1.parquet is given twice"):
         run(case.fast, [str(folder), str(folder / "f1.parquet")], tmp_path / "out", model="m", options=WITH_COST)
+
+
+def test_files_in_folders_that_are_not_for_readers_are_left_out(case, folder, tmp_path):
+    for name in ("_temporary/0/f.parquet", ".part/f.parquet", "_SUCCESS"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"half a file")
+    before = sum(1 for _ in folder.glob("*.parquet"))
+    (folder / "_day=1").mkdir()  # a column
+    shutil.copy(folder / "f1.parquet", folder / "_day=1" / "f1.parquet")
+    report = run(case.fast, [str(folder)], tmp_path / "out", model="m", options=WITH_COST)
+    assert report.n_rows > len(case.rows)
+    assert report.n_parts == before + 1
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "m.wald", SVC()], ids=["None", "3", "path", "SVC"])
+def test_arguments_of_another_kind_are_named(case, folder, tmp_path, wrong):
+    with pytest.raises(TypeError, match=rf"^fast must be a fitted .*\. Got {type(wrong).__name__}(\.$|: wrap it)"):
+        run(wrong, [str(folder)], tmp_path / "out", model="m", options=WITH_COST)
+    with pytest.raises(TypeError, match=r"^data must be a list of files and folders\. Got (NoneType|int)\."):
+        run(case.fast, wrong if wrong is None else 3, tmp_path / "out", model="m", options=WITH_COST)
+    with pytest.raises(NotFittedError):
+        run(clone(case.fast), [str(folder)], tmp_path / "out", model="m", options=WITH_COST)
 
 
 def test_two_jobs_in_one_folder(case, folder, tmp_path):

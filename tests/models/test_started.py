@@ -132,3 +132,20 @@ def test_a_change_of_the_first_model_is_seen():
     assert read.changed() is None
     model.init_ = Ridge().fit(X, -Y)
     assert read.changed() is not None
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0], ids=["unsure", "sure"])
+def test_first_probabilities_in_float32_are_no_misreading(scale):
+    """A linear model's probabilities in float32 hang on the rows of the call, and their logits even more."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows = scale * rng.normal(size=(300, 4))
+        y = rows[:, 0] + scale * rng.normal(size=300) * (0.02 if scale > 1 else 1.0) > 0
+        model = GradientBoostingClassifier(n_estimators=5, init=LogisticRegression(C=100), random_state=0).fit(rows, y)
+        fast = EarlyExitClassifier(model, risk=0).fit(rows)
+        np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))
+        start = fast.compiled_plan_.model.terms.start
+        float32 = rows.astype(np.float32)
+        apart = np.vstack([model._raw_predict_init(float32[i : i + 1]) for i in range(len(rows))])
+        together = start.scores(float32)
+        assert (np.abs(apart - together)[:, 0] <= start.errors(together) + 1e-6 * np.abs(together[:, 0])).all()

@@ -221,6 +221,14 @@ def test_numbers_that_are_no_counts_are_refused_by_name(wrong: object) -> None:
     assert (watch.n_rows, watch.n_audits, watch.n_disagreements) == (1000, 50, 1.5)
 
 
+@pytest.mark.parametrize("reference", [[math.nan, 1, 1], [1.5, 1, 1], None, "abc", [10**30, 1, 1]])
+def test_a_reference_that_is_no_counts_is_named(reference):
+    with pytest.raises(ValueError, match=r"reference must be (whole numbers|numbers of 64 bits)"):
+        Monitor(0.05, [1.0, 2.0, 3.0], reference, audit_rate=1.0)
+    with pytest.raises(ValueError, match=r"stages must be (whole numbers|numbers of 64 bits)"):
+        Monitor(0.05, [1.0, 2.0, 3.0], [1, 1, 1], audit_rate=1.0).record(reference)
+
+
 def test_printed_it_says_what_was_seen() -> None:
     watch = monitor()
     watch.record([900, 50, 20, 15, 10, 5], 50, 1)

@@ -120,6 +120,7 @@ def test_chunks(model):
         ({"order": "cost"}, "feature_costs"),
         ({"variance": "none"}, "variance"),
         ({"feature_costs": [1.0]}, "feature_costs"),
+        ({"feature_costs": "cheap"}, "'feature_costs' .* must have one number for each feature. Got 'cheap'"),
         ({"feature_costs": np.zeros(64)}, "feature_costs"),
         ({"run_length": 0}, "run_length"),
         ({"warm_up": 1}, "warm_up"),

@@ -77,3 +77,12 @@ def test_values_in_full_have_no_page() -> None:
     model = HistGradientBoostingRegressor(max_iter=3).fit(X, Y)
     with pytest.raises(ValueError, match=r"wald\.report: EarlyExitRegressor evaluates every row in full"):
         wald.report(EarlyExitRegressor(model).fit(), HELD)
+
+
+@pytest.mark.parametrize("name", ["bands", "values"])
+def test_margins_have_no_lower_threshold(fitted: dict[str, Any], name: str) -> None:
+    words = told(fitted[name])
+    assert "leaves at confidence above" in words
+    assert "leaves below" not in words
+    assert "never" not in words.split("Every stage, with its thresholds")[1].split("full model")[0]
+    assert "leaves below" in told(fitted["outliers"])

@@ -163,6 +163,14 @@ def test_bad_queries_get_400(fast, query):
     assert ask(create_app(fast), "POST", f"/predict?{query}", json=body).status_code == 400
 
 
+@pytest.mark.parametrize("name", ["cost", "proba", "budget", "deadline", "groups"])
+def test_options_that_come_twice_are_refused(fast, name):
+    body = {"row": np.zeros(fast.n_features_in_).tolist()}
+    answer = ask(create_app(fast), "POST", f"/predict?{name}=1&{name}=0", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"] == f"The query has {name} 2 times; give it once."
+
+
 def test_limits_media_types_and_paths(fast):
     app = create_app(fast, max_rows=3, max_body=1000)
     too_many = ask(app, "POST", "/predict", json={"rows": [[0] * 8] * 4})

@@ -144,6 +144,36 @@ def test_a_list_in_place_of_a_number_is_refused(fast, kind):
     assert got.json()["error"] == f"{where}, column 0: must be a number or null. Got [0.5], a JSON list."
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('{"row": [1, 2, 3], "row": [3, 2, 1]}', "An object of the body has the name 'row' 2 times."),
+        ('{"record": {"a": 1, "b": 2, "a": 3}}', "An object of the body has the name 'a' 2 times."),
+        ('{"records": [{"a": 1, "b": 2}, {"b": 2, "a": 1, "b":3}]}', "An object of the body has the name 'b' 2 times."),
+        ('{"row": [1, %s]}' % ("9" * 5000), "The body has a number that is too large."),
+    ],
+)
+def test_what_json_readers_take_or_refuse_in_words_of_their_own(fast, body, words):
+    answer = post(create_app(fast), body)
+    assert (answer.status_code, answer.json()["error"]) == (400, words)
+
+
+def test_colons_in_texts_are_no_second_names(fast):
+    answer = post(create_app(fast), json.dumps({"row": [0.5] * 7 + ["12:30:00"]}))
+    assert answer.json()["error"] == "row, column 7: must be a number or null. Got '12:30:00', a JSON string."
+
+
+def test_nulls_and_decimals_of_arrow_are_numbers(trees, rows):
+    pa = pytest.importorskip("pyarrow")
+    few = pd.DataFrame(np.round(rows[0][:20], 2), columns=list("abcdefgh"))
+    plain = pa.Table.from_pandas(few, preserve_index=False)
+    table = plain.set_column(0, "a", plain["a"].cast(pa.decimal128(12, 2))).set_column(1, "b", pa.nulls(20))
+    answer = post(create_app(trees), arrow_stream(table), content_type=ARROW)
+    assert answer.status_code == 200, answer.text
+    labels = pa.ipc.open_stream(answer.content).read_all()["label"].to_pylist()
+    assert labels == trees.predict(few.assign(b=np.nan)).tolist()
+
+
 def test_an_arrow_stream_sent_as_json_is_named(fast):
     pa = pytest.importorskip("pyarrow")
     got = post(create_app(fast), arrow_stream(pa.table({"a": [1.0]})))

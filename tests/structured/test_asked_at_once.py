@@ -142,6 +142,25 @@ def test_nobody_waits_beyond_a_timeout() -> None:
     assert slow.asked["red"] == 1
 
 
+def test_nobody_waits_for_another_thread_beyond_a_deadline() -> None:
+    slow = Slow()
+    model = fitted(slow, slow)
+    fast = BudgetedPredictor(model, UniformPolicy().fit(model), budget=10.0).fit(X)
+    slow.seconds = 2.0
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(model.predict, NEW)
+        assert slow.begun.wait(10)
+        start = time.perf_counter()
+        _, state = fast.predict(NEW, deadline=0.1, return_state=True)
+        assert time.perf_counter() - start < 1.5
+        assert not first.done()
+        assert not state.any()
+        first.result(20)
+    _, state = fast.predict(NEW, deadline=20.0, return_state=True)
+    assert state.all()
+    assert slow.asked["red"] == 1
+
+
 def test_an_extractor_may_ask_its_own_model() -> None:
     models: list[ChainClassifier] = []
 

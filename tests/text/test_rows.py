@@ -134,3 +134,13 @@ def test_what_is_no_list_of_texts(model: Pipeline, fast: EarlyExitClassifier) ->
             fast.predict(X)
     with pytest.raises(ValueError, match=r"0 sample"):
         fast.predict_proba([])  # as scikit-learn
+
+
+@pytest.mark.parametrize("row", [None, 7, ["alpha"], {"a": 1}, pd.NA], ids=repr)
+def test_no_texts_are_bad_values_through_every_door(row: Any, fast: EarlyExitClassifier) -> None:
+    for ask, X in ((fast.predict, ["alpha", row]), (fast.predict_one, row), (fast.predict_proba_one, row)):
+        with pytest.raises(ValueError, match=r"^X must hold texts: row [01] is "):
+            ask(X)
+    for X in (np.array([["alpha"]]), np.array("alpha"), (text for text in ["alpha"]), 7):
+        with pytest.raises((ValueError, TypeError), match=r"^X must (hold texts, as|be) a list or a column\. Got "):
+            fast.predict(X)

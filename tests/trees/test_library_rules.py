@@ -404,3 +404,29 @@ def test_refusals_are_short() -> None:
     with pytest.raises(TypeError, match="GaussianNB is not supported") as error:
         exact(model)
     assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
+def test_texts_that_are_numbers_are_refused_in_frames_as_the_library_refuses_them(name: str, library: str) -> None:
+    pd, frames = pytest.importorskip("pandas"), pytest.importorskip(library)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    y = X.a + X.b * X.c > 0
+    made = pytest.importorskip(name)
+    model = (
+        made.LGBMClassifier(n_estimators=5, verbose=-1) if name == "lightgbm" else made.XGBClassifier(n_estimators=5)
+    )
+    model.fit(X, y)
+    exact = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
+    texts: dict[str, Any] = {"a": [1.0, 2.0], "b": [1.0, 2.0], "c": ["red", "2.5"]}
+    for rows in ({**texts, "c": ["1.5", "2.5"]}, {**texts, "c": [None, "2.5"]}):
+        frame = frames.DataFrame(rows) if library != "pyarrow" else frames.table(rows)
+        for ask in (exact.predict, exact.predict_proba):
+            with pytest.raises(ValueError, match=r"column 'c' holds the text '.\.5' in row [01], and .* no texts"):
+                ask(frame)
+    frame = frames.DataFrame(texts) if library != "pyarrow" else frames.table(texts)
+    with pytest.raises(ValueError, match="X must hold numbers: column 'c'"):
+        exact.predict(frame)
+    missing = pd.DataFrame({**texts, "c": np.array([None, 2.5], dtype=object)})  # a number is one in objects, too
+    np.testing.assert_array_equal(exact.predict(missing), model.predict(missing.astype(float)))

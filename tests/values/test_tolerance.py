@@ -103,6 +103,8 @@ def test_budgets_files_and_watches(near):
         watched.predict_one(x)
     lost = off(values, full, 0.4, False)[:1100].sum()
     assert (watched.monitor_.n_audits, watched.monitor_.n_disagreements) == (1100, lost)
+    with pytest.warns(UserWarning, match="0 given"):
+        fast.recertify(X[:0])
     again = fast.recertify(X, risk=0.2)
     assert str(again.certificate_).startswith("off by more than 0.4 <= 20 %")
     np.testing.assert_array_equal(again.predict(X[:0]), [])

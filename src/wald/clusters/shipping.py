@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..codec.room import NO_END
-from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit, unwatched
+from ..early_exit.estimators import EarlyExit, require_early_exit, unwatched
 from ..persistence import SavedModel, from_bytes, load, to_bytes
 from ..utils.install import install
 
@@ -93,14 +93,12 @@ def ship(
             raise ValueError(f"pipeline is for a model in memory. {os.fspath(model)} is saved already: leave it out.")
         raw = Path(model).read_bytes()
         received = load(model, trusted=trusted)
-    elif isinstance(model, EarlyExit):
+    else:
+        require_early_exit(model, "model must be", ", or a file's path")
         model = unwatched(model)
         raw = to_bytes(model, pipeline=pipeline)
         received = _as_received(model, raw, trusted)
-    else:
-        received = model
-    if not isinstance(received, EarlyExit):
-        raise TypeError(f"model must be a fitted {ANY_EARLY_EXIT}, or a file's path. Got {type(received).__name__}.")
+    require_early_exit(received, f"{model} must hold" if isinstance(model, str | os.PathLike) else "model must be")
     received = copy.copy(unwatched(received))
     received.n_jobs = n_jobs
     return Shipment(raw, hashlib.sha256(raw).hexdigest(), wald.__version__, tuple(trusted), n_jobs), received

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..utils.objects import RepeatedNameError, with_names_once
 from . import options
 from .answers import as_json, as_user_error, handling_errors, show
 from .errors import UserError
@@ -85,7 +86,9 @@ def _given(fast: EarlyExit, row: str) -> Any:
     if texts is not None and texts.vectorizer.takes(row):
         return row
     try:
-        x = json_module.loads(row)
+        x = json_module.loads(row, object_pairs_hook=with_names_once)
+    except RepeatedNameError as error:
+        raise UserError(f"ROW {error}.") from None
     except ValueError:
         x = None
     if isinstance(x, int) and not isinstance(x, bool):

@@ -59,8 +59,15 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     UserError
         If the file cannot be read, or is not trusted.
     """
+    from ..persistence.container import MAGIC
+
     with as_user_error(str(path), OSError), path.open("rb") as file:
         start = file.read(512)
+    if start.startswith(MAGIC):
+        raise UserError(
+            f"{path} is a file of wald fit or wald.save, which wald predict reads as it is; it holds a plan, and no "
+            "model of another library. To plan anew, name the file of the model."
+        )
     if wald.models.is_library_file(start):
         with as_user_error(str(path), ValueError, ImportError):
             return wald.read_model(path)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
 from ..models import AdditiveModel, decompose
 from ..models.reading import Kind
 from .classifier import EarlyExitClassifier
@@ -21,6 +24,28 @@ ESTIMATORS: dict[Kind, type[EarlyExit]] = {
 }
 #: How messages name them all.
 ANY_EARLY_EXIT = "EarlyExitClassifier, EarlyExitRegressor, EarlyExitRanker or EarlyExitOutlierDetector"
+
+
+def require_early_exit(given: object, must: str, others: str = "") -> None:
+    """Raise an error for anything but a fitted early-exit estimator.
+
+    Parameters
+    ----------
+    given : object
+    must, others : str
+        The beginning and the end of the message: what is needed, and what else would do.
+
+    Raises
+    ------
+    TypeError
+        If it is no such estimator.
+    NotFittedError
+        If it is not fitted.
+    """
+    if not isinstance(given, EarlyExit):
+        hint = ": wrap it in one of these, and fit this" if isinstance(given, BaseEstimator) else ""
+        raise TypeError(f"{must} a fitted {ANY_EARLY_EXIT}{others}. Got {type(given).__name__}{hint}.")
+    check_is_fitted(given, "compiled_plan_")
 
 
 def promising(fast: EarlyExit) -> Parameters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -89,7 +89,8 @@ def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], out: P
     Parameters
     ----------
     data : str or path, or sequence of these
-        Files, glob patterns, folders (all files below of one known format, Parquet first), and URLs of fsspec.
+        Files, glob patterns, folders (all files below of one known format, Parquet first, without those whose name, or
+        a folder's, begins with a dot or an underscore), and URLs of fsspec.
     out : Path
         The output folder; files below it are no inputs.
 
@@ -102,7 +103,11 @@ def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], out: P
     ------
     JobError
         If nothing is found, a file is found twice, or a suffix is not known.
+    TypeError
+        If this is no list of names.
     """
+    if not isinstance(data, str | os.PathLike | Iterable):
+        raise TypeError(f"data must be a list of files and folders. Got {type(data).__name__}.")
     words = [os.fspath(given) for given in ([data] if isinstance(data, str | os.PathLike) else data)]
     found = [one for given in words for one in (_from_url(given) if "://" in given else _from_disk(given, out))]
     names = [one.name if one.is_url else os.path.realpath(one.name) for one in found]
@@ -110,6 +115,11 @@ def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], out: P
     if twice:
         raise JobError(f"{min(twice)} is given twice; give every file once.")
     return found
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a file is not for readers, as Spark's _SUCCESS, or what lies in its folder _temporary."""
+    return any(part.startswith((".", "_")) and "=" not in part for part in path.parts)
 
 
 def _from_disk(given: str, out: Path) -> Iterator[Input]:
@@ -120,7 +130,7 @@ def _from_disk(given: str, out: Path) -> Iterator[Input]:
             f"-o: {given} {what} the output folder, whose files are no inputs. Name another folder, as out/."
         )
     if path.is_dir():
-        below = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith((".", "_")))
+        below = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
         below = [p for p in below if not _inside(p, out)]
         files = [p for p in below if _kind(p.name) == "parquet"] or [p for p in below if _kind(p.name) is not None]
         if not files:

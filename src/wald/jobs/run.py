@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..early_exit import CompiledPlan
-from ..early_exit.estimators import EarlyExit
+from ..early_exit.estimators import EarlyExit, require_early_exit
 from ..early_exit.group_answers import require_groups
 from ..models.column_kinds import Holds
 from ..models.file_categories import FileCategories
@@ -68,6 +68,8 @@ def run(
     JobError
         If inputs cannot be read or do not fit the model, or the folder is in use or holds another job. Parts that are
         whole stay.
+    TypeError
+        If ``fast`` is no early-exit estimator.
 
     Examples
     --------
@@ -88,6 +90,7 @@ def run(
     (3000, 1)
     """
     pyarrow = pyarrow_or_error()
+    require_early_exit(fast, "fast must be")
     out = Path(out)
     if options.proba and not hasattr(fast, "predict_proba"):
         raise JobError("proba: the model has no probabilities, or its file does not hold them; leave it out.")

@@ -14,16 +14,22 @@ from scipy import sparse
 from ..codec.reading import Section
 from ..sources import source_of
 from .members import BLOCK, blocks_of
-from .packing import OwnSums, full_scores, pack
+from .packing import NO_SURROGATES, OwnSums, PackedSums, Surrogates, full_scores, pack
 from .planning import Planning, Precision, Rest
 from .protocols import Filed, Thresholded
 from .terms import Accepts
 from .trees import TreeTerms
-from .units import Floats
+from .units import Floats, Ints
 
 if TYPE_CHECKING:
     from ..engine import Packed
     from .model import AdditiveModel
+
+
+#: Units in the last place of float32 by which a probability may differ, for each unit of its logit.
+SINGLE_STEPS = 8.0
+#: The largest logit that scikit-learn makes of a probability, and one that no probability which rounds to 1 is below.
+LARGEST_LOGIT, UNSURE_LOGIT = 36.1, 10.0
 
 
 class Start(Protocol):
@@ -44,15 +50,30 @@ class OwnStart:
     Parameters
     ----------
     model : GradientBoostingClassifier or GradientBoostingRegressor
+    binary : bool, default=False
+        Whether its only first score is the logit of a probability.
     """
 
     model: Any
+    binary: bool = False
     exact: ClassVar[bool] = False
 
     def scores(self, X: Any) -> Floats:
         """First scores of rows."""
         parts = [self.model._raw_predict_init(block) for block in blocks_of(X, BLOCK)]
         return np.concatenate(parts)[: X.shape[0]]
+
+    def errors(self, scores: Floats) -> Floats:
+        """How far first scores (n, n_outputs) may be from those in a call with other rows, beyond their own rounding.
+
+        A probability near 1 in float32 says little of its distance to 1, on which the logit hangs.
+        """
+        if not self.binary:
+            return np.zeros(len(scores))
+        logits = scores[:, 0]
+        with np.errstate(over="ignore"):
+            steps = SINGLE_STEPS * 2.0**-24 * (1.0 + np.abs(logits)) * (1.0 + np.exp(logits))
+        return np.minimum(steps, LARGEST_LOGIT - UNSURE_LOGIT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +209,10 @@ class StartedTrees(OwnSums, Thresholded, Filed):
             sums[:, output] += values[:, n_outputs + tree]
         return sums
 
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+        """Pack for the engine in Python, which allows for the errors of the first scores."""
+        return _PackedStart(self, order, self.accepts.conversion)
+
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def encode(self) -> dict[str, Any]:
@@ -202,3 +227,15 @@ class StartedTrees(OwnSums, Thresholded, Filed):
     def packed_bytes(self, n_surrogates: int, precision: Precision) -> int:
         """Bound of the memory of the trees, in bytes."""
         return 64 * int(self.coef.size) + self.trees.packed_bytes(n_surrogates, precision)
+
+
+class _PackedStart(PackedSums):
+    """Terms after a first model in the engine in Python."""
+
+    terms: StartedTrees
+
+    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
+        """Full scores, and bounds of their distance to the wrapped model's own."""
+        scores, errors = super().totals(values, working)
+        start, first = self.terms.start, values[:, : self.terms.n_outputs]
+        return scores, errors + start.errors(first) if isinstance(start, OwnStart) else errors

@@ -125,7 +125,9 @@ class TreeTerms(Compiled, Bounded, Sharing, Owned, Summed, Stepped, Filed):
     def accepts(self) -> Accepts:
         """What the model accepts, with its own conversion of integers and categories."""
         single = self.f32_rows or self.f32_integers
-        conversion = Conversion(np.dtype(np.float32 if single else np.float64), not self.refuses_categories)
+        dtype = np.dtype(np.float32 if single else np.float64)
+        by_texts = self.f32_sums or self.truncates  # XGBoost's and LightGBM's; CatBoost reads texts as numbers
+        conversion = Conversion(dtype, not self.refuses_categories, not (self.refuses_categories and by_texts))
         # Trees of scikit-learn send a NaN in a sparse row to the right, wherever missing values went in training. Its
         # forests of classes and values refuse such a matrix, but not a frame of sparse columns.
         scikit_learn = self.f32_rows and not self.refuses_categories

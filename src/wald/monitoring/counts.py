@@ -11,15 +11,19 @@ import numpy.typing as npt
 
 #: Counts of audits, or sums of their losses: one number, or one for each answer that the full model gives.
 Counts = float | Sequence[float] | npt.NDArray[Any]
+#: The largest count.
+MOST = 2**63 - 1
 #: Audits and disagreements by an answer's code; None is an answer that is not known.
 ByAnswer = Mapping[int | None, tuple[int, float]]
 
 
-def whole_counts(what: str, given: Counts) -> list[int]:
+def whole_counts(what: str, given: npt.ArrayLike) -> list[int]:
     """One count, or those of the stages or answers, as integers."""
     counts = np.atleast_1d(np.asarray(given)).tolist()
     if not all(isinstance(count, int) or (isinstance(count, float) and count.is_integer()) for count in counts):
         raise ValueError(f"{what} must be whole numbers. Got {given!r}.")
+    if any(abs(count) > MOST for count in counts):
+        raise ValueError(f"{what} must be numbers of 64 bits. Got {given!r}.")
     return [int(count) for count in counts]
 
 

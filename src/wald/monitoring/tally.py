@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .counts import ByAnswer
+from .counts import ByAnswer, whole_counts
 from .evidence import mean_interval, rate_interval
 from .lines import BROKEN_LEVEL, Line, State, Stratum, Trials, aimed_at, worst
 from .picks import Picks
@@ -44,7 +44,7 @@ class Tally:
         if costs.ndim != 1 or len(costs) == 0 or not np.isfinite(costs).all():
             raise ValueError(f"stage_costs must be a list of finite numbers, one for each stage. Got {stage_costs!r}.")
         self.stage_costs: list[float] = costs.tolist()
-        self.reference = [int(count) for count in np.asarray(reference)]
+        self.reference = whole_counts("reference", reference)
         if len(self.reference) != len(self.stage_costs) or min(self.reference, default=0) < 0:
             raise ValueError(
                 f"reference must have {len(self.stage_costs)} counts, one for each stage. Got {self.reference}."

@@ -116,11 +116,14 @@ def line_offset() -> int:
 def _costs(name: str, costs: ArrayLike | None, n_features: int) -> NDArray[np.float64] | None:
     if costs is None:
         return None
-    array = np.ascontiguousarray(costs, dtype=np.float64)
+    must = f"The 'feature_costs' parameter of {name} must have one"
+    try:
+        array = np.ascontiguousarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{must} number for each feature. Got {costs!r} instead.") from None
     if array.shape != (n_features,):
         raise ValueError(
-            f"The 'feature_costs' parameter of {name} must have one entry for each of the {n_features} features. "
-            f"Got an array of shape {array.shape} instead."
+            f"{must} entry for each of the {n_features} features. Got an array of shape {array.shape} instead."
         )
     for cost in array:
         require_positive(name, "feature_costs", float(cost))

@@ -317,19 +317,22 @@ def _options(query: bytes) -> tuple[bool, Limits, bool, str | None]:
         raise RequestError(
             400, "query", f"The query has {unknown[0]!r}; it may have cost, budget, deadline, proba and groups."
         )
+    repeated = [name for name, values in given.items() if len(values) > 1]
+    if repeated:
+        raise RequestError(400, "query", f"The query has {repeated[0]} {len(given[repeated[0]])} times; give it once.")
     wanted, limits = [], {}
     for name in FLAGS:
-        value = given.get(name, ["false"])[-1]
+        value = given.get(name, ["false"])[0]
         if value.lower() not in ("true", "false", "1", "0"):
             raise RequestError(400, "query", f"{name} must be true or false. Got {value!r}.")
         wanted.append(value.lower() in ("true", "1"))
     for name in LIMITS:
         if name in given:
             try:
-                limits[name] = float(given[name][-1])
+                limits[name] = float(given[name][0])
             except ValueError:
-                raise RequestError(400, "query", f"{name} must be a number. Got {given[name][-1]!r}.") from None
-    return wanted[0], cast(Limits, limits), wanted[1], given.get("groups", [None])[-1]
+                raise RequestError(400, "query", f"{name} must be a number. Got {given[name][0]!r}.") from None
+    return wanted[0], cast(Limits, limits), wanted[1], given.get("groups", [None])[0]
 
 
 def _other_endpoints(service: Service) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils.objects import RepeatedNameError, with_names_once
 from ..utils.plain import plain
 
 #: Codings of bodies that are decoded.
@@ -147,9 +148,12 @@ def read_json(body: bytes, read: Callable[[bytes], Any], max_rows: int) -> Body:
                 "body",
                 f"The body is no UTF-8, in which JSON is sent: byte {error.start} is {body[error.start]:#x}.",
             ) from None
+        if type(error) is ValueError:  # Python's limit of digits
+            raise RequestError(400, "rows", "The body has a number that is too large.") from None
         raise RequestError(400, "body", f"The body is no JSON: {error}. {EXPECTED}") from None
     if not isinstance(content, dict):
         raise RequestError(400, "body", f"The body is a JSON {_name(content)}. {EXPECTED}")
+    _require_once(body, content)
     groups = content.pop("groups", None) if len(content) == 2 else None
     if len(content) != 1:
         raise RequestError(400, "body", f"The body has the names {list(content)[:8]}. {EXPECTED}")
@@ -170,6 +174,22 @@ def read_json(body: bytes, read: Callable[[bytes], Any], max_rows: int) -> Body:
     if groups is not None:
         _require_keys(groups)
     return Body(kind, rows, len(rows), [0] * len(rows) if one_group else groups)
+
+
+def _require_once(body: bytes, content: dict[str, Any]) -> None:
+    """Raise RequestError for an object that has a name twice, of which readers keep the last."""
+    n_names = len(content)
+    for value in content.values():
+        objects = value if isinstance(value, list) else [value]
+        n_names += sum(len(each) for each in objects if isinstance(each, dict))
+    if body.count(b":") <= n_names:  # each name has its colon
+        return
+    try:
+        json.loads(body, object_pairs_hook=with_names_once)
+    except RepeatedNameError as error:
+        raise RequestError(400, "body", f"An object of the body {error}.") from None
+    except (ValueError, RecursionError):  # what is nested deeper is refused elsewhere
+        return
 
 
 def _require_keys(groups: Any) -> None:

@@ -7,11 +7,10 @@ from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.compiled.answer_columns import AnswerColumns
-from ..early_exit.estimators import ANY_EARLY_EXIT, EarlyExit
+from ..early_exit.estimators import EarlyExit, require_early_exit
 from ..early_exit.group_answers import answered, ranks, require_groups
 from ..engine.threads import effective_threads
 from ..utils.figures import first_of
@@ -48,12 +47,7 @@ class Rows:
     """
 
     def __init__(self, model: EarlyExit) -> None:
-        if not isinstance(model, EarlyExit):
-            raise TypeError(
-                f"model must be a fitted {ANY_EARLY_EXIT}, its path, or a function that loads it. Got "
-                f"{type(model).__name__}."
-            )
-        check_is_fitted(model, "compiled_plan_")
+        require_early_exit(model, "model must be", ", its path, or a function that loads it")
         self._model = model
         self._compiled = compiled = model.compiled_plan_
         self.columns = AnswerColumns.of(compiled)
@@ -266,9 +260,11 @@ class Rows:
             table = table.rename_columns(list(self._schema.names))
         if self._raw:
             return self._compiled.reader.of_arrow(table)
+        types = pa.types
+        of_numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
         for field in table.schema:
             kind = field.type
-            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            if not any(fits(kind) for fits in of_numbers):
                 raise RequestError(400, "rows", f"column {field.name!r} must hold numbers. Got the type {kind}.")
         columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
         return np.column_stack(columns)

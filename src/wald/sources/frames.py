@@ -115,7 +115,15 @@ class FrameSource(Source):
         return as_numbers(self._eager(conversion).to_numpy())
 
     def plain(self, single: bool, coded: Collection[int] = ()) -> Any:
-        """The frame with NumPy's floats in place of objects, of Arrow's types and of other floats, in pandas."""
+        """The frame with NumPy's floats in place of objects, of Arrow's types and of other floats, in pandas.
+
+        Raises
+        ------
+        ValueError
+            If it has a column of times, and none of categories, which may be times.
+        """
+        if not coded:
+            self._refuse_columns_of_times(nw.from_native(self.rows, eager_only=True))
         if not self._pandas:
             return self.rows
         X = self.rows
@@ -142,7 +150,7 @@ class FrameSource(Source):
             if not others:
                 yield Block(rows, 0, np.result_type(*dtypes))
                 return
-        yield from _converted(self._eager(conversion))
+        yield from _converted(self._eager(conversion), conversion)
 
     def held(self) -> NDArray[Any] | None:
         """The array in which a pandas frame holds all of its columns, if there is one."""
@@ -248,6 +256,8 @@ class _Columns(Block):
         column, read, dtypes = column_reader(self._source.rows), [], set()
         for c, held in columns.items():
             values = column(c) if held is None else held
+            if not self._conversion.texts and values.dtype.kind in "OUT":
+                _refuse_numbers_as_texts(values, self._source.names[c])
             dtypes.add(model_dtype(values.dtype))
             in_place = values.dtype in NATIVE and values.flags.aligned
             read.append(values if in_place else _as_float64(values))
@@ -255,13 +265,34 @@ class _Columns(Block):
         return dtypes
 
 
-def _converted(frame: Any) -> Iterator[Block]:
+def _converted(frame: Any, conversion: Conversion) -> Iterator[Block]:
     """Pieces of a narwhals frame, converted one at a time."""
     step = piece_rows(frame.shape[1])
     for start in range(0, max(1, len(frame)), step):
         given = frame[start : start + step].to_numpy()
+        if not conversion.texts and given.dtype.kind in "OUT":
+            for c, name in enumerate(frame.columns):
+                _refuse_numbers_as_texts(given[:, c], name, start)
         values = np.require(as_numbers(given), requirements=["C", "A"])
         yield Block(_core.Rows.dense(values), start, model_dtype(given.dtype))
+
+
+def _refuse_numbers_as_texts(values: NDArray[Any], name: Any, start: int = 0) -> None:
+    """Refuse a column of a frame with a text that would be read as a number; other texts are refused anyway."""
+    for row, value in enumerate(values.tolist()):
+        if isinstance(value, str) and _is_number(value):
+            raise ValueError(
+                f"X must hold numbers: column {name!r} holds the text {value!r} in row {start + row}, and the wrapped "
+                "model's library takes no texts for numbers. Convert the column, as with X.astype(float)."
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _as_float64(column: NDArray[Any]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -91,6 +92,9 @@ def _of_rows(X: Any, schema: Schema | None) -> Source:
         table = not _is_raw(X) and (shape is None or len(shape) != 2)
         return ArraySource(as_array(X, dtype=None)) if table else RawSource(X)
     if schema.n_columns is None:
+        if shape == () or not hasattr(X, "__len__"):
+            hint = ": pass list(X)" if isinstance(X, Iterable) and shape is None else ""
+            raise TypeError(f"X must be a list or a column. Got {type(X).__name__}{hint}.")
         return RawSource(X)
     if schema.names is not None and (records := named_rows(X, schema)) is not None:
         return RecordSource(records, schema, "X[{}]".format)
@@ -121,7 +125,8 @@ def as_array(X: Any, **checks: Any) -> Any:
     except ValueError as error:
         message = str(error)
         if message.startswith(("Expected 2D array", "Expected a 2-dimensional")):
-            one = " For one row, use predict_one(x) or predict([x])."
+            lazy = nw.dependencies.is_polars_lazyframe(X)
+            one = " Collect it: X.collect()." if lazy else " For one row, use predict_one(x) or predict([x])."
         elif message.startswith("Found array with dim"):
             one = ""
         elif "inhomogeneous" in message:

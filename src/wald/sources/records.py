@@ -182,7 +182,7 @@ def _are_names(index: Any, schema: Schema) -> bool:
 
 def require_records(records: Any, for_one: str, for_frames: str) -> None:
     """Raise TypeError, naming the methods to use, for anything but a list of records."""
-    is_list = hasattr(records, "__len__") and hasattr(records, "__getitem__")
+    is_list = hasattr(records, "__len__") and hasattr(records, "__getitem__") and getattr(records, "ndim", 1) > 0
     if isinstance(records, str | bytes | Mapping) or not is_list or hasattr(records, "columns"):
         hint = f": for one record use {for_one}" if isinstance(records, Mapping) else ""
         hint = f": for a data frame use {for_frames}" if hasattr(records, "columns") else hint

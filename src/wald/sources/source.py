@@ -28,10 +28,13 @@ class Conversion:
         byte order than the engine reads; data frames are converted to float64.
     categories : bool
         Whether columns of categories that are numbers are read as these numbers. If not, they are refused.
+    texts : bool, default=True
+        Whether texts in data frames that are numbers, as "1.5", are read as these numbers. If not, they are refused.
     """
 
     integers: np.dtype[Any]
     categories: bool
+    texts: bool = True
 
 
 #: The conversion of scikit-learn's models.

@@ -12,7 +12,7 @@ from .arrays import RawSource
 from .frames import FrameSource, is_frame
 from .source import Source
 
-__all__ = ["refuse_no_texts", "texts_in", "texts_of"]
+__all__ = ["NoTextError", "refuse_no_texts", "texts_in", "texts_of"]
 
 
 def texts_of(source: Source) -> list[Any] | None:
@@ -52,6 +52,10 @@ def texts_in(source: Source, column: int, rows: NDArray[np.int64] | slice) -> li
     return list(nw.from_native(some.rows, eager_only=True)[:, 0].to_list())
 
 
+class NoTextError(ValueError, AttributeError):
+    """Rows that are no texts: bad input, and the error that vectorizers raise, which ask each row for its methods."""
+
+
 def refuse_no_texts(X: Any) -> None:
     """Raise an error, of scikit-learn's own type where it has one, for what is no list or column of texts."""
     if isinstance(X, str | bytes):
@@ -59,6 +63,10 @@ def refuse_no_texts(X: Any) -> None:
             f"X must hold texts, as a list or a column. Got one {type(X).__name__}: for one text use predict_one."
         )
     rows = X.rows if isinstance(X, Source) else X
+    if isinstance(rows, np.ndarray) and rows.ndim != 1:
+        raise NoTextError(
+            f"X must hold texts, as a list or a column. Got an array of shape {rows.shape}: pass one of its columns."
+        )
     if is_frame(rows):
         raise TypeError(
             f"X must hold texts, as a list or a column. Got a data frame of shape {rows.shape}, of which scikit-learn "

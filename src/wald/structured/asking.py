@@ -94,7 +94,9 @@ class Extractor:
             self.shared += found
         return found
 
-    def rows(self, parts: NDArray[np.int64], seconds: float | None) -> tuple[list[Row | None], NDArray[np.int64]]:
+    def rows(
+        self, parts: NDArray[np.int64], seconds: float | None, waiting: float | None = None
+    ) -> tuple[list[Row | None], NDArray[np.int64]]:
         """Features of parts: those that are kept, and those that the extractor is asked for, each part once.
 
         Parameters
@@ -102,6 +104,8 @@ class Extractor:
         parts : int64 ndarray
         seconds : float or None
             How long to wait; then some features are None.
+        waiting : float, default=None
+            How long to wait for what other threads ask, where one's own calls may take as long as they do.
 
         Returns
         -------
@@ -124,19 +128,20 @@ class Extractor:
         lacking = [place for place, row in enumerate(rows) if row is None]
         if lacking:
             starts, different = np.unique(places, return_index=True)[1], list(first)
-            found = self._found({different[place]: int(parts[starts[place]]) for place in lacking}, seconds)
+            found = self._found({different[place]: int(parts[starts[place]]) for place in lacking}, seconds, waiting)
             for place in lacking:
                 rows[place] = found.get(different[place])
         return rows, places
 
-    def _found(self, parts: dict[Hashable, int], seconds: float | None) -> dict[Hashable, Row]:
+    def _found(self, parts: dict[Hashable, int], seconds: float | None, waiting: float | None) -> dict[Hashable, Row]:
         """Features of parts that were not kept, by their keys, as far as they are there in time.
 
         What another thread asks about already is waited for, and asked for here only if that thread does not get it.
         """
         if _INSIDE.get():  # an extractor that asks again must not wait for itself, nor for who waits for it
             return self._ask(parts, seconds)
-        until = None if seconds is None else time.monotonic() + seconds
+        patience = waiting if seconds is None else seconds
+        until = None if patience is None else time.monotonic() + patience
         found, theirs = self._claimed(parts, seconds)
         if not theirs:
             return found
@@ -148,10 +153,11 @@ class Extractor:
         left = {key: part for key, part in parts.items() if key in theirs and key not in found}
         remaining = None if until is None else until - time.monotonic()
         if left and (remaining is None or remaining > 0):
-            again, others = self._claimed(left, remaining)
+            mine = None if seconds is None else remaining
+            again, others = self._claimed(left, mine)
             found |= again
             if others:  # these were waited for once, and that is enough
-                found |= self._ask({key: left[key] for key in others}, remaining)
+                found |= self._ask({key: left[key] for key in others}, mine)
         return found
 
     def _claimed(

@@ -17,7 +17,7 @@ from .certificate import StructureCertificate
 from .certifying import certify_policy
 from .chain import ChainClassifier
 from .costs import checked_budget, counted, given_costs, largest_spend, measured_costs
-from .features import ExtractionError
+from .features import ExtractionError, LazyFeatures
 from .gaps import LOSSES, Loss
 from .labels import settled_labels
 from .per_part import checked_longest
@@ -186,7 +186,8 @@ class BudgetedPredictor(BaseEstimator):
             Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
             next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
             The certificate does not cover losses from what the deadline keeps from being bought. The clock is read
-            between calls of the extractors: a call that hangs overruns it, unless there is a timeout.
+            between calls of the extractors: a call that hangs overruns it, unless there is a timeout. A call of another
+            thread is waited for until the deadline at most.
         timeout : float, default=None
             Seconds that one call of a costly group's extractor may take, for models that are a `ChainClassifier`; with
             a deadline, a call ends at the deadline at the latest. A call that takes longer is abandoned in its thread,
@@ -223,6 +224,8 @@ class BudgetedPredictor(BaseEstimator):
             until = None if deadline is None else start + deadline
             if timeout is not None:
                 limit_extractors(self.model, session, timeout, until)
+            elif isinstance(features := getattr(session, "features", None), LazyFeatures):
+                features.until = until
             try:
                 found = self._acquire(session, self.threshold_, until=until)
             except ExtractionError as error:

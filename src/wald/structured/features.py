@@ -59,6 +59,9 @@ class LazyFeatures:
     patience : callable or None
         Gives the seconds that the next call of an extractor may take; None: no limit. A call that takes longer is
         abandoned in a thread of its own, and `ExtractionTimeoutError` is raised.
+    until : float or None
+        A time, by `time.perf_counter`, up to which calls of other threads are waited for; None: no limit. Then
+        `ExtractionTimeoutError` is raised.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class LazyFeatures:
         self.seconds = np.zeros(len(self.groups))
         self.extracted, self.asked = np.zeros((2, len(self.groups)), dtype=np.int64)
         self.patience: Callable[[], float] | None = None
+        self.until: float | None = None
         self._ready = self._given()
         keys: list[Hashable] = []
         self._extractors = [None if g.extract is None else Extractor(g, sequences, keys) for g in self.groups]
@@ -164,8 +168,9 @@ class LazyFeatures:
         """Those of the parts whose features are there in time, these features, and an error if some are not."""
         before, waited, start = extractor.asked, extractor.waited, time.perf_counter()
         seconds, late = self._seconds_left(), None
+        waiting = None if self.until is None else max(self.until - start, 0.0)
         try:
-            rows, places = extractor.rows(parts, seconds)
+            rows, places = extractor.rows(parts, seconds, waiting)
         except TooLateError as error:
             raise self._late(g, str(error.args[0]), parts) from None
         except CallError as error:
@@ -179,7 +184,8 @@ class LazyFeatures:
         known = np.array([row is not None for row in rows])
         there, values = known[places], None
         if not there.all():
-            late = self._late(g, f"the extractor was not waited for after {seconds:.3g} seconds", parts[~there])
+            patience = waiting if seconds is None else seconds
+            late = self._late(g, f"the extractor was not waited for after {patience:.3g} seconds", parts[~there])
         if there.any():
             try:
                 values = joined([row for row in rows if row is not None])[(np.cumsum(known) - 1)[places[there]]]

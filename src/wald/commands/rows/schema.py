@@ -223,6 +223,9 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
     names = [] if isinstance(columns, int) else list(columns)
 
     def position(column: str, option: str) -> int:
+        if names.count(column) > 1:
+            at = " or ".join(str(c) for c, name in enumerate(names) if name == column)
+            raise UserError(f"{option}: {path} has {names.count(column)} columns called {column!r}. Say which: {at}.")
         if column in names:
             return names.index(column)
         if column.isdecimal() and len(column) < 16 and int(column) < n:
@@ -234,7 +237,10 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
     kept = tuple(dict.fromkeys(position(name, "--keep") for name in reading.keep))
     need_not_be_there = reading.one_of_many and names
     dropped = [d for d in reading.drop if d in names or d.isdecimal() or not need_not_be_there]
-    drop = {position(name, "--drop") for name in dropped}
+    drop: set[int] = set()
+    for name in dropped:  # of the columns that the model reads, one must stay
+        all_of_them = name in names and not schema.columns.reads(name)
+        drop |= {c for c, each in enumerate(names) if each == name} if all_of_them else {position(name, "--drop")}
     if groups is not None and not (names and schema.columns.reads(names[groups])):
         drop.add(groups)
     twice = [name for name, times in Counter(names[c] for c in kept if names).items() if times > 1]

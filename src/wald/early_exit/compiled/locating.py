@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ...models import AdditiveModel
 from ...models.opaque import Looks
 from ...sources import FrameSource, LazyRows, RawSource, Source, source_of
+from ...sources.texts import NoTextError
 from ...sources.values import is_missing
 from ...steps import Step
 from ...steps.step import ROWS_AT_ONCE
-from .odd_cells import Columns, with_place
+from .odd_cells import Columns, is_internal, shown, with_place
 
 #: Number of rows that are searched at a time.
 SEARCHED_ROWS = 4096
@@ -26,6 +27,10 @@ NAN, INFINITY = "Input X contains NaN", "Input X contains infinity or a value to
 
 class TooLargeError(ValueError, OverflowError):
     """An integer that no float holds, in rows: bad input, and the error that transformers themselves raise."""
+
+
+class NoNumberError(ValueError, TypeError):
+    """A cell that is no number, in rows: bad input, and the error that libraries themselves raise about its type."""
 
 
 class located:  # noqa: N801  # a function in all but speed: a generator takes a microsecond more
@@ -40,10 +45,16 @@ class located:  # noqa: N801  # a function in all but speed: a generator takes a
         return
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, ValueError | TypeError | OverflowError):
-            locate(error, self._X, self._model, self._model.schema.names, self._word)
+        if isinstance(error, AttributeError) and (told := _no_text(self._X, self._model, self._word)) is not None:
+            raise NoTextError(told) from error
+        if not isinstance(error, ValueError | TypeError | OverflowError):
+            return
+        said = error.args
+        locate(error, self._X, self._model, self._model.schema.names, self._word)
         if isinstance(error, OverflowError):
             raise TooLargeError(str(error)) from error
+        if error.args != said and not isinstance(error, ValueError):
+            raise NoNumberError(str(error)) from error
 
 
 def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = None, word: str = "row") -> None:
@@ -68,6 +79,8 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
             return
         if message.startswith((NAN, INFINITY)):
             error.args = (_with_place(message, _not_finite(source, model, names, NAN in message, word)),)
+        elif isinstance(source.rows, np.ndarray) and source.rows.dtype.kind in "mM":
+            error.args = (f"X must hold numbers. Got values of dtype {source.rows.dtype}: convert them.",)
         elif "Complex data" in message:
             dtype = np.asarray(source.rows).dtype
             error.args = (f"Complex data not supported: X must hold real numbers. Got dtype {dtype}.",)
@@ -88,12 +101,22 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
             place = (
                 f"{_column(column, source.names or names)} holds {value!r}, a {type(value).__name__}, in {word} {row}"
             )
-            error.args = (
-                f"{message}\nX must hold numbers: {place}. Encode such columns before the model, as with a "
-                "ColumnTransformer in a pipeline.",
-            )
+            advice = "Encode such columns before the model, as with a ColumnTransformer in a pipeline."
+            before = "" if is_internal(error) else f"{message}\n"
+            error.args = (f"{before}X must hold numbers: {place}. {advice}",)
     except (ValueError, TypeError, KeyError, IndexError):  # X cannot be searched: keep the error as it is
         return
+
+
+def _no_text(X: Any, model: AdditiveModel, word: str) -> str | None:
+    """What to say of the first row that is no text, or no dict, for a vectorizer that asks it for their methods."""
+    if model.texts is None or not isinstance(X, Source):
+        return None
+    vectorizer = model.texts.vectorizer
+    for i, row in enumerate(vectorizer.rows_of(X) or ()):
+        if not (vectorizer.takes(row) or isinstance(row, bytes)):
+            return f"X must hold {vectorizer.row_kind}: {word} {i} is {shown(row)}."
+    return None
 
 
 def _searched(X: Any) -> Source:

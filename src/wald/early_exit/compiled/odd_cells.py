@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import date
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
 
 #: What is said of a text that is no number, with the text.
-_NO_NUMBER = re.compile(r"could not convert string to float: (['\"].*['\"])", re.DOTALL)
+_NO_NUMBER = re.compile(r"could not convert string to float: (b?['\"].*['\"])", re.DOTALL)
+#: Words in messages about dates and durations.
+_ABOUT_TIMES = re.compile("datetime|timedelta|timestamp", re.IGNORECASE)
+#: The name of a type in a message, as in "bad operand type for abs(): 'datetime.date'".
+_TYPE_NAME = re.compile(r"'(?:\w+\.)*(\w+)'")
+#: Types that rows hold anyway, so that their name explains nothing.
+_USUAL_TYPES = frozenset({"str", "int", "float", "bool"})
 #: Words in messages about lists, dicts and arrays in cells.
 _NO_SCALAR = (
     "setting an array element with a sequence",
@@ -47,11 +53,18 @@ def with_place(error: Exception, columns: Columns) -> str | None:
     for place, values in columns:
         for row, value in enumerate(values):
             if wrong(value):
-                return f"{str(error).splitlines()[0].rstrip('.:')}: {place(row)} is {_shown(value)}."
+                what = "X must hold numbers" if is_internal(error) else str(error).splitlines()[0].rstrip(".:")
+                return f"{what}: {place(row)} is {shown(value)}."
     return None
 
 
-def _shown(value: Any) -> str:
+def is_internal(error: Exception) -> bool:
+    """Whether an error is of a type of NumPy's or a library's own, whose message is about dtypes, or a stack trace."""
+    return type(error).__module__.startswith(("numpy", "xgboost"))
+
+
+def shown(value: Any) -> str:
+    """A value in a message, with its type."""
     text = repr(value)
     text = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
     return text if value is None else f"{text}, a {type(value).__name__}"
@@ -62,13 +75,16 @@ def _wrong(error: Exception) -> Callable[[Any], bool] | None:
     message = str(error)
     text = _NO_NUMBER.search(message)
     if text is not None:
-        return lambda value: isinstance(value, str) and repr(value) == text[1]
+        return lambda value: isinstance(value, str | bytes) and repr(value) == text[1]
     if isinstance(error, UnicodeError):
         return _has_no_utf8
     if isinstance(error, OverflowError) or "too large to convert to float" in message:
         return _is_beyond_floats
-    if "DateTime64DType" in message or "datetime64" in message:
-        return lambda value: isinstance(value, date | np.datetime64)
+    if _ABOUT_TIMES.search(message):
+        return lambda value: isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64)
+    types = frozenset(_TYPE_NAME.findall(message)) - _USUAL_TYPES if isinstance(error, TypeError) else frozenset()
+    if types:
+        return lambda value: type(value).__name__ in types
     if "must be real number" in message:
         return lambda value: value is None or _is_no_scalar(value)
     return _is_no_scalar if any(words in message for words in _NO_SCALAR) else None

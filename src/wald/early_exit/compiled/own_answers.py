@@ -163,11 +163,7 @@ class Reference:
         model, link = self._model, self._model.links.value_link
         if model.serves_full or link is None or link.kind != "identity":
             assert model.links.predict is not None
-            compared = _exact("predict", own, model.links.predict(scores))
-            if not model.serves_full:  # by how much an exponential moves hangs on the score
-                least = RELATIVE[8] * (1.0 + np.abs(compared.own).max(initial=0.0))
-                moved = _moved(model.links.predict, scores, _score_tolerance(model, own.dtype, scores, errors))
-                compared = replace(compared, tolerance=least + moved)
+            compared = _linked(model, "predict", own, model.links.predict, full)
         else:
             compared = _bounded(model, "predict", own, scores, errors)
         self._require_near(compared, rows, name)
@@ -190,10 +186,10 @@ class Reference:
         model, links, method = self._model, self._model.links, self.method
         if method == "decision_function":
             if links.decision_function is not None:
-                return _exact(method, own, links.decision_function(scores))
+                return _linked(model, method, own, links.decision_function, (scores, errors))
             return _bounded(model, method, own, scores, errors)
         if method == "predict_proba" and links.predict_proba is not None:
-            return _exact(method, own, links.predict_proba(scores))
+            return _linked(model, method, own, links.predict_proba, (scores, errors))
         if method == "predict_proba" and links.link is None:  # of a vote, whose scores they are
             return _bounded(model, method, own, scores, errors)
         if method == "predict_log_proba":
@@ -244,6 +240,24 @@ def _exact(method: str, own: Any, ours: Any) -> Compared:
     own, ours = np.asarray(own), np.asarray(ours, dtype=np.float64)
     eps = float(np.finfo(own.dtype).eps) if own.dtype.kind == "f" else 2.0**-52
     return Compared(method, own, ours, np.asarray(ULPS * eps * _largest(own)))
+
+
+def _linked(
+    model: AdditiveModel,
+    method: str,
+    own: NDArray[Any],
+    link: Callable[[Floats], NDArray[Any]],
+    full: tuple[Floats, Floats],
+) -> Compared:
+    """Numbers that a link makes of full scores with these errors."""
+    scores, errors = full
+    compared = _exact(method, own, link(scores))
+    if model.serves_full:
+        return compared
+    # by how much an exponential moves hangs on the score
+    least = RELATIVE[8] * (1.0 + _largest(compared.own))
+    moved = _moved(link, scores, _score_tolerance(model, compared.own.dtype, scores, errors))
+    return replace(compared, tolerance=least + moved)
 
 
 def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors: Floats) -> Compared:

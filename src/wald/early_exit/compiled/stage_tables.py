@@ -98,7 +98,7 @@ def _lost(model: AdditiveModel, estimates: FloatArray, full: Floats) -> Floats:
     n, n_stages = estimates.shape[:2]
     lost = np.zeros((n, n_stages))
     for t in range(n_stages):
-        early = values_of(model, estimates[:, t].reshape(n, -1))
+        early = values_of(model, estimates[:, t, None] if estimates.ndim == 2 else estimates[:, t])
         left = ~np.isnan(early if early.ndim == 1 else early.sum(axis=1))
         lost[:, t] = np.where(left, model.decision.lost_values(early, full), 0.0)
     return lost

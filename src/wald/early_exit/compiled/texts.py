@@ -17,6 +17,7 @@ from ...models.protocols import Documents
 from ...models.texts import FEW_TEXTS, EarlyStages
 from ...plan import Plan
 from ...sources import Source
+from ...sources.texts import NoTextError
 from .documents import early_stages
 from .full_model import Codes, FullModel, Statuses, predict_wrapped
 
@@ -133,7 +134,10 @@ class Texts:
         try:
             yield
         except (AttributeError, TypeError, ValueError) as error:
+            said = error.args
             _say_where(error, self._scores.vectorizer.row_kind, rows)
+            if isinstance(error, AttributeError) and error.args != said:
+                raise NoTextError(str(error)) from error
             raise
 
     def full_scores(self, source: Source, n_threads: int) -> NDArray[np.float64] | None:
@@ -188,4 +192,5 @@ def _say_where(error: Exception, of: str, rows: list[tuple[int, Any]]) -> None:
     if found is not None and len(error.args) == 1 and isinstance(error.args[0], str):
         i, value = found
         shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}..."
-        error.args = (f"{error.args[0].rstrip('.')}. X must hold {of}: row {i} is {shown}.",)
+        before = "" if isinstance(error, AttributeError) else f"{error.args[0].rstrip('.')}. "
+        error.args = (f"{before}X must hold {of}: row {i} is {shown}.",)

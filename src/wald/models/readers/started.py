@@ -62,12 +62,13 @@ class _Raw:
 
 def _start(model: Any, init: Any, decompose: Decompose) -> OwnStart | ReadStart:
     probable = isinstance(model, GradientBoostingClassifier)
+    own = OwnStart(model, binary=probable and len(model.classes_) == 2)
     try:
         member = decompose(init)
     except (TypeError, ValueError, NotFittedError):
-        return OwnStart(model)
+        return own
     answers = member.links.predict_proba if probable else member.links.predict
     readable = isinstance(member.preprocessing, Chain | None) and member.serves_full
     if member.kind != ("classifier" if probable else "regressor") or answers is None or not readable:
-        return OwnStart(model)
+        return own
     return ReadStart(member, _Raw(model._loss, probable), probable)
