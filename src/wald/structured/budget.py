@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..outputs.structures import LOSSES, Loss
 from ..stopping.core.validation import require_fraction, require_option
 from .certificate import StructureCertificate
-from .certifying import certify_policy
+from .certified_answers import certify_policy
 from .chain import ChainClassifier
 from .costs import checked_budget, counted, given_costs, largest_spend, measured_costs
 from .features import ExtractionError
-from .gaps import LOSSES, Loss
 from .labels import settled_labels
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
@@ -47,8 +47,8 @@ class BudgetedPredictor(BaseEstimator):
     confidence : float, default=0.95
         Probability, over the draw of the certificate's examples, with which the risk is kept.
     loss : {"disagreement", "clipped gap", "gap"}, default="disagreement"
-        Loss of a part, or of spans where the model has constraints on them; see `example_gaps`. All but the first need
-        labels in `fit`.
+        Loss of a part, or of spans where the model has constraints on them; see `Structures` of `wald.outputs`. All but
+        the first need labels in `fit`.
     max_parts : int, default=None
         With a risk, longer examples get everything. The smaller this number, the fewer examples a certificate needs.
         None: the length of the longest example that places the thresholds.

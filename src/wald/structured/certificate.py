@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..outputs.structures import LOSSES, Loss
 from ..stopping.core.fixed_sequence import fixed_sequence
 from ..stopping.core.validation import require_fraction, require_option
 from ..utils.figures import percent, thousands
-from .gaps import LOSSES, Loss
 from .per_part import Failure, PartTest, checked_lengths, checked_longest
 
 Status = Literal["certified", "none"] | Failure
@@ -36,8 +36,8 @@ class StructureCertificate:
         "certified": the promise holds. "too few examples", "too much loss": reasons for which everything must be
         bought. "none": nothing was promised.
     loss : {"disagreement", "clipped gap", "gap"}
-        The bounded loss of a part; see `example_gaps`. They are ordered by strength: a bound of one bounds those after
-        it.
+        The bounded loss of a part; see `Structures` of `wald.outputs`. They are ordered by strength: a bound of one
+        bounds those after it.
     risk : float
         Promised bound of the mean loss of a part, ``E[sum over an example's parts] / E[number of its parts]``.
     confidence : float
@@ -182,7 +182,8 @@ def certify_structures(
     Parameters
     ----------
     gaps : array-like of shape (n_thresholds, n_examples), or an iterable of its rows
-        See `example_gaps`. An iterable is read up to the first threshold that fails.
+        Losses of the examples' answers, as `Structures.lost` of `wald.outputs` gives them. An iterable is read up to
+        the first threshold that fails.
     n_parts : array-like of int, of shape (n_examples,)
         Number of parts of every example, at least 1.
     thresholds : array-like of shape (n_thresholds,)

@@ -18,9 +18,9 @@ from ..utils.undo import all_or_nothing
 from .chain_learning import ChainLearning, codes_of
 from .extracted import fingerprint
 from .features import LazyFeatures
-from .gaps import ZeroOneLoss
 from .given import sequences_for
 from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike, settled_labels
+from .protocol import ZeroOneLoss
 from .sequences import without_empty
 from .session import ChainSession
 from .spans import f1_of

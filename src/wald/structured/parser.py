@@ -16,9 +16,9 @@ from .. import _core
 from ..engine.threads import effective_threads
 from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
-from .gaps import ZeroOneLoss
 from .parser_learning import GROUPS, PRUNER_EPOCHS, annotated, check, learn, learner, n_groups, settings, treebank_of
 from .parser_session import ParserSession
+from .protocol import ZeroOneLoss
 
 _TIMED = 300  # sentences that costs are measured on
 _LEAST_COST = 1e-9

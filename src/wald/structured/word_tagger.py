@@ -16,8 +16,8 @@ from .. import _core
 from ..stopping.core.validation import require_integer
 from .chain import ChainClassifier
 from .conll import Treebank
-from .gaps import ZeroOneLoss
 from .groups import FeatureGroup
+from .protocol import ZeroOneLoss
 from .session import ChainSession
 from .tokens import treebank_of_tokens
 from .word_features import WordVocabulary
