@@ -17,7 +17,7 @@ from ..stopping.core.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certified_answers import certify_policy
 from .chain import ChainClassifier
-from .costs import checked_budget, counted, given_costs, largest_spend, measured_costs
+from .costs import checked_budget, given_costs, largest_spend, measured_costs, spent_on
 from .features import ExtractionError
 from .labels import settled_labels
 from .per_part import checked_longest
@@ -120,7 +120,6 @@ class BudgetedPredictor(BaseEstimator):
     spend: str = "mean"
     random_state: int | np.random.RandomState | None = None
 
-    @counted
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the threshold.
 
@@ -130,16 +129,21 @@ class BudgetedPredictor(BaseEstimator):
             Examples as the model takes them, which neither model nor policy learned from.
         y
             True answers, with a risk whose loss needs them.
-
-        Returns
-        -------
-        self
         """
+        before = spent_on(self.model)
         check_policy(self.policy, self.model)
         X, y = lasting(X), settled_labels(y)
         require_option(type(self).__name__, "spend", self.spend, ("mean", "each"))
         if self.risk is not None:
-            return self._certify(X, y)
+            self._certify(X, y)
+        else:
+            self._spend(X)
+        took = spent_on(self.model) - before
+        self.n_calls_, self.seconds_ = took[0].astype(np.int64), took[1]
+        return self
+
+    def _spend(self, X: Any) -> None:
+        """Find the threshold for the budget."""
         self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
         self.max_parts_: int | None = None
         if self.feature_costs is not None and isinstance(self.feature_costs, str):
@@ -160,7 +164,6 @@ class BudgetedPredictor(BaseEstimator):
         else:  # with an allowance, no example's budget can go to another, so all of it is spent
             self.threshold_ = np.inf if self.mode_ == "nothing" else -np.inf
             self.mean_cost_ = self._mean_cost(session, self.threshold_)
-        return self
 
     def predict(
         self,
@@ -176,12 +179,9 @@ class BudgetedPredictor(BaseEstimator):
         Parameters
         ----------
         X
-            Examples as the model takes them. A list may have empty ones, or none: an empty example has an empty answer,
-            and costs nothing.
-        return_cost : bool, default=False
-            Also return what each example cost.
-        return_state : bool, default=False
-            Also return what was bought.
+            As in `fit`. A list may have empty ones, or none: an empty example has an empty answer, and costs nothing.
+        return_cost, return_state : bool, default=False
+            Also return what each example cost, and what was bought.
         deadline : float, default=None
             Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
             next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
@@ -230,11 +230,8 @@ class BudgetedPredictor(BaseEstimator):
                 raise
             answers, state = answers_of(session, found.codes), found.state
             cost[present] = cost_of(state, np.asarray(session.offsets), self.group_costs_)
-        out: list[Any] = [with_empty(answers, present, self._no_answer)]
-        if return_cost:
-            out.append(cost)
-        if return_state:
-            out.append(state)
+        answers = with_empty(answers, present, self._no_answer)
+        out = [answers, *([cost] if return_cost else []), *([state] if return_state else [])]
         return out[0] if len(out) == 1 else tuple(out)
 
     def _no_answer(self) -> Any:
@@ -245,7 +242,7 @@ class BudgetedPredictor(BaseEstimator):
         lists = getattr(self.model, "_as_lists", True)
         return [] if lists else np.empty(0, dtype=np.int32)
 
-    def _certify(self, X: Any, y: Any) -> Self:
+    def _certify(self, X: Any, y: Any) -> None:
         owner = type(self).__name__
         if self.budget is not None or self.spend != "mean":
             raise ValueError(f"{owner} takes either a risk= or a budget= and how to spend it. Got both.")
@@ -264,7 +261,6 @@ class BudgetedPredictor(BaseEstimator):
         if self.threshold_ == -np.inf or self.mean_cost_ >= without.sum():  # buying everything loses nothing
             self.mode_, self.group_costs_ = "everything", without
             self.threshold_, self.mean_cost_ = -np.inf, float(without.sum())
-        return self
 
     def _acquire(self, session: Session, threshold: float, **how: Any) -> Acquired:
         policy = self.policy if self.mode_ == "policy" else _Constant()

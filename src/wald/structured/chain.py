@@ -16,9 +16,9 @@ from ..engine.threads import effective_threads
 from ..outputs import Parts, Spans, Structures
 from ..utils.undo import all_or_nothing
 from .chain_learning import ChainLearning, codes_of
-from .extracted import fingerprint
 from .features import LazyFeatures
 from .given import sequences_for
+from .keeping import fingerprint
 from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike, settled_labels
 from .protocol import ZeroOneLoss
 from .sequences import without_empty

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .extracted import Extracted
+from .keeping import Extracted
 from .names import hashed, holds_names
 
 Offsets = NDArray[np.int64]
