@@ -124,10 +124,6 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         classes : array-like of shape (n_classes,), default=None
             All labels there are, where ``y`` may lack some.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError, TypeError
@@ -171,10 +167,6 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
             All labels there are; needed at the first call.
         lengths : array-like of int, default=None
             As in `fit`.
-
-        Returns
-        -------
-        self
 
         Notes
         -----
@@ -227,12 +219,7 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         return Parts(self.loss) if self.constraints is None else Spans(self.classes_)
 
     def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
-        """Open sequences for work part by part: buy groups, decode, buy more.
-
-        Returns
-        -------
-        ChainSession
-        """
+        """Open sequences for work part by part: buy groups, decode, buy more."""
         check_is_fitted(self, "_chain")
         sequences = sequences_for(self._groups(), X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)

@@ -64,10 +64,6 @@ class ChainAnswers(ABC):
     def predict_one(self, sequence: Any) -> Any:
         """Labels of one sequence: ``predict([sequence])[0]``, quicker for parts that are dicts or lists of strings.
 
-        Returns
-        -------
-        list or ndarray
-
         Examples
         --------
         >>> from wald.structured import ChainClassifier

@@ -24,11 +24,6 @@ def unpacked(path: str | PathLike[str]) -> bytes:
         raise ValueError(f"{fspath(path)}: no gzip file, or a damaged one: {error}.") from None
 
 
-def write_packed(path: str | PathLike[str], data: bytes) -> None:
-    """Write a file; one whose name ends in ``.gz`` is compressed."""
-    Path(path).write_bytes(packed(path, data))
-
-
 def packed(path: str | PathLike[str], data: bytes) -> bytes:
     """What to write to a file of this name."""
     return gzip.compress(data, mtime=0) if fspath(path).endswith(".gz") else data

@@ -21,10 +21,6 @@ class ParserSession(ExampleSession):
     An arc from the root always belongs to its modifier. With ``examples``, an array of different sentences' indices,
     answers are for the words of these sentences only, in this order, and only these are worked on.
 
-    See Also
-    --------
-    wald.structured.DependencyParser.open : Makes one.
-
     Examples
     --------
     >>> from wald.datasets import make_trees

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from .. import _core
 from .conll import Treebank
 from .parser import DependencyParser
-from .parser_averaging import mean_model
 from .word_tagger import WordTagger
+
+#: Places of a parser's state: the longest arcs by tags, and the weights of groups, relations and pruner.
+_LONGEST, _WEIGHTS = 2, (4, 7, 9)
 
 
 def both_tags(tagger: WordTagger, bank: Treebank, n_folds: int) -> Treebank:
     """Sentences with tags as a tagger will give them, and again with their own.
 
-    Parameters
-    ----------
-    tagger : WordTagger
-        Fitted on these sentences.
-    bank : Treebank
-    n_folds : int
-        Taggers that learn, each from all pieces of the treebank but one, and tag this one. 0: no such tags.
-
-    Returns
-    -------
-    Treebank
+    The tagger is fitted on these sentences; ``n_folds`` others learn, each from all pieces but one, and tag this one.
     """
     if not n_folds:
         return bank
@@ -56,3 +50,19 @@ def mean_parser(parser: DependencyParser, bank: Treebank, n_runs: int) -> Depend
     found._model = mean_model([run._model for run in runs])
     found.set_params(random_state=parser.random_state)
     return found
+
+
+def mean_model(models: Sequence[_core.ParserModel]) -> _core.ParserModel:
+    """Average weights that several runs learned, with the same tags, relations and numbers of weights.
+
+    An arc's score is then the mean of its scores under the models. The longest arcs are those that any of them knows.
+    """
+    if len(models) == 1:
+        return models[0]
+    mean = list(models[0].state())
+    for n, model in enumerate(models[1:], 2):
+        state = model.state()
+        mean[_LONGEST] = np.maximum(mean[_LONGEST], state[_LONGEST])
+        for at in _WEIGHTS:
+            mean[at] = mean[at] + (state[at] - mean[at]) / np.float32(n)
+    return _core.ParserModel(*mean)

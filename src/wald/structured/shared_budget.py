@@ -31,40 +31,20 @@ Stages = tuple[BudgetedPredictor | None, BudgetedPredictor | None]
 
 @dataclass(frozen=True, eq=False)
 class SharedBudget:
-    """Policies of a pipeline's stages, and sentences that place thresholds and choose the shares.
+    """Policies of a pipeline's stages, and sentences that place thresholds and choose the shares."""
 
-    Attributes
-    ----------
-    pipeline : TextPipeline
-        Fitted. Its stages are changed.
-    policies : tuple of two Policy or None
-        Fitted; None for a stage without a costly group.
-    cheap, costly : tuple of two float
-        Cost of a word for tagger and parser: of the cheap group, and of all others.
-    bank, reference : Treebank
-        Sentences, and the same ones with the answers to come close to.
-    """
-
-    pipeline: Any
-    policies: tuple[Policy | None, Policy | None]
-    cheap: tuple[float, float]
-    costly: tuple[float, float]
+    pipeline: Any  # fitted; its stages are changed
+    policies: tuple[Policy | None, Policy | None]  # fitted; None for a stage without a costly group
+    cheap: tuple[float, float]  # cost of a word's cheap group, for tagger and parser
+    costly: tuple[float, float]  # cost of all other groups
     bank: Treebank
-    reference: Treebank
+    reference: Treebank  # the same sentences with the answers to come close to
 
     @classmethod
     def learn(cls, pipeline: Any, bank: Treebank, policies: Any, budget: float | None) -> Self:
         """Fit policies on the first half of some sentences; the second half is to place thresholds.
 
-        Parameters
-        ----------
-        pipeline : TextPipeline
-        bank : Treebank
-            Annotated.
-        policies : tuple of two Policy or None
-            Not fitted.
-        budget : float or None
-            Shares will be chosen by what is right or, without a budget, by what everything bought would answer.
+        Shares will be chosen by what is right or, without a budget, by what everything bought would answer.
         """
         models = pipeline.tagger_, pipeline.parser_
         costs = [np.asarray(model.group_costs_, dtype=np.float64) for model in models]
@@ -85,19 +65,9 @@ class SharedBudget:
         return cls(pipeline, (fitted[0], fitted[1]), cheap, costly, second, reference)
 
     def best(self, budget: float, longest: int | None = None) -> float:
-        """Give the pipeline the stages that come closest to the reference within a budget.
+        """Give the pipeline the stages that come closest to the reference within a budget, and say what a word costs.
 
-        Parameters
-        ----------
-        budget : float
-            Mean cost of a word in all.
-        longest : int or None
-            Everything is bought for sentences of more words.
-
-        Returns
-        -------
-        float
-            Mean cost of a word, on the sentences that place the thresholds.
+        Everything is bought for sentences of more than ``longest`` words.
         """
         if budget >= sum(self.cheap) + sum(self.costly):
             self.pipeline.stages_ = (None, None)
@@ -123,22 +93,9 @@ class SharedBudget:
     def certify(
         self, bank: Treebank, *, risk: float, confidence: float, max_parts: int | None
     ) -> tuple[StructureCertificate, float]:
-        """Give the pipeline the smallest budget that provably keeps a risk.
+        """Give the pipeline the smallest budget that provably keeps a risk, on sentences that nothing else has used.
 
-        Parameters
-        ----------
-        bank : Treebank
-            Sentences that were used for nothing else.
-        risk, confidence : float
-        max_parts : int or None
-            None: the words of the longest sentence that places the thresholds.
-
-        Returns
-        -------
-        certificate : StructureCertificate
-            Its threshold is the budget.
-        mean_cost : float
-            On these sentences.
+        Returns the certificate, whose threshold is the budget, and the mean cost of a word of these sentences.
         """
         longest = checked_longest("fit_budget", np.diff(self.bank.offsets), max_parts)
         self.pipeline.stages_ = (None, None)

@@ -19,8 +19,7 @@ from .conll import Treebank
 from .groups import FeatureGroup
 from .protocol import ZeroOneLoss
 from .session import ChainSession
-from .tokens import treebank_of_tokens
-from .word_features import WordVocabulary
+from .word_features import WordVocabulary, treebank_of_tokens
 
 _BETWEEN = "\t"  # of the two tags of a label; no tag holds it
 
@@ -97,10 +96,6 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         classes : ndarray of str, default=None
             All labels there are, as in ``classes_``; None: those of ``X``.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
@@ -147,18 +142,7 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         return self.chain_.group_costs_
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
-        """Tag sentences.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences: a treebank (its tags are ignored), or lists of words.
-
-        Returns
-        -------
-        Treebank
-            The same sentences with the predicted tags; all else stays.
-        """
+        """Give sentences, a treebank or lists of words, the predicted tags; all else stays."""
         check_is_fitted(self, "chain_")
         bank = treebank_of_tokens(X)
         if not len(bank):
@@ -172,24 +156,7 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         return bank.with_tags([upos for upos, _ in pairs], [xpos for _, xpos in pairs], codes)
 
     def score(self, X: Treebank | Sequence[Any], y: Any = None) -> float:
-        """Return the share of the words whose two tags are right.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences with tags.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            If no word has a tag.
-        """
+        """Return the share of the words whose two tags are right; ``y`` is ignored, as in `fit`."""
         bank = treebank_of_tokens(X)
         truth = labels_of(bank)
         _require_tags(truth, "compares with")

@@ -77,10 +77,6 @@ class Policy(BaseEstimator):
             bought. Policies without a ``cv`` learn nothing, and need neither.
         groups : array-like of shape (n_examples,), default=None
             Examples of the same group stay in one fold.
-
-        Returns
-        -------
-        self
         """
         self._check(model, y)
         with all_or_nothing(self):
