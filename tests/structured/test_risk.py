@@ -24,10 +24,6 @@ LOSSES = ["disagreement", "clipped gap", "gap"]
 class LeastConfident(Policy):
     """A policy without training that buys where the answer without costly groups has a small margin."""
 
-    def fit(self, model, X=None, y=None):
-        self._remember(model)
-        return self
-
     def priority(self, session, state, examples):
         return -np.repeat(session.confidence(state & False, examples)[:, None], state.shape[1], axis=1).astype(float)
 

@@ -81,7 +81,6 @@ class IteratedPolicy(Policy):
     cv: int | str | Sequence[Fold] = 5
     random_state: int | np.random.RandomState | None = None
 
-    needs_inference: ClassVar[bool] = True
     options: ClassVar = {"target": ("wrong", "differs")}
     fold_seed: ClassVar[int] = 1
 

@@ -91,11 +91,6 @@ class OneShotPolicy(Policy):
     cv: int | str | Sequence[Fold] = 5
     random_state: int | np.random.RandomState | None = None
 
-    @property
-    def needs_inference(self) -> bool:  # type: ignore[override]
-        """True if priorities need an answer of the model."""
-        return self.features == "complex"
-
     options: ClassVar = {
         "target": ("trajectory", "parsimonious", "wrong", "differs"),
         "features": ("complex", "simple"),
