@@ -80,11 +80,9 @@ class BudgetedPredictor(BaseEstimator):
     certificate_ : StructureCertificate
         The promise that goes with a risk; with a budget, nothing is promised.
     max_parts_ : int or None
-        Longer examples get everything; None without a risk.
-    n_calls_ : int64 ndarray of shape (K + 1,)
-        Parts that each group's extractor was asked about in `fit`.
-    seconds_ : float64 ndarray of shape (K + 1,)
-        Time that this took. Files of `wald.save` hold neither of the two.
+        The parameter in force; None without a risk.
+    n_calls_, seconds_
+        As those of `ChainClassifier`, of this `fit`.
 
     Examples
     --------

@@ -230,10 +230,9 @@ def certify_policy(
     certificate_fraction: float,
     random_state: int | np.random.RandomState | None,
 ) -> tuple[StructureCertificate, NDArray[np.intp]]:
-    """Split examples at random, place thresholds on one part, and certify them on the other.
+    """Split examples at random, place thresholds on one part, and certify them on the other, whose indices it returns.
 
-    Gives the certificate, and the indices of its examples. Model and policy were fitted on other examples. Parameters
-    are those of `BudgetedPredictor`; ``y`` is for losses that need it.
+    Model and policy were fitted on other examples. Parameters are those of `BudgetedPredictor`.
     """
     labels = None if loss == "disagreement" else y
     if loss != "disagreement" and labels is None:

@@ -161,12 +161,8 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As in `fit`.
-        classes : array-like of shape (n_classes,), default=None
-            All labels there are; needed at the first call.
-        lengths : array-like of int, default=None
-            As in `fit`.
+        X, y, classes, lengths
+            As in `fit`; the first call needs ``classes``.
 
         Notes
         -----

@@ -46,18 +46,10 @@ class ExtractionTimeoutError(ExtractionError):
 class LazyFeatures:
     """The features of some sequences that were extracted so far; those of the first group, of every part at once.
 
-    Attributes
-    ----------
-    seconds : float64 ndarray of shape (n_groups,)
-        Time that the extractors took.
-    extracted, asked : int64 ndarray of shape (n_groups,)
-        Parts that have the group, wherever its features came from; parts that the extractor was asked about here, those
-        of equal content once.
-    stores : list of _core.ChainGroup
-        Features as the engine reads them.
-    patience : callable or None
-        Gives the seconds that the next call of an extractor may take; None: no limit. A call that takes longer is
-        abandoned in a thread of its own, and `ExtractionTimeoutError` is raised.
+    Of each group, it counts the ``seconds`` of the extractor, the parts that have features, ``extracted``, wherever
+    these came from, and the parts that the extractor was ``asked`` about here. ``patience`` may give the seconds that
+    the next call of an extractor may take: one that takes longer is abandoned in a thread of its own, and
+    `ExtractionTimeoutError` is raised.
     """
 
     def __init__(

@@ -19,18 +19,10 @@ from ..utils.locks import ForkLock
 
 @dataclass
 class KeptBytes:
-    """Bytes of features that are kept.
-
-    Attributes
-    ----------
-    memory : int
-        Of each `FeatureGroup`, and of each `ChainClassifier` for plain functions of arrays.
-    disk : int
-        Of each of them besides, in a temporary file.
-    """
+    """Bytes that are kept of each `FeatureGroup`, and of each `ChainClassifier` for plain functions of arrays."""
 
     memory: int = 2**28
-    disk: int = 2**30
+    disk: int = 2**30  # in a temporary file
 
 
 #: The limits in force.

@@ -21,31 +21,14 @@ Offsets = NDArray[np.int64]
 class Sequences:
     """Sequences of any length, with all parts concatenated.
 
-    Attributes
-    ----------
-    parts : ndarray or CSR matrix of shape (n_parts, n_features)
-    offsets : int64 ndarray of shape (n_sequences + 1,)
-        Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
-    extracted : Extracted or None
-        Features of these parts that are extracted already; folds of a policy's `fit` have them.
-    numbers : int64 ndarray of shape (n_sequences,) or None
-        Numbers of the sequences in messages, where empty ones among them were left out.
-    named : list of length n_parts, or None
-        The parts as they were given, where they are dicts or lists of names; extractors get these.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> words = Sequences.of([np.zeros((3, 2)), np.ones((1, 2))])
-    >>> words.parts.shape, words.offsets.tolist()
-    ((4, 2), [0, 3, 4])
+    Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
     """
 
-    parts: Any
+    parts: Any  # array or CSR matrix (n_parts, n_features)
     offsets: Offsets
-    extracted: Extracted | None = None
-    numbers: NDArray[np.int64] | None = None
-    named: list[Any] | None = None
+    extracted: Extracted | None = None  # features that are extracted already; folds of a policy's `fit` have them
+    numbers: NDArray[np.int64] | None = None  # of the sequences in messages, where empty ones were left out
+    named: list[Any] | None = None  # the parts as they were given, where they are no numbers; extractors get these
 
     @classmethod
     def of(cls, X: Any, lengths: ArrayLike | None = None) -> Sequences:
@@ -61,10 +44,6 @@ class Sequences:
         lengths : array-like of int, default=None
             Parts of each sequence.
 
-        Raises
-        ------
-        ValueError, TypeError
-            If there are no sequences, one is empty, or they differ in their number of features.
         """
         if isinstance(X, Sequences):
             return X

@@ -108,8 +108,6 @@ class TextPipeline(BaseEstimator):
         ----------
         X : Treebank or sequence
             A treebank, or lists as `Treebank.from_words` takes them.
-        y : None
-            Ignored.
 
         Raises
         ------

@@ -92,7 +92,7 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         X : Treebank or sequence
             Sentences, as a treebank or as lists of (form, upos, xpos).
         y : None
-            Ignored; the tags are part of the sentences.
+            The tags are part of the sentences.
         classes : ndarray of str, default=None
             All labels there are, as in ``classes_``; None: those of ``X``.
 

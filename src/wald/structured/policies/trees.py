@@ -17,14 +17,6 @@ class BoostedTrees:
 
     The sums are those of scikit-learn's `HistGradientBoostingClassifier`, bit for bit: thresholds are rounded down to
     float32, which sends float32 rows the same way, and the trees' values are added up in the same order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
-    >>> trees = BoostedTrees(rows, rows[:, 0] > 0, max_iter=10)
-    >>> trees(np.array([[2, 0], [-2, 0]], dtype=np.float32)) > 0
-    array([ True, False])
     """
 
     def __init__(
