@@ -19,7 +19,7 @@ from .certified_answers import certify_policy
 from .chain import ChainClassifier
 from .costs import checked_budget, given_costs, largest_spend, measured_costs, spent_on
 from .features import ExtractionError
-from .labels import settled_labels
+from .given import settled_labels
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
 from .policies.crossfit import extracted_once, taken

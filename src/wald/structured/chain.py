@@ -17,9 +17,8 @@ from ..outputs import Parts, Spans, Structures
 from ..utils.undo import all_or_nothing
 from .chain_learning import ChainLearning, codes_of
 from .features import LazyFeatures
-from .given import sequences_for
+from .given import classes_of, given_as_lists, is_flat, labels_of, require_alike, sequences_for, settled_labels
 from .keeping import fingerprint
-from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike, settled_labels
 from .protocol import ZeroOneLoss
 from .sequences import without_empty
 from .session import ChainSession

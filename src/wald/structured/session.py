@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..outputs import Spans
 from .features import LazyFeatures
-from .labels import labels_of, require_alike
+from .given import labels_of, require_alike
 from .protocol import State
 
 #: With more labels, `ChainSession.part_features` gives only the margins of the best label, and scores are not kept.

@@ -19,9 +19,8 @@ from .certificate import StructureCertificate
 from .conll import Treebank
 from .parser import DependencyParser
 from .parser_learning import annotated
-from .pipeline_learning import both_tags, mean_parser, usual_parser
+from .pipeline_learning import SharedBudget, Stages, both_tags, enough_sentences, mean_parser, usual_parser
 from .policies.base import Policy
-from .shared_budget import SharedBudget, Stages, enough_sentences
 from .word_features import treebank_of_tokens
 from .word_tagger import WordTagger
 

@@ -16,7 +16,7 @@ from ...utils.undo import all_or_nothing
 from ..protocol import Session, State, StructuredModel
 from .crossfit import Fold, crossfit
 from .evidence import rows_of, scores_by_group
-from .linear import LinearScore
+from .scores import LinearScore
 from .targets import Objective
 
 #: What parameters may be, whichever policy has them, besides None where that is their default.

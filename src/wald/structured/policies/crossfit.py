@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 from ..chain import ChainClassifier
-from ..labels import settled_labels
+from ..given import settled_labels
 from ..protocol import Session, StructuredModel
 from ..sequences import Sequences, lasting
 from .evidence import parts_of

@@ -13,7 +13,7 @@ from ..protocol import Session, State
 from .base import Policy
 from .crossfit import Fold
 from .evidence import Rows, known_of, rows_of
-from .trees import BoostedTrees
+from .scores import BoostedTrees
 
 
 @dataclass(eq=False, repr=False)

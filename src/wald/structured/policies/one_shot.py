@@ -14,7 +14,7 @@ from ..protocol import Session, State
 from .base import Policy
 from .crossfit import Fold
 from .evidence import owner, rows_of
-from .linear import weighted_svm
+from .scores import weighted_svm
 from .targets import Objective, Targets, marked, parsimonious, trajectory, without_needless
 
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from .base import Stepwise
 from .crossfit import Fold
 from .evidence import Rows, for_group, parts_of, ranks, rows_of, scores_by_group
-from .linear import LinearScore, Scaling
+from .scores import LinearScore, Scaling
 from .targets import Objective
 
 
