@@ -41,7 +41,7 @@ class Extractor:
         self.group, self.sequences, self.shared = group, sequences, shared
         self.function, self.has_context = group.function, group.has_context
         #: Whether what it gives is kept by parts; plain functions of arrays take less time than keys.
-        self.keeps = sequences.named is not None or not group.is_plain
+        self.keeps = sequences.named is not None or isinstance(group.extract, Calls) or not group.calls.in_place
         #: Parts that the extractor was asked about here, and seconds in which another thread was waited for.
         self.asked, self.waited = 0, 0.0
         self._keys: list[Hashable] | None = None

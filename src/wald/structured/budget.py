@@ -141,7 +141,6 @@ class BudgetedPredictor(BaseEstimator):
         return self
 
     def _spend(self, X: Any) -> None:
-        """Find the threshold for the budget."""
         self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
         self.max_parts_: int | None = None
         if self.feature_costs is not None and isinstance(self.feature_costs, str):
@@ -233,7 +232,6 @@ class BudgetedPredictor(BaseEstimator):
         return out[0] if len(out) == 1 else tuple(out)
 
     def _no_answer(self) -> Any:
-        """The answer for an example without parts."""
         chain = getattr(self.model, "chain_", self.model)  # a tagger's
         if isinstance(chain, ChainClassifier):
             return chain.predict([[]])[0]

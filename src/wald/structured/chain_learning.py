@@ -54,7 +54,6 @@ class ChainLearning(ChainAnswers):
     random_state: int | np.random.RandomState | None = None
 
     def _check(self) -> None:
-        """Raise ValueError for the first parameter that is out of range."""
         require_option("ChainClassifier", "learner", self.learner, ("perceptron", "svm"))
         require_option("ChainClassifier", "states", self.states, ("random", "full"))
         require_option("ChainClassifier", "constraints", self.constraints, (None, "bio"))
@@ -92,16 +91,13 @@ class ChainLearning(ChainAnswers):
         return _core.ChainLesson(self._chain, features.stores, codes, sequences.offsets, self.states == "random", seed)
 
     def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Order of n sequences in an epoch."""
         return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
 
     def _epoch(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
-        """Run one epoch of the perceptron."""
         self._learner.epoch(lesson, self._order(n_sequences, rng), self.n_iter_, float(self.margin))
         self.n_iter_ += 1
 
     def _svm(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> _core.ChainFrankWolfe:
-        """Train the structural SVM."""
         copies = COPIES if self.states == "random" and len(self._sizes) > 1 else 1
         average = bool(self.average)
         learner = _core.ChainFrankWolfe(self._chain, lesson, 1.0 / (self.C * n_sequences * copies), copies)

@@ -70,19 +70,9 @@ class Treebank(Sequence[Sentence]):
 
     @classmethod
     def read(cls, path: str | PathLike[str], *, format: Format = "conllu") -> Treebank:
-        """Read a CoNLL file.
+        """Read a CoNLL file; one whose name ends in ``.gz`` is decompressed.
 
-        Parameters
-        ----------
-        path : path-like
-            The file; one whose name ends in ``.gz`` is decompressed.
-        format : {"conllu", "conllx"}, default="conllu"
-            As in the class.
-
-        Raises
-        ------
-        ValueError
-            When the file does not follow the format; the message names the file and the line.
+        ``format`` is that of the class, and so are the errors: the message names the file and the line.
         """
         return cls(unpacked(path), name=fspath(path), format=format)
 

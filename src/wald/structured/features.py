@@ -128,7 +128,6 @@ class LazyFeatures:
             raise late
 
     def _add(self, g: int, values: Any, parts: NDArray[np.int64]) -> None:
-        """Give features to the engine."""
         if len(parts) == self.sequences.n_parts and self.groups[g].extract is not None:
             self._whole[g] = values
         if g == len(self.stores):
@@ -231,7 +230,6 @@ class LazyFeatures:
         return values
 
     def _seconds_left(self) -> float | None:
-        """How long to wait for an extractor."""
         return None if self.patience is None else max(self.patience(), 0.0)
 
     # ---- errors ----------------------------------------------------------------------------------------------------

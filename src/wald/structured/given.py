@@ -71,7 +71,6 @@ def _of_any_kind(items: list[Any]) -> bool:
 
 
 def _is_row(part: Any) -> bool:
-    """Whether a part is a row of numbers."""
     if sparse.issparse(part):
         return True
     if isinstance(part, np.ndarray):
@@ -80,7 +79,6 @@ def _is_row(part: Any) -> bool:
 
 
 def _are_words(X: Any) -> bool:
-    """Whether sequences hold texts."""
     items = X if isinstance(X, list | tuple) else ()
     return isinstance(next((part for item in items if isinstance(item, list | tuple) for part in item), None), str)
 

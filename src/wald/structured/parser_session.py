@@ -36,9 +36,7 @@ class ParserSession(ExampleSession):
     (True, True)
     """
 
-    def __init__(
-        self, core: _core.ParserSession, offsets: NDArray[np.int64], n_costly: int, as_lists: bool = False
-    ) -> None:
+    def __init__(self, core: _core.ParserSession, offsets: NDArray[np.int64], n_costly: int, as_lists: bool) -> None:
         super().__init__(offsets, n_costly, as_lists)
         self._core = core
 

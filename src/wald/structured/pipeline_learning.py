@@ -208,7 +208,6 @@ class SharedBudget:
         return stage, stage.mean_cost_
 
     def _spent(self, bank: Treebank) -> float:
-        """Mean cost of a word."""
         spent = 0.0
         for i, (stage, seen) in enumerate(zip(self.pipeline.stages_, (bank, self.pipeline._tagged(bank)), strict=True)):
             if stage is None:

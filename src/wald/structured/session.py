@@ -43,7 +43,6 @@ class ExampleSession:
         return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
 
     def _named(self, codes: NDArray[np.int32]) -> NDArray[Any]:
-        """What codes stand for."""
         return codes
 
     @staticmethod

@@ -162,7 +162,6 @@ class TextPipeline(BaseEstimator):
         return tagger.tagged(bank, np.searchsorted(tagger.classes_, labels).astype(np.int32))
 
     def _n_jobs(self, given: WordTagger | DependencyParser | None) -> int | None:
-        """Threads of a stage."""
         return given.n_jobs if self.n_jobs is None and given is not None else self.n_jobs
 
     def _parsed(self, bank: Treebank) -> Treebank:

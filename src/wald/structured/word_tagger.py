@@ -121,15 +121,13 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
             ).fit(sequences, labels, classes=found if classes is None else classes)
             for seed in seeds
         )
-        chain = _mean(runs)
-        self.chain_, self.vocabulary_ = chain, vocabulary
+        self.chain_, self.vocabulary_ = _mean(runs), vocabulary
         return self
 
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels: pairs of tags."""
-        found: NDArray[Any] = self.chain_.classes_
-        return found
+        return np.asarray(self.chain_.classes_)
 
     @property
     def group_names_(self) -> list[str]:

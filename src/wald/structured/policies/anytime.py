@@ -88,7 +88,6 @@ class AnytimePolicy(Stepwise):
     random_state: int | np.random.RandomState | None = None
 
     def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
-        """Learn which addition to take next."""
         walks = [_Walk(objective) for objective in self._objectives(folds)]
         batches: list[_Successors] = []
         for _ in range(self.t_max):

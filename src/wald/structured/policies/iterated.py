@@ -90,7 +90,6 @@ class IteratedPolicy(Policy):
             raise ValueError("target='wrong' needs y. Without labels, use target='differs'.")
 
     def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
-        """Learn when answers are wrong."""
         rng = np.random.default_rng(seeds[0])
         rows, events, repaired = [], [], []
         for fold in folds:

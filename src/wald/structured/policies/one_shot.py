@@ -108,7 +108,6 @@ class OneShotPolicy(Policy):
                 require_positive(type(self).__name__, "class_weight", weight)
 
     def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
-        """Search for pseudo-labels, and learn them."""
         rows, wanted, weights = [], [], []
         for objective in self._objectives(folds):
             targets, session = self._targets(objective), objective.fold.session
