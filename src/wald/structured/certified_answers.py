@@ -184,12 +184,6 @@ class Family:
         _, lost, counted = self.step(threshold)
         return float(lost.sum() / max(counted.sum(), 1.0))
 
-    def priorities(self) -> NDArray[np.float64]:
-        """Sorted priorities while nothing is bought."""
-        session = self.fold.session
-        everyone = np.arange(len(session.offsets) - 1)
-        return np.sort(self.policy.priority(session, session.state() & False, everyone), axis=None)
-
 
 def place_thresholds(family: Family, risk: float) -> NDArray[np.float64]:
     """Choose the thresholds to test, on examples that will not test them.
@@ -197,7 +191,9 @@ def place_thresholds(family: Family, risk: float) -> NDArray[np.float64]:
     They rise from -inf, which buys everything: quantiles of the priorities, coarse up to where these examples lose a
     quarter of the risk, and fine from there to where they lose twice the risk, or to +inf, which buys nothing.
     """
-    priorities = family.priorities()
+    session = family.fold.session
+    everyone = np.arange(len(session.offsets) - 1)
+    priorities = np.sort(family.policy.priority(session, session.state() & False, everyone), axis=None)
 
     def at(shares: Any) -> NDArray[np.float64]:
         return np.asarray(np.quantile(priorities, shares, method="lower"), dtype=np.float64)

@@ -142,7 +142,9 @@ class SharedBudget:
             retagged = self.pipeline._tagged(self.bank)
             parsing, parsed = self._under(1, min(spare - mine, self.costly[1]), retagged)
             self.pipeline.stages_ = (tagging, parsing)
-            close = self._closeness(self.pipeline._parsed(retagged))
+            bank = self.pipeline._parsed(retagged)
+            tags = [float(same(self.reference, bank, name).mean()) for name in ("upos", "xpos")]
+            close = float(np.mean(tags)) + float(np.mean(bank.heads == self.reference.heads))
             if found is None or close > found[0]:
                 found = close, (tagging, parsing), tagged + parsed
         assert found is not None  # there are shares
@@ -215,11 +217,6 @@ class SharedBudget:
             else:
                 spent += stage._mean_cost(stage.model.open(seen), stage.threshold_)
         return spent
-
-    def _closeness(self, found: Treebank) -> float:
-        """Mean share of equal tags of the two kinds, and of equal heads."""
-        tags = [float(same(self.reference, found, name).mean()) for name in ("upos", "xpos")]
-        return float(np.mean(tags)) + float(np.mean(found.heads == self.reference.heads))
 
 
 def enough_sentences(X: Any, least: int) -> Treebank:
