@@ -15,7 +15,7 @@ from sklearn.feature_extraction import FeatureHasher
 from wald.datasets import fetch_treebank
 from wald.structured import ChainClassifier, FeatureGroup, Treebank
 from wald.structured.certificate import first_that_fails
-from wald.structured.certifying import Family, place_thresholds
+from wald.structured.certified_answers import Family, place_thresholds
 from wald.structured.per_part import PartTest
 from wald.structured.policies import IteratedPolicy
 from wald.structured.spans import span_f1, spans_of

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wald.structured.certificate import certify_structures
-from wald.structured.gaps import example_gaps
 from wald.structured.policies.base import Policy
 from wald.structured.policies.driver import acquire
 
@@ -56,7 +55,7 @@ def serve(fitted: Fitted, policy: str = "iterated") -> Served:
     gaps, bought = [], []
     for probability in PROBABILITIES:
         found = acquire(chosen, session, float(np.log(probability)), max_parts=longest)
-        gaps.append(example_gaps("disagreement", fitted.model, found.codes, everything, offsets))
+        gaps.append(fitted.model.output_.lost("disagreement", found.codes, everything, offsets))
         bought.append(np.add.reduceat(found.state[:, 0], offsets[:-1], dtype=np.int64))
     return Served(np.array(gaps), np.array(bought), np.diff(offsets).astype(np.int64), longest)
 

@@ -115,10 +115,6 @@ class Doubt(Policy):
 
     n_rounds, pace = None, 0.0
 
-    def fit(self, model: Any, X: Any = None, y: Any = None) -> Doubt:
-        self._remember(model)
-        return self
-
     def priority(self, session: Any, state: Any, examples: Any) -> Any:
         return -session.confidence(state, examples)[:, None].astype(float)
 

@@ -19,7 +19,6 @@ PRIVATE = {
     "wald.structured.policies.crossfit.crossfit",
     # the parts of a certificate, computed on resampled examples; and policies of their own
     "wald.structured.certificate.certify_structures",
-    "wald.structured.gaps.example_gaps",
     "wald.structured.policies.base.Policy",
     "wald.structured.policies.driver.acquire",
     # what the papers compare with, and their formulas; and the terms of a model

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from wald import _core
 
 MASK32, MASK64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -13,6 +15,11 @@ ATOMS = {"t": 2, "c": 7, "w": 12, "s": 16, "a": 19, "o": 21, "l": 22, "r": 23}
 OPENS = {"ADP", "SCONJ", "CCONJ", "IN", "TO", "CC"}
 BOUNDS = {"VERB", "AUX", "PUNCT", "INTJ", "VB", "MD", ",", ".", ":", "``", "''"}
 ATTENDS = {"DET", "ADJ", "ADV", "NUM", "PART", "ADP", "AUX", "DT", "JJ", "RB", "CD", "IN", "TO", "MD", "PR", "PO"}
+
+
+def decode_tree(scores, *, decoder: str = "eisner", single_root: bool = True) -> np.ndarray:
+    """The engine's best tree for scores of arcs, [head, modifier]."""
+    return _core.decode_tree(np.ascontiguousarray(scores, dtype=np.float32), decoder == "eisner", single_root)
 
 
 def mix(x: int) -> int:

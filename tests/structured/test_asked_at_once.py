@@ -16,8 +16,8 @@ import pytest
 from wald import Calls
 from wald.calls.ending import ending
 from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup
-from wald.structured.claims import Claims
 from wald.structured.keeping import LIMITS
+from wald.structured.kept import Claims
 from wald.structured.policies import UniformPolicy
 
 X = [["an", "old"], ["fast", "car"], ["old"], ["an", "car", "an"]] * 5

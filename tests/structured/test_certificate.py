@@ -13,7 +13,7 @@ import pytest
 from wald.stopping.core.betting import betting_p_value
 from wald.structured import examples_needed
 from wald.structured.certificate import StructureCertificate, certify_structures
-from wald.structured.gaps import example_gaps
+from wald.structured.protocol import output_of
 
 RNG = np.random.default_rng(0)
 N_PARTS = RNG.integers(3, 12, size=2500)
@@ -209,8 +209,9 @@ def test_losses_by_hand_and_in_falling_strength():
     truth, codes, everything = rng.integers(0, 5, size=(3, 1000)).astype(np.int32)
     truth[::50] = -1
     offsets = np.array([0, 10, 11, 500, 1000])
-    named = {loss: example_gaps(loss, Graded(), codes, everything, offsets, truth) for loss in ("clipped gap", "gap")}
-    differ = example_gaps("disagreement", Graded(), codes, everything, offsets)
+    output = output_of(Graded())
+    named = {loss: output.lost(loss, codes, everything, offsets, truth) for loss in ("clipped gap", "gap")}
+    differ = output.lost("disagreement", codes, everything, offsets)
     part = np.where(truth < 0, 0, (np.abs(truth - codes) - np.abs(truth - everything)) / 4)
     for i, (first, end) in enumerate(pairwise(offsets)):
         assert differ[i] == np.count_nonzero(codes[first:end] != everything[first:end])
@@ -224,9 +225,7 @@ def test_losses_without_truth():
     codes = np.zeros(3, dtype=np.int32)
     for loss in ("clipped gap", "gap"):
         with pytest.raises(ValueError, match="needs true answers"):
-            example_gaps(loss, Graded(), codes, codes, np.array([0, 3]))
-    with pytest.raises(ValueError, match="'loss' parameter"):
-        example_gaps("accuracy", Graded(), codes, codes, np.array([0, 3]))
+            output_of(Graded()).lost(loss, codes, codes, np.array([0, 3]))
 
 
 # ---- what is promised ------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, ExtractionError, FeatureGroup
 from wald.structured.sequences import Sequences
+from wald.structured.session import ChainSession
 
 
 def half(parts):
@@ -291,7 +292,7 @@ def test_an_interrupted_epoch_changes_nothing(monkeypatch):
     m, other = (model().partial_fit(X[:20], Y[:20], classes=classes) for _ in range(2))
     before = table(m).copy()
     with monkeypatch.context() as patch:
-        patch.setattr(ChainClassifier, "_typical_scale", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(ChainSession, "confidence", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             m.partial_fit(X[TRAIN], Y[TRAIN])
     np.testing.assert_array_equal(table(m), before)

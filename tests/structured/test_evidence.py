@@ -12,8 +12,7 @@ from wald import _core
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, FeatureGroup
 from wald.structured.policies.evidence import rows_of
-from wald.structured.policies.linear import LinearScore
-from wald.structured.policies.trees import BoostedTrees
+from wald.structured.policies.scores import BoostedTrees, LinearScore
 
 GROUPS = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1.0), FeatureGroup("all", cost=5.0)]
 

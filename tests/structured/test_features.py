@@ -8,7 +8,7 @@ from scipy import sparse
 
 from wald.structured import ChainClassifier, ExtractionError, FeatureGroup
 from wald.structured.features import LazyFeatures
-from wald.structured.labels import labels_of
+from wald.structured.given import labels_of
 from wald.structured.names import flattened
 from wald.structured.sequences import Sequences
 

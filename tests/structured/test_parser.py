@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from structured.parser_reference import Reference
+from structured.parser_reference import Reference, decode_tree
 from structured.parsers import SMALL
 
 from wald import _core
 from wald.structured import DependencyParser, Treebank
 from wald.structured.attachment import attachment_scores
-from wald.structured.decoding import decode_tree
 
 
 @pytest.fixture(scope="module")

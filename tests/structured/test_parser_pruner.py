@@ -6,12 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
-from structured.parser_reference import is_tree
+from structured.parser_reference import decode_tree, is_tree
 from structured.parsers import SMALL
 
 from wald import _core
 from wald.structured import DependencyParser, Treebank
-from wald.structured.decoding import decode_tree
 from wald.structured.parser_learning import settings as parser_settings
 from wald.structured.protocol import check_model
 

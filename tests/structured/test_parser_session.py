@@ -6,10 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
+from structured.parser_reference import decode_tree
 
 from wald.datasets import make_trees
 from wald.structured import DependencyParser, Treebank
-from wald.structured.decoding import decode_tree
 from wald.structured.policies.crossfit import crossfit
 from wald.structured.protocol import Session, StructuredModel, check_model
 

@@ -12,7 +12,7 @@ import pytest
 from wald import _core
 from wald.structured.policies.driver import Allowance, choose
 from wald.structured.policies.evidence import counts, known_of, owner, parts_of, ranks, rows_of
-from wald.structured.policies.trees import BoostedTrees
+from wald.structured.policies.scores import BoostedTrees
 
 
 def with_neighbours(values, ends):

@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from wald.datasets import fetch_ocr, make_chains
 from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup
 from wald.structured.certificate import certify_structures
-from wald.structured.certifying import Family, place_thresholds
-from wald.structured.gaps import example_gaps
+from wald.structured.certified_answers import Family, place_thresholds
 from wald.structured.policies import IteratedPolicy, UniformPolicy
 from wald.structured.policies.base import Policy
 
@@ -24,10 +23,6 @@ LOSSES = ["disagreement", "clipped gap", "gap"]
 
 class LeastConfident(Policy):
     """A policy without training that buys where the answer without costly groups has a small margin."""
-
-    def fit(self, model, X=None, y=None):
-        self._remember(model)
-        return self
 
     def priority(self, session, state, examples):
         return -np.repeat(session.confidence(state & False, examples)[:, None], state.shape[1], axis=1).astype(float)
@@ -68,7 +63,7 @@ def lost(model, fast, X, y, loss):
     session = model.open(X)
     codes = session.codes(fast.predict(X))
     everything = session.decode(session.state())
-    return example_gaps(loss, model, codes, everything, session.offsets, session.codes(y))
+    return model.output_.lost(loss, codes, everything, session.offsets, session.codes(y))
 
 
 @pytest.mark.one_in(2)

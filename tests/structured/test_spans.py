@@ -12,8 +12,7 @@ from wald.displays._budgets import certified_bound
 from wald.outputs import Parts, Spans
 from wald.structured import BudgetedPredictor, ChainClassifier
 from wald.structured.certificate import first_that_fails
-from wald.structured.certified_answers import certify_answers
-from wald.structured.certifying import Family, place_thresholds
+from wald.structured.certified_answers import Family, certify_answers, place_thresholds
 from wald.structured.per_part import PartTest
 from wald.structured.spans import span_f1, spans_of
 

@@ -16,10 +16,8 @@ from wald.structured import (
     Treebank,
     WordTagger,
 )
-from wald.structured.parser_averaging import mean_model
-from wald.structured.pipeline_learning import both_tags
-from wald.structured.tokens import treebank_of_tokens
-from wald.structured.word_features import WordVocabulary
+from wald.structured.pipeline_learning import both_tags, mean_model
+from wald.structured.word_features import WordVocabulary, treebank_of_tokens
 from wald.structured.word_tagger import labels_of
 
 # ---- words -----------------------------------------------------------------------------------------------------------

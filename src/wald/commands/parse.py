@@ -106,7 +106,7 @@ def _name(data: Path) -> str:
 def _read(data: Path, kind: str) -> Treebank:
     from ..structured import Treebank
     from ..structured.conll_text import unpacked
-    from ..structured.tokens import treebank_of_tokens
+    from ..structured.word_features import treebank_of_tokens
 
     with as_user_error(_name(data)):
         raw = sys.stdin.buffer.read() if str(data) == "-" else unpacked(data)

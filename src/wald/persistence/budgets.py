@@ -17,8 +17,7 @@ from ..structured.certificate import StructureCertificate
 from ..structured.policies import IteratedPolicy, OneShotPolicy, UniformPolicy
 from ..structured.policies.base import Policy, check_policy
 from ..structured.policies.driver import Allowance
-from ..structured.policies.linear import LinearScore
-from ..structured.policies.trees import BoostedTrees
+from ..structured.policies.scores import BoostedTrees, LinearScore
 from .parameters import decode_plain, encode_plain
 
 #: Policies that a file can hold.

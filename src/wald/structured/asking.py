@@ -9,6 +9,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from inspect import isawaitable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,9 @@ from ..calls.keys import key_of
 from ..calls.running import is_async
 from ..utils.figures import thousands
 from ..utils.progress import LateBar
-from .claims import Claim
 from .context import context_of
 from .groups import FeatureGroup
-from .kept import NoKeyError, Row, keyed, keys_of_places
+from .kept import Claim, NoKeyError, Row, keyed, keys_of_places
 from .rows import as_answers, kept_rows
 from .sequences import Sequences
 
@@ -34,20 +34,14 @@ _INSIDE: ContextVar[bool] = ContextVar("inside an extractor", default=False)
 class Extractor:
     """The extractor of a group at work on some sequences.
 
-    Parameters
-    ----------
-    group : FeatureGroup
-        With an extractor.
-    sequences : Sequences
-    shared : list
-        Keys of all parts by their content, for the extractors of all groups; empty until one has needed them.
+    ``shared`` are keys of all parts by their content, for all extractors; empty until one has needed them.
     """
 
     def __init__(self, group: FeatureGroup, sequences: Sequences, shared: list[Hashable]) -> None:
         self.group, self.sequences, self.shared = group, sequences, shared
         self.function, self.has_context = group.function, group.has_context
         #: Whether what it gives is kept by parts; plain functions of arrays take less time than keys.
-        self.keeps = sequences.named is not None or not group.is_plain
+        self.keeps = sequences.named is not None or isinstance(group.extract, Calls) or not group.calls.in_place
         #: Parts that the extractor was asked about here, and seconds in which another thread was waited for.
         self.asked, self.waited = 0, 0.0
         self._keys: list[Hashable] | None = None
@@ -72,14 +66,10 @@ class Extractor:
     def keys(self, parts: NDArray[np.int64]) -> list[Hashable]:
         """Keys of parts; NoKeyError has the number of the part that has none."""
         if self._keys is None and (self.has_context or len(parts) == self.sequences.n_parts):
-            self._keys = self._all_keys()
+            alone = self._alone(np.arange(self.sequences.n_parts))
+            places = map(keys_of_places, self.sequences.split(alone)) if self.has_context else [alone]
+            self._keys = list(chain.from_iterable(places))
         return self._alone(parts) if self._keys is None else [self._keys[part] for part in parts.tolist()]
-
-    def _all_keys(self) -> list[Hashable]:
-        alone = self._alone(np.arange(self.sequences.n_parts))
-        if not self.has_context:
-            return alone
-        return [key for one in self.sequences.split(alone) for key in keys_of_places(one)]
 
     def _alone(self, parts: NDArray[np.int64]) -> list[Hashable]:
         key = self.group.calls.key
@@ -97,29 +87,11 @@ class Extractor:
     def rows(
         self, parts: NDArray[np.int64], seconds: float | None, waiting: float | None = None
     ) -> tuple[list[Row | None], NDArray[np.int64]]:
-        """Features of parts: those that are kept, and those that the extractor is asked for, each part once.
+        """Features of parts that differ, and which of them each part has; the extractor is asked for what is not kept.
 
-        Parameters
-        ----------
-        parts : int64 ndarray
-        seconds : float or None
-            How long to wait; then some features are None.
-        waiting : float, default=None
-            How long to wait for what other threads ask, where one's own calls may take as long as they do.
-
-        Returns
-        -------
-        rows : list
-            Features of the parts that differ.
-        places : int64 ndarray of shape (len(parts),)
-            Which of them each part has.
-
-        Raises
-        ------
-        CallError
-            If a call failed for good; its ``rows`` are numbers of parts. What was answered before is kept.
-        NoKeyError
-            If a part has no key.
+        After so many seconds, features may be None; what other threads ask is waited for up to ``waiting`` seconds,
+        where one's own calls have no limit. If a call failed for good, the CallError has numbers of parts as its
+        ``rows``, and what was answered before is kept.
         """
         first: dict[Hashable, int] = {}
         keys = self.keys(parts)
@@ -180,20 +152,10 @@ class Extractor:
         """Ask about parts, and put what is answered into ``found``, even if a later call fails."""
         found = {} if found is None else found
         keys, parts = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
-        inside = _INSIDE.set(True)
-        try:
-            self._call(keys, parts, seconds, found)
-        finally:
-            _INSIDE.reset(inside)
-        return found
-
-    def _call(
-        self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None, found: dict[Hashable, Row]
-    ) -> None:
         read = partial(as_answers, for_a_cache=self.group.calls.cache is not None)
         calls = self._calls(keys, parts, seconds)
         asked = Asked(calls, len(parts), name=self.group.name, read=read, check=kept_rows)
-        start = time.perf_counter()
+        start, inside = time.perf_counter(), _INSIDE.set(True)
         try:
             with LateBar() as bar:
 
@@ -208,11 +170,13 @@ class Extractor:
             error.rows = parts[error.rows]
             raise
         finally:
+            _INSIDE.reset(inside)
             done = np.flatnonzero(asked.answered)
             found |= zip([keys[i] for i in done.tolist()], asked.values[done], strict=True)
             self.group.kept.put(found, found.values())
             self.group.kept.spend(asked.counts, time.perf_counter() - start)
             self.asked += asked.counts.rows
+        return found
 
     def _calls(self, keys: list[Hashable], parts: NDArray[np.int64], seconds: float | None) -> Calls:
         """How to call the function: with the context, where it asks for this, and apart, where one waits no longer."""

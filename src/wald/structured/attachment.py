@@ -13,17 +13,7 @@ from .conll import Treebank
 
 @dataclass(frozen=True)
 class AttachmentScores:
-    """Shares of words with the right head, and with the right relation to it, too.
-
-    Attributes
-    ----------
-    uas, las : float
-        With the right head; with the right head and relation. All words.
-    uas_no_punctuation, las_no_punctuation : float
-        The same without punctuation.
-    n_words, n_no_punctuation : int
-        Words counted.
-    """
+    """Shares of words with the right head (UAS), and with the right relation to it, too (LAS); and words counted."""
 
     uas: float
     las: float
@@ -34,17 +24,7 @@ class AttachmentScores:
 
 
 def attachment_scores(gold: Treebank, predicted: Treebank) -> AttachmentScores:
-    """Compare trees over the same words.
-
-    Parameters
-    ----------
-    gold, predicted : Treebank
-        The same sentences.
-
-    Returns
-    -------
-    AttachmentScores
-        NaN where there is no word to count.
+    """Compare trees of the same sentences; NaN where there is no word to count.
 
     Notes
     -----

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..outputs.structures import LOSSES, Loss
 from ..stopping.core.validation import require_fraction, require_option
 from .certificate import StructureCertificate
-from .certifying import certify_policy
+from .certified_answers import certify_policy
 from .chain import ChainClassifier
-from .costs import checked_budget, counted, given_costs, largest_spend, measured_costs
+from .costs import checked_budget, given_costs, largest_spend, measured_costs, spent_on
 from .features import ExtractionError, LazyFeatures
-from .gaps import LOSSES, Loss
-from .labels import settled_labels
+from .given import settled_labels
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
 from .policies.crossfit import extracted_once, taken
@@ -47,8 +47,8 @@ class BudgetedPredictor(BaseEstimator):
     confidence : float, default=0.95
         Probability, over the draw of the certificate's examples, with which the risk is kept.
     loss : {"disagreement", "clipped gap", "gap"}, default="disagreement"
-        Loss of a part, or of spans where the model has constraints on them; see `example_gaps`. All but the first need
-        labels in `fit`.
+        Loss of a part, or of spans where the model has constraints on them; see `Structures` of `wald.outputs`. All but
+        the first need labels in `fit`.
     max_parts : int, default=None
         With a risk, longer examples get everything. The smaller this number, the fewer examples a certificate needs.
         None: the length of the longest example that places the thresholds.
@@ -80,11 +80,9 @@ class BudgetedPredictor(BaseEstimator):
     certificate_ : StructureCertificate
         The promise that goes with a risk; with a budget, nothing is promised.
     max_parts_ : int or None
-        Longer examples get everything; None without a risk.
-    n_calls_ : int64 ndarray of shape (K + 1,)
-        Parts that each group's extractor was asked about in `fit`.
-    seconds_ : float64 ndarray of shape (K + 1,)
-        Time that this took. Files of `wald.save` hold neither of the two.
+        The parameter in force; None without a risk.
+    n_calls_, seconds_
+        As those of `ChainClassifier`, of this `fit`.
 
     Examples
     --------
@@ -120,7 +118,6 @@ class BudgetedPredictor(BaseEstimator):
     spend: str = "mean"
     random_state: int | np.random.RandomState | None = None
 
-    @counted
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the threshold.
 
@@ -130,16 +127,20 @@ class BudgetedPredictor(BaseEstimator):
             Examples as the model takes them, which neither model nor policy learned from.
         y
             True answers, with a risk whose loss needs them.
-
-        Returns
-        -------
-        self
         """
+        before = spent_on(self.model)
         check_policy(self.policy, self.model)
         X, y = lasting(X), settled_labels(y)
         require_option(type(self).__name__, "spend", self.spend, ("mean", "each"))
         if self.risk is not None:
-            return self._certify(X, y)
+            self._certify(X, y)
+        else:
+            self._spend(X)
+        took = spent_on(self.model) - before
+        self.n_calls_, self.seconds_ = took[0].astype(np.int64), took[1]
+        return self
+
+    def _spend(self, X: Any) -> None:
         self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
         self.max_parts_: int | None = None
         if self.feature_costs is not None and isinstance(self.feature_costs, str):
@@ -160,7 +161,6 @@ class BudgetedPredictor(BaseEstimator):
         else:  # with an allowance, no example's budget can go to another, so all of it is spent
             self.threshold_ = np.inf if self.mode_ == "nothing" else -np.inf
             self.mean_cost_ = self._mean_cost(session, self.threshold_)
-        return self
 
     def predict(
         self,
@@ -176,12 +176,9 @@ class BudgetedPredictor(BaseEstimator):
         Parameters
         ----------
         X
-            Examples as the model takes them. A list may have empty ones, or none: an empty example has an empty answer,
-            and costs nothing.
-        return_cost : bool, default=False
-            Also return what each example cost.
-        return_state : bool, default=False
-            Also return what was bought.
+            As in `fit`. A list may have empty ones, or none: an empty example has an empty answer, and costs nothing.
+        return_cost, return_state : bool, default=False
+            Also return what each example cost, and what was bought.
         deadline : float, default=None
             Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
             next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
@@ -233,22 +230,18 @@ class BudgetedPredictor(BaseEstimator):
                 raise
             answers, state = answers_of(session, found.codes), found.state
             cost[present] = cost_of(state, np.asarray(session.offsets), self.group_costs_)
-        out: list[Any] = [with_empty(answers, present, self._no_answer)]
-        if return_cost:
-            out.append(cost)
-        if return_state:
-            out.append(state)
+        answers = with_empty(answers, present, self._no_answer)
+        out = [answers, *([cost] if return_cost else []), *([state] if return_state else [])]
         return out[0] if len(out) == 1 else tuple(out)
 
     def _no_answer(self) -> Any:
-        """The answer for an example without parts."""
         chain = getattr(self.model, "chain_", self.model)  # a tagger's
         if isinstance(chain, ChainClassifier):
             return chain.predict([[]])[0]
         lists = getattr(self.model, "_as_lists", True)
         return [] if lists else np.empty(0, dtype=np.int32)
 
-    def _certify(self, X: Any, y: Any) -> Self:
+    def _certify(self, X: Any, y: Any) -> None:
         owner = type(self).__name__
         if self.budget is not None or self.spend != "mean":
             raise ValueError(f"{owner} takes either a risk= or a budget= and how to spend it. Got both.")
@@ -267,7 +260,6 @@ class BudgetedPredictor(BaseEstimator):
         if self.threshold_ == -np.inf or self.mean_cost_ >= without.sum():  # buying everything loses nothing
             self.mode_, self.group_costs_ = "everything", without
             self.threshold_, self.mean_cost_ = -np.inf, float(without.sum())
-        return self
 
     def _acquire(self, session: Session, threshold: float, **how: Any) -> Acquired:
         policy = self.policy if self.mode_ == "policy" else _Constant()

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..outputs.structures import LOSSES, Loss
 from ..stopping.core.fixed_sequence import fixed_sequence
 from ..stopping.core.validation import require_fraction, require_option
 from ..utils.figures import percent, thousands
-from .gaps import LOSSES, Loss
 from .per_part import Failure, PartTest, checked_lengths, checked_longest
 
 Status = Literal["certified", "none"] | Failure
@@ -26,9 +26,8 @@ _NO_GAPS: NDArray[np.float64] = np.empty(0)
 class StructureCertificate:
     """A promise about the parts of examples, or about spans, with the sums behind it. Printed, it is one sentence.
 
-    Certificates come from `certify_structures`. The risk, which was fixed before, holds with the stated confidence
-    whatever threshold was chosen. An interval computed from the sums alone would not hold, because they are
-    the sums at the chosen threshold.
+    The risk, which was fixed before, holds with the stated confidence whatever threshold was chosen; an interval
+    computed from the sums alone would not hold, because they are those at the chosen threshold.
 
     Attributes
     ----------
@@ -36,8 +35,8 @@ class StructureCertificate:
         "certified": the promise holds. "too few examples", "too much loss": reasons for which everything must be
         bought. "none": nothing was promised.
     loss : {"disagreement", "clipped gap", "gap"}
-        The bounded loss of a part; see `example_gaps`. They are ordered by strength: a bound of one bounds those after
-        it.
+        The bounded loss of a part; see `Structures` of `wald.outputs`. They are ordered by strength: a bound of one
+        bounds those after it.
     risk : float
         Promised bound of the mean loss of a part, ``E[sum over an example's parts] / E[number of its parts]``.
     confidence : float
@@ -182,7 +181,8 @@ def certify_structures(
     Parameters
     ----------
     gaps : array-like of shape (n_thresholds, n_examples), or an iterable of its rows
-        See `example_gaps`. An iterable is read up to the first threshold that fails.
+        Losses of the examples' answers, as `Structures.lost` of `wald.outputs` gives them. An iterable is read up to
+        the first threshold that fails.
     n_parts : array-like of int, of shape (n_examples,)
         Number of parts of every example, at least 1.
     thresholds : array-like of shape (n_thresholds,)
@@ -233,7 +233,10 @@ def certify_structures(
     order = np.asarray(thresholds, dtype=np.float64)
     if order.ndim != 1 or len(order) == 0 or np.isnan(order).any():
         raise ValueError(f"The 'thresholds' of {owner} must be a 1-D array of numbers, at least one.")
-    rows = iter(_rows(gaps, len(order)))
+    given: Any = gaps
+    if hasattr(given, "__len__") and len(given) != len(order):
+        raise ValueError(f"{owner} needs gaps for each of the {len(order)} thresholds. Got {len(given)}.")
+    rows = iter(given)
     steps = ((float(threshold), _gaps_row(next(rows, None), n, longest, loss), n) for threshold in order)
     return first_that_fails(steps, PartTest(risk, confidence, longest), loss)
 
@@ -253,12 +256,6 @@ def first_that_fails(
         return StructureCertificate(test.failure(n), gaps=gaps, n_parts=n, **shared)
     threshold, gaps, n = found.passed
     return StructureCertificate("certified", threshold=threshold, gaps=gaps, n_parts=n, **shared)
-
-
-def _rows(gaps: Any, n_thresholds: int) -> Iterable[Any]:
-    if hasattr(gaps, "__len__") and len(gaps) != n_thresholds:
-        raise ValueError(f"certify_structures needs gaps for each of the {n_thresholds} thresholds. Got {len(gaps)}.")
-    return gaps  # type: ignore[no-any-return]  # checked row by row, as they come
 
 
 def _gaps_row(values: Any, n_parts: NDArray[np.int64], max_parts: int, loss: Loss) -> NDArray[np.float64]:

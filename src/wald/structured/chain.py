@@ -16,11 +16,10 @@ from ..engine.threads import effective_threads
 from ..outputs import Parts, Spans, Structures
 from ..utils.undo import all_or_nothing
 from .chain_learning import ChainLearning, codes_of
-from .extracted import fingerprint
 from .features import LazyFeatures
-from .gaps import ZeroOneLoss
-from .given import sequences_for
-from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike, settled_labels
+from .given import classes_of, given_as_lists, is_flat, labels_of, require_alike, sequences_for, settled_labels
+from .keeping import fingerprint
+from .protocol import ZeroOneLoss
 from .sequences import without_empty
 from .session import ChainSession
 from .spans import f1_of
@@ -124,10 +123,6 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         classes : array-like of shape (n_classes,), default=None
             All labels there are, where ``y`` may lack some.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError, TypeError
@@ -165,16 +160,8 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As in `fit`.
-        classes : array-like of shape (n_classes,), default=None
-            All labels there are; needed at the first call.
-        lengths : array-like of int, default=None
-            As in `fit`.
-
-        Returns
-        -------
-        self
+        X, y, classes, lengths
+            As in `fit`; the first call needs ``classes``.
 
         Notes
         -----
@@ -227,12 +214,7 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         return Parts(self.loss) if self.constraints is None else Spans(self.classes_)
 
     def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
-        """Open sequences for work part by part: buy groups, decode, buy more.
-
-        Returns
-        -------
-        ChainSession
-        """
+        """Open sequences for work part by part: buy groups, decode, buy more."""
         check_is_fitted(self, "_chain")
         sequences = sequences_for(self._groups(), X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from .sequences import raise_for_one, with_empty, without_empty
 from .session import ChainSession
 
 
-class ChainAnswers(ABC):
+class ChainAnswers:
     """What a fitted chain can be asked, all of it at once; a session asks part by part."""
 
     classes_: NDArray[Any]
@@ -31,10 +30,7 @@ class ChainAnswers(ABC):
     _as_lists: bool
     _names: dict[bytes, tuple[int, bool]]
     _learner: _core.ChainPerceptron
-
-    @abstractmethod
-    def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
-        """Open sequences for work part by part."""
+    open: Callable[..., ChainSession]
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return checked_groups((FeatureGroup("parts"),) if self.feature_groups is None else self.feature_groups)
@@ -63,10 +59,6 @@ class ChainAnswers(ABC):
 
     def predict_one(self, sequence: Any) -> Any:
         """Labels of one sequence: ``predict([sequence])[0]``, quicker for parts that are dicts or lists of strings.
-
-        Returns
-        -------
-        list or ndarray
 
         Examples
         --------

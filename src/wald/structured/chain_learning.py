@@ -14,10 +14,9 @@ from ..stopping.core.validation import require_between, require_integer, require
 from ..utils.warn import warn_caller
 from .chain_answers import ChainAnswers
 from .features import LazyFeatures
+from .given import require_alike
 from .groups import FeatureGroup
-from .labels import require_alike
 from .names import name_columns
-from .sequences import Sequences
 from .session import ChainSession
 from .spans import require_allowed, ruled_out
 
@@ -55,7 +54,6 @@ class ChainLearning(ChainAnswers):
     random_state: int | np.random.RandomState | None = None
 
     def _check(self) -> None:
-        """Raise ValueError for the first parameter that is out of range."""
         require_option("ChainClassifier", "learner", self.learner, ("perceptron", "svm"))
         require_option("ChainClassifier", "states", self.states, ("random", "full"))
         require_option("ChainClassifier", "constraints", self.constraints, (None, "bio"))
@@ -93,16 +91,13 @@ class ChainLearning(ChainAnswers):
         return _core.ChainLesson(self._chain, features.stores, codes, sequences.offsets, self.states == "random", seed)
 
     def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Order of n sequences in an epoch."""
         return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
 
     def _epoch(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
-        """Run one epoch of the perceptron."""
         self._learner.epoch(lesson, self._order(n_sequences, rng), self.n_iter_, float(self.margin))
         self.n_iter_ += 1
 
     def _svm(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> _core.ChainFrankWolfe:
-        """Train the structural SVM."""
         copies = COPIES if self.states == "random" and len(self._sizes) > 1 else 1
         average = bool(self.average)
         learner = _core.ChainFrankWolfe(self._chain, lesson, 1.0 / (self.C * n_sequences * copies), copies)
@@ -122,19 +117,10 @@ class ChainLearning(ChainAnswers):
         if not chain.finite():
             raise ValueError("The weights overflow float32: scale the features, to the order of 1.")
         self._chain = chain
-        self._scale = self._typical_scale(features)
-        self._names = self._names_of(features.sequences, names)
-
-    def _names_of(self, sequences: Sequences, known: dict[bytes, tuple[int, bool]]) -> dict[bytes, tuple[int, bool]]:
-        """Names of the features of parts, and those known before, if they are kept."""
-        raw = any(group.extract is None for group in self._groups())
-        if not self.keep_names or not raw or sequences.named is None:
-            return known
-        return {**known, **name_columns(sequences.named)}
-
-    def _typical_scale(self, features: LazyFeatures) -> float:
-        """Scale at which half of the training parts' margins exceed 7, like log odds of a model with few errors."""
-        session = ChainSession(self._chain, self.classes_, features, 1)
+        session = ChainSession(chain, self.classes_, features, 1)
         some = np.arange(min(features.sequences.n_sequences, 200))
         typical = float(np.median(session.confidence(session.state(), some)))
-        return 7.0 / typical if typical > 0 else 1.0
+        # half of the training parts' margins then exceed 7, like log odds of a model with few errors
+        self._scale = 7.0 / typical if typical > 0 else 1.0
+        named, raw = features.sequences.named, any(group.extract is None for group in self._groups())
+        self._names = {**names, **name_columns(named)} if self.keep_names and raw and named is not None else names

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .conll_text import Sentence, text_of_words, unpacked, write_packed
+from .conll_text import Sentence, packed, text_of_words, unpacked
 
 Format = Literal["conllu", "conllx"]
 
@@ -69,23 +70,9 @@ class Treebank(Sequence[Sentence]):
 
     @classmethod
     def read(cls, path: str | PathLike[str], *, format: Format = "conllu") -> Treebank:
-        """Read a CoNLL file.
+        """Read a CoNLL file; one whose name ends in ``.gz`` is decompressed.
 
-        Parameters
-        ----------
-        path : path-like
-            The file; one whose name ends in ``.gz`` is decompressed.
-        format : {"conllu", "conllx"}, default="conllu"
-            As in the class.
-
-        Returns
-        -------
-        Treebank
-
-        Raises
-        ------
-        ValueError
-            When the file does not follow the format; the message names the file and the line.
+        ``format`` is that of the class, and so are the errors: the message names the file and the line.
         """
         return cls(unpacked(path), name=fspath(path), format=format)
 
@@ -98,10 +85,6 @@ class Treebank(Sequence[Sentence]):
         sentences : iterable
             Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1.
             All but heads are strings; None for anything but the form says that it is not given.
-
-        Returns
-        -------
-        Treebank
 
         Raises
         ------
@@ -146,17 +129,7 @@ class Treebank(Sequence[Sentence]):
         return self._heads
 
     def column(self, name: str) -> list[str]:
-        """Return one column of all words.
-
-        Parameters
-        ----------
-        name : str
-            One of ``id form lemma upos xpos feats head deprel deps misc``.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return one column of all words: ``id form lemma upos xpos feats head deprel deps`` or ``misc``."""
         if name not in COLUMNS:
             raise ValueError(f"name must be one of {COLUMNS}. Got {name!r} instead.")
         return self._column(name, 0, self.n_words)
@@ -214,7 +187,7 @@ class Treebank(Sequence[Sentence]):
         return new
 
     def with_heads(self, heads: ArrayLike, names: Sequence[str] = (), relations: ArrayLike | None = None) -> Treebank:
-        """Return the same sentences with other trees.
+        """Return the same sentences with other trees; all columns but HEAD and DEPREL stay, DEPS too.
 
         Parameters
         ----------
@@ -224,11 +197,6 @@ class Treebank(Sequence[Sentence]):
             Names of relations.
         relations : array-like of int, shape (n_words,), optional
             Number of every word's relation in `names`. Without it relations stay as they are.
-
-        Returns
-        -------
-        Treebank
-            Shares the text with this one; all columns but HEAD and DEPREL stay, DEPS too.
         """
         new = self._copy()
         new._heads = np.ascontiguousarray(heads, dtype=np.int32)
@@ -243,7 +211,7 @@ class Treebank(Sequence[Sentence]):
         return new
 
     def with_tags(self, upos: Sequence[str], xpos: Sequence[str], codes: ArrayLike) -> Treebank:
-        """Return the same sentences with other tags.
+        """Return the same sentences with other tags; trees and all other columns stay.
 
         Parameters
         ----------
@@ -251,11 +219,6 @@ class Treebank(Sequence[Sentence]):
             Names of tags; none: the column stays as it is.
         codes : array-like of int, shape (n_words,)
             Word ``w`` gets the tags ``upos[codes[w]]`` and ``xpos[codes[w]]``.
-
-        Returns
-        -------
-        Treebank
-            Trees and all other columns stay.
         """
         new = self._copy()
         new._core = self._core.with_tags(list(upos), list(xpos), np.ascontiguousarray(codes, dtype=np.int32))
@@ -273,14 +236,8 @@ class Treebank(Sequence[Sentence]):
         return self._core.text(self._heads, self._names, self._relations)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the text of `to_bytes` to a file; one whose name ends in ``.gz`` is compressed.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        """
-        write_packed(path, self.to_bytes())
+        """Write the text of `to_bytes` to a file; one whose name ends in ``.gz`` is compressed."""
+        Path(path).write_bytes(packed(path, self.to_bytes()))
 
     def __getstate__(self) -> dict[str, Any]:
         return {

@@ -24,11 +24,6 @@ def unpacked(path: str | PathLike[str]) -> bytes:
         raise ValueError(f"{fspath(path)}: no gzip file, or a damaged one: {error}.") from None
 
 
-def write_packed(path: str | PathLike[str], data: bytes) -> None:
-    """Write a file; one whose name ends in ``.gz`` is compressed."""
-    Path(path).write_bytes(packed(path, data))
-
-
 def packed(path: str | PathLike[str], data: bytes) -> bytes:
     """What to write to a file of this name."""
     return gzip.compress(data, mtime=0) if fspath(path).endswith(".gz") else data
@@ -36,26 +31,14 @@ def packed(path: str | PathLike[str], data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a `Treebank`, made on access.
-
-    Attributes
-    ----------
-    forms, upos, xpos : list of str
-        The words and their two tags; ``"_"`` where none is given.
-    heads : list of int
-        Position of every word's head, counted from 1; 0 for the root, -1 where none is given.
-    deprels : list of str
-        Relations to the heads.
-    comments : list of str
-        Comment lines before the first word.
-    """
+    """One sentence of a `Treebank`, made on access; tags are ``"_"`` where none is given."""
 
     forms: list[str]
     upos: list[str]
     xpos: list[str]
-    heads: list[int]
+    heads: list[int]  # positions counted from 1; 0 for the root, -1 where none is given
     deprels: list[str]
-    comments: list[str]
+    comments: list[str]  # the lines before the first word
 
     def __len__(self) -> int:
         return len(self.forms)

@@ -1,11 +1,10 @@
-"""Costs of groups for a predictor under a budget, given or measured, what a budget buys, and what `fit` spent."""
+"""Costs of groups for a predictor under a budget, given or measured, what a budget buys, what extractors took."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +13,6 @@ from .groups import FeatureGroup
 from .policies.base import Policy
 from .policies.driver import acquire
 from .protocol import StructuredModel
-
-T = TypeVar("T", bound=Callable[..., Any])
 
 #: Bisections of the threshold, once the two neighbouring first priorities around it are known.
 _BISECTIONS = 12
@@ -110,21 +107,7 @@ def largest_spend(
     return best
 
 
-def counted(fit: T) -> T:
-    """Give an object whose ``model`` has feature groups ``n_calls_`` and ``seconds_``: what its `fit` took."""
-
-    @wraps(fit)
-    def fit_and_count(self: Any, *given: Any, **named: Any) -> Any:
-        before = _spent(self.model)
-        found = fit(self, *given, **named)
-        took = _spent(self.model) - before
-        self.n_calls_, self.seconds_ = took[0].astype(np.int64), took[1]
-        return found
-
-    return fit_and_count  # type: ignore[return-value]  # a function of the same parameters
-
-
-def _spent(model: Any) -> NDArray[np.float64]:
+def spent_on(model: Any) -> NDArray[np.float64]:
     """Parts that each extractor was asked about so far, and the seconds that this took: (2, n_groups).
 
     A model may have groups of its own besides those that it was given.

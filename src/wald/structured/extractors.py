@@ -53,16 +53,12 @@ class Shapes:
 
     def _names(self, word: str) -> list[str]:
         lower = word.lower()
-        names = [f"word={lower}", f"shape={shape_of(word)}"]
+        # runs of characters of the same kind count once
+        kinds = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word)
+        names = [f"word={lower}", f"shape={''.join(kind for kind, _ in groupby(kinds))}"]
         for n in range(1, min(self.affixes, len(word)) + 1):
             names += [f"prefix={lower[:n]}", f"suffix={lower[-n:]}"]
         return names
-
-
-def shape_of(word: str) -> str:
-    """X for upper case, x for other letters, d for digits, and other characters; runs of the same count once."""
-    kinds = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word)
-    return "".join(kind for kind, _ in groupby(kinds))
 
 
 @dataclass(frozen=True)
@@ -221,7 +217,6 @@ class Neighbours:
 
 
 def _words(extractor: Any, parts: Sequence[Any]) -> list[str]:
-    """The words of parts."""
     words = list(parts) if extractor.of is None else [extractor.of(part) for part in parts]
     for word in words:
         if not isinstance(word, str):

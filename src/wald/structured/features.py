@@ -14,10 +14,9 @@ from scipy import sparse
 from .. import _core
 from ..calls import BadAnswerError, CallError, Counts, TooLateError
 from .asking import Extractor
-from .extracted import Extracted
 from .groups import FeatureGroup
-from .kept import NoKeyError
-from .messages import named, no_key, repeats, shown, told
+from .keeping import Extracted
+from .kept import NoKeyError, keyed
 from .names import HASHED_COLUMNS
 from .rows import UnusableError, as_floats, joined
 from .sequences import Sequences
@@ -47,21 +46,11 @@ class ExtractionTimeoutError(ExtractionError):
 class LazyFeatures:
     """The features of some sequences that were extracted so far; those of the first group, of every part at once.
 
-    Attributes
-    ----------
-    seconds : float64 ndarray of shape (n_groups,)
-        Time that the extractors took.
-    extracted, asked : int64 ndarray of shape (n_groups,)
-        Parts that have the group, wherever its features came from; parts that the extractor was asked about here, those
-        of equal content once.
-    stores : list of _core.ChainGroup
-        Features as the engine reads them.
-    patience : callable or None
-        Gives the seconds that the next call of an extractor may take; None: no limit. A call that takes longer is
-        abandoned in a thread of its own, and `ExtractionTimeoutError` is raised.
-    until : float or None
-        A time, by `time.perf_counter`, up to which calls of other threads are waited for; None: no limit. Then
-        `ExtractionTimeoutError` is raised.
+    Of each group, it counts the ``seconds`` of the extractor, the parts that have features, ``extracted``, wherever
+    these came from, and the parts that the extractor was ``asked`` about here. ``patience`` may give the seconds that
+    the next call of an extractor may take: one that takes longer is abandoned in a thread of its own, and
+    `ExtractionTimeoutError` is raised. So it is if a call of another thread lasts beyond ``until``, a time of
+    `time.perf_counter`.
     """
 
     def __init__(
@@ -72,7 +61,8 @@ class LazyFeatures:
         self.extracted, self.asked = np.zeros((2, len(self.groups)), dtype=np.int64)
         self.patience: Callable[[], float] | None = None
         self.until: float | None = None
-        self._ready = self._given()
+        given = sequences.extracted  # of use if they are of these groups
+        self._ready = given if given is not None and given.names == tuple(group.name for group in groups) else None
         keys: list[Hashable] = []
         self._extractors = [None if g.extract is None else Extractor(g, sequences, keys) for g in self.groups]
         self._whole: list[Any] = [None] * len(self.groups)
@@ -140,7 +130,6 @@ class LazyFeatures:
             raise late
 
     def _add(self, g: int, values: Any, parts: NDArray[np.int64]) -> None:
-        """Give features to the engine."""
         if len(parts) == self.sequences.n_parts and self.groups[g].extract is not None:
             self._whole[g] = values
         if g == len(self.stores):
@@ -150,7 +139,7 @@ class LazyFeatures:
             raise ExtractionError(
                 f"Group {self.groups[g].name!r} must have "
                 f"{'names' if before == HASHED_COLUMNS else f'{before} features'}, as before. Got "
-                f"{'names' if now == HASHED_COLUMNS else now} for {named(self.sequences, parts)}."
+                f"{'names' if now == HASHED_COLUMNS else now} for {self._named(parts)}."
             )
         if sparse.issparse(values):
             indices, indptr = values.indices.astype(np.int32, copy=False), values.indptr.astype(np.int64, copy=False)
@@ -176,7 +165,13 @@ class LazyFeatures:
         except CallError as error:
             raise self._failed(g, error) from (error.__cause__ or error)
         except NoKeyError as error:
-            raise self._error(g, no_key(self.groups[g], error), np.array([error.place])) from error
+            why = (
+                ": nothing tells whether {parts} is there again. Give a key, a function of one part, as in "
+                f"FeatureGroup({self.groups[g].name!r}, Calls(extract, key=...))"
+                if self.groups[g].calls.key is None
+                else f": its key= failed on {{parts}}: {error}"
+            )
+            raise self._error(g, why, np.array([error.place])) from error
         finally:
             if extractor.asked > before:
                 self.seconds[g] += time.perf_counter() - start - (extractor.waited - waited)
@@ -203,7 +198,8 @@ class LazyFeatures:
             self.seconds[g] += time.perf_counter() - start
             raise self._late(g, str(error), parts) from None
         except Exception as error:
-            raise self._error(g, f": the extractor failed on {{parts}}: {told(error)}", parts) from error
+            told = f"{type(error).__name__}: {error}"
+            raise self._error(g, f": the extractor failed on {{parts}}: {told}", parts) from error
         spent = time.perf_counter() - start
         self.seconds[g] += spent
         self.asked[g] += len(parts)
@@ -211,14 +207,8 @@ class LazyFeatures:
         try:
             return as_floats(values, len(parts))
         except UnusableError as error:
-            hint = repeats(self.sequences, parts) if "must have one" in str(error) else ""
+            hint = self._repeats(parts) if "must have one" in str(error) else ""
             raise UnusableError(f"{error}{hint}", error.places) from error
-
-    def _given(self) -> Extracted | None:
-        """Return the features that came with the sequences, if they are of these groups."""
-        given = self.sequences.extracted
-        fits = given is not None and given.names == tuple(group.name for group in self.groups)
-        return given if fits else None
 
     def _call(self, extractor: Extractor, given: tuple[Any, ...]) -> Any:
         """Call an extractor, and wait for it as long as `patience` allows."""
@@ -244,17 +234,37 @@ class LazyFeatures:
         return values
 
     def _seconds_left(self) -> float | None:
-        """How long to wait for an extractor."""
         return None if self.patience is None else max(self.patience(), 0.0)
 
     # ---- errors ----------------------------------------------------------------------------------------------------
 
     def _error(self, g: int, text: str, parts: NDArray[np.int64]) -> ExtractionError:
         """An error about a group; in the text, ``{part}`` stands for the first part, and ``{parts}`` for all."""
-        text = text.replace("{parts}", named(self.sequences, parts) + shown(self.sequences, parts))
-        text = text.replace("{part}", named(self.sequences, parts[:1]))
+        shown = ""
+        if self.sequences.named is not None:
+            shown = repr(self.sequences.named[parts[0]])
+            shown = f" ({shown if len(shown) <= 80 else shown[:76] + ' ...'})"
+        text = text.replace("{parts}", self._named(parts) + shown).replace("{part}", self._named(parts[:1]))
         text = text.rstrip(".")
         return ExtractionError(f"Group {self.groups[g].name!r}{text if text[0] == ':' else f' {text}'}.")
+
+    def _named(self, parts: NDArray[np.int64]) -> str:
+        """Name parts: the first one, numbered within its sequence, and the number of others."""
+        offsets = self.sequences.offsets
+        sequence = int(np.searchsorted(offsets, parts[0], side="right")) - 1
+        others = f" and {len(parts) - 1} others" if len(parts) > 1 else ""
+        return f"part {parts[0] - offsets[sequence]} of sequence {self.sequences.number(sequence)}{others}"
+
+    def _repeats(self, parts: NDArray[np.int64]) -> str:
+        """A hint for an extractor that gave another number of rows, where some parts are the same."""
+        given = self.sequences.named
+        try:
+            keys = keyed(self.sequences.parts[parts] if given is None else [given[part] for part in parts], None)
+        except NoKeyError:
+            return ""
+        different = len(set(keys))
+        hint = f". {different} of the parts are different: one that is there again needs a row of its own, too"
+        return hint if different < len(keys) else ""
 
     def _failed(self, g: int, error: CallError) -> ExtractionError:
         """The error of a call that failed for good; ``error.rows`` are parts."""
@@ -263,10 +273,11 @@ class LazyFeatures:
             return self._error(g, str(cause), parts)
         if isinstance(cause, BadAnswerError):
             why = str(cause).replace(" row", " part")
-            return self._error(g, f": {why}, for {{parts}}{repeats(self.sequences, parts)}", parts)
+            return self._error(g, f": {why}, for {{parts}}{self._repeats(parts)}", parts)
         attempts = f" after {error.attempts} attempts" if error.attempts > 1 else ""
         kept = ". What was answered before is kept" if self.groups[g].kept.counts.rows else ""
-        return self._error(g, f": the extractor failed on {{parts}}{attempts}: {told(cause or error)}{kept}", parts)
+        told = f"{type(cause or error).__name__}: {cause or error}"
+        return self._error(g, f": the extractor failed on {{parts}}{attempts}: {told}{kept}", parts)
 
     def _late(self, g: int, text: str, parts: NDArray[np.int64]) -> ExtractionTimeoutError:
-        return ExtractionTimeoutError(f"Group {self.groups[g].name!r}: {text} on {named(self.sequences, parts)}.")
+        return ExtractionTimeoutError(f"Group {self.groups[g].name!r}: {text} on {self._named(parts)}.")

@@ -94,8 +94,9 @@ class FeatureGroup:
                 f"The extractor of group {self.name!r} must be callable, wald.Calls, a fitted transformer or model, or "
                 f"None. Got {self.extract!r}."
             )
-        if isinstance(self.extract, type) and (hasattr(self.extract, "transform") or _calls_objects(self.extract)):
-            name = self.extract.__name__
+        kind: Any = self.extract  # a class whose objects are extractors
+        if isinstance(kind, type) and (hasattr(kind, "transform") or any("__call__" in vars(k) for k in kind.__mro__)):
+            name = kind.__name__
             raise TypeError(
                 f"The extractor of group {self.name!r} is a class, {name}. Give an object of it, as in {name}()."
             )
@@ -125,11 +126,6 @@ class FeatureGroup:
         """Whether the function gets a `Context`, too."""
         return wants_context(self.function)
 
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether the function is called as it is, without limits, threads or a cache."""
-        return not isinstance(self.extract, Calls) and self.calls.in_place
-
     @property
     def counts(self) -> Counts:
         """What the extractor has taken so far."""
@@ -141,11 +137,6 @@ class FeatureGroup:
 
     def __sklearn_clone__(self) -> Self:
         return self  # so that clones do not ask again
-
-
-def _calls_objects(kind: type) -> bool:
-    """Whether the objects of a class can be called."""
-    return any("__call__" in vars(each) for each in kind.__mro__)
 
 
 def function_of(extract: Any) -> Any:

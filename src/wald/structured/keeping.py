@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import weakref
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..stopping.core.validation import require_integer
 from ..utils.locks import ForkLock
@@ -17,18 +19,10 @@ from ..utils.locks import ForkLock
 
 @dataclass
 class KeptBytes:
-    """Bytes of features that are kept.
-
-    Attributes
-    ----------
-    memory : int
-        Of each `FeatureGroup`, and of each `ChainClassifier` for plain functions of arrays.
-    disk : int
-        Of each of them besides, in a temporary file.
-    """
+    """Bytes that are kept of each `FeatureGroup`, and of each `ChainClassifier` for plain functions of arrays."""
 
     memory: int = 2**28
-    disk: int = 2**30
+    disk: int = 2**30  # in a temporary file
 
 
 #: The limits in force.
@@ -87,15 +81,7 @@ class Place(NamedTuple):
 
 
 class RowFile:
-    """Rows in a temporary file, one after another.
-
-    Attributes
-    ----------
-    size : int
-        Bytes written.
-    process : int
-        Who writes. A fork reads what is there, and writes to a file of its own.
-    """
+    """Rows in a temporary file, one after another; a fork reads what is there, and writes to a file of its own."""
 
     def __init__(self) -> None:
         self.size, self.process = 0, os.getpid()
@@ -128,7 +114,7 @@ class RowFile:
         return np.frombuffer(content, dtype=np.float32) if place.dense else content
 
 
-def on_disk(array: NDArray[Any]) -> NDArray[Any]:
+def _on_disk(array: NDArray[Any]) -> NDArray[Any]:
     """The same array, read-only, in a temporary file that ends with it; OSError if the disk is full."""
     if not array.size:
         return array
@@ -136,3 +122,57 @@ def on_disk(array: NDArray[Any]) -> NDArray[Any]:
         np.ascontiguousarray(array).tofile(file)
         file.flush()
         return np.memmap(file, dtype=array.dtype, mode="r", shape=array.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Extracted:
+    """Features of some parts, extracted once for several models.
+
+    ``names`` are those of all groups; ``values`` their features, a row for every part, as a float32 array or CSR
+    matrix, or None for a group without an extractor; ``each`` the seconds (n_groups,) that a part took.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    each: NDArray[np.float64]
+
+    def take(self, parts: NDArray[np.int64]) -> Self:
+        """Return the features of these parts."""
+        return replace(self, values=tuple(None if rows is None else rows[parts] for rows in self.values))
+
+    def kept(self, seconds: float) -> Self | None:
+        """The same features, in temporary files if they are too large for memory.
+
+        None if that does not pay, as their extraction took so few seconds.
+        """
+        n_bytes = sum(array.nbytes for rows in self.values if rows is not None for array in _arrays(rows))
+        if n_bytes <= LIMITS.memory:
+            return self
+        if n_bytes > LIMITS.disk or seconds < SECONDS_A_BYTE * n_bytes:
+            return None
+        try:
+            return replace(self, values=tuple(None if rows is None else _moved(rows) for rows in self.values))
+        except OSError:  # the disk is full
+            return None
+
+
+def fingerprint(sequences: Any) -> bytes:
+    """Hash of `Sequences` whose parts are numbers; features may depend on where sequences begin."""
+    parts = sequences.parts
+    digest = hashlib.blake2b(repr((sparse.issparse(parts), parts.shape)).encode(), digest_size=16)
+    for array in (*_arrays(parts), sequences.offsets):
+        digest.update(array.dtype.str.encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
+
+
+def _moved(rows: Any) -> Any:
+    if not sparse.issparse(rows):
+        return _on_disk(rows)
+    moved = sparse.csr_matrix(tuple(map(_on_disk, _arrays(rows))), shape=rows.shape)
+    moved.has_canonical_format = rows.has_canonical_format
+    return moved
+
+
+def _arrays(rows: Any) -> list[NDArray[Any]]:
+    return [rows.data, rows.indices, rows.indptr] if sparse.issparse(rows) else [rows]

@@ -1,10 +1,12 @@
-"""What extractors gave, kept by what a part is: nothing is asked twice."""
+"""What extractors gave, kept by what a part is: nothing is asked twice, nor by two threads at once."""
 
 from __future__ import annotations
 
 import hashlib
 import marshal
 import os
+import threading
+import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -16,7 +18,6 @@ from scipy import sparse
 from ..calls import Counts
 from ..calls.keys import key_of
 from ..utils.locks import ForkLock
-from .claims import Claims
 from .keeping import LIMITS, Place, RowFile
 
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
@@ -32,25 +33,65 @@ _OVERHEAD = 500
 Row = NDArray[np.float32] | bytes
 
 
-class Kept:
-    """Features by the keys of parts.
+class Claim:
+    """What one thread asks about; others wait for its answers, which are complete, but for failures, once it ends."""
 
-    If they take more memory than `keep_features` allows, the oldest go to a temporary file, which begins anew when it
-    is full.
+    def __init__(self) -> None:
+        self.answers: dict[Hashable, Row] = {}
+        self.ended = threading.Event()
 
-    Attributes
-    ----------
-    counts : Counts
-        What the extractor has taken so far.
-    seconds : float
-        Wall clock of this.
-    claims : Claims
-        What threads ask about now.
+    def wait(self, until: float | None) -> None:
+        """Wait for the end, or for a moment by ``time.monotonic``."""
+        while not self.ended.is_set():
+            left = 0.5 if until is None else min(until - time.monotonic(), 0.5)
+            if left <= 0:
+                return
+            self.ended.wait(left)  # in pieces, as a wait without an end cannot be interrupted on Windows
+
+
+class Claims:
+    """Who asks about which keys now.
+
+    A thread ends its claim before it waits for those of others. So none waits for another that waits for it.
     """
 
     def __init__(self) -> None:
-        self.counts, self.seconds = Counts(), 0.0
-        self.claims = Claims()
+        self._lock = ForkLock()
+        self._held: dict[Hashable, Claim] = {}
+        self._process = os.getpid()
+
+    def take(self, keys: Iterable[Hashable]) -> tuple[Claim, list[Hashable], dict[Hashable, Claim]]:
+        """Claim what nobody asks about: a claim, which must be ended, its keys, and the claims that have the others."""
+        claim, mine, theirs = Claim(), list[Hashable](), dict[Hashable, Claim]()
+        with self._lock:
+            if self._process != os.getpid():  # a fork does not have the threads that would end the claims
+                self._held, self._process = {}, os.getpid()
+            for key in keys:
+                held = self._held.setdefault(key, claim)
+                if held is claim:
+                    mine.append(key)
+                else:
+                    theirs[key] = held
+        return claim, mine, theirs
+
+    def end(self, claim: Claim, mine: Iterable[Hashable]) -> None:
+        """Give the keys of a claim free, and wake those who wait for it."""
+        with self._lock:
+            for key in mine:
+                if self._held.get(key) is claim:
+                    del self._held[key]
+        claim.ended.set()
+
+
+class Kept:
+    """Features by the keys of parts, and what the extractor has taken for them.
+
+    If they take more memory than `keep_features` allows, the oldest go to a temporary file, which begins anew when it
+    is full.
+    """
+
+    def __init__(self) -> None:
+        self.counts, self.seconds, self.claims = Counts(), 0.0, Claims()
         self._lock = ForkLock()
         self._rows: dict[Hashable, Row] = {}
         self._places: dict[Hashable, Place] = {}
@@ -130,13 +171,7 @@ def _size(row: Row) -> int:
 
 
 def key_of_part(part: Any) -> Hashable:
-    """What a part is known by: equal for parts of equal content, in one process.
-
-    Raises
-    ------
-    TypeError
-        For an object without a content of its own.
-    """
+    """What a part is known by: equal for parts of equal content, in one process; TypeError for what has none."""
     kind: Any = type(part)
     if isinstance(part, str) and kind is str:
         return part
@@ -153,12 +188,6 @@ def key_of_part(part: Any) -> Hashable:
         if kind.__hash__ in _BLIND or hash(part) == id(part):
             raise
         return (kind, part)
-
-
-def keys_of_rows(rows: sparse.csr_matrix) -> list[Hashable]:
-    """Keys of the rows of a CSR matrix."""
-    kind, ends = rows.data.dtype.str, rows.indptr.tolist()
-    return [(kind, rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in pairwise(ends)]
 
 
 def keys_of_places(keys: Sequence[Hashable]) -> list[Hashable]:
@@ -198,14 +227,10 @@ class NoKeyError(TypeError):
 
 
 def keyed(parts: Any, key: Callable[[Any], Hashable] | None) -> list[Hashable]:
-    """Keys of parts: rows of an array or matrix, or a list of anything.
-
-    Raises
-    ------
-    NoKeyError
-    """
+    """Keys of parts, rows of an array or matrix or a list of anything; NoKeyError for a part that has none."""
     if key is None and sparse.issparse(parts):
-        return keys_of_rows(parts)
+        kind, ends = parts.data.dtype.str, parts.indptr.tolist()
+        return [(kind, parts.indices[a:b].tobytes(), parts.data[a:b].tobytes()) for a, b in pairwise(ends)]
     own = key_of_part if key is None else lambda part: ("key", key(part))
     try:
         keys = list(map(own, parts))

@@ -16,12 +16,14 @@ from .. import _core
 from ..engine.threads import effective_threads
 from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
-from .gaps import ZeroOneLoss
-from .parser_learning import GROUPS, PRUNER_EPOCHS, annotated, check, learn, learner, n_groups, settings, treebank_of
+from .parser_learning import GROUPS, annotated, check, n_groups, settings, treebank_of
 from .parser_session import ParserSession
+from .protocol import ZeroOneLoss
 
 _TIMED = 300  # sentences that costs are measured on
 _LEAST_COST = 1e-9
+_LABEL_BITS, _PRUNER_BITS, _PRUNER_RATE = 15, 20, 0.02
+_PRUNER_EPOCHS = 3  # more make the pruner no better
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -156,21 +158,17 @@ class DependencyParser(ZeroOneLoss, BaseEstimator):
         X : Treebank or sequence
             Sentences with a head for every word: a treebank, or lists as `Treebank.from_words` takes them.
         y : None
-            Ignored; the trees are part of the sentences.
+            The trees are part of the sentences.
         inventory : Treebank or sequence, default=None
             Annotated sentences whose tags get numbers of their own; None: the training sentences. Parsers with the same
             inventory number tags alike, so that their sessions' `part_features` agree.
-
-        Returns
-        -------
-        self
         """
         check(self)
         bank = annotated(X)
         self._as_lists = not isinstance(X, Treebank)
         self._begin(bank, None if inventory is None else treebank_of(inventory))
         for epoch in range(self.max_iter):
-            self._epoch(bank, pruner=epoch < PRUNER_EPOCHS)
+            self._epoch(bank, pruner=epoch < _PRUNER_EPOCHS)
         self._finish(bank)
         del self._learning, self._random  # weights and sums of weights: three times the model
         return self
@@ -193,11 +191,19 @@ class DependencyParser(ZeroOneLoss, BaseEstimator):
         return self
 
     def _begin(self, bank: Treebank, inventory: Treebank | None = None) -> None:
-        self._learning, self._random = learner(self, bank, inventory), check_random_state(self.random_state)
-        self.n_iter_ = 0
+        self._learning = _core.ParserLearner(
+            (bank if inventory is None else inventory).core,
+            bits=self.table_bits,
+            label_bits=_LABEL_BITS if self.relations else 0,
+            pruner_bits=0 if self.arc_margin is None else _PRUNER_BITS,
+        )
+        self._learning.see(bank.core)
+        self._random, self.n_iter_ = check_random_state(self.random_state), 0
 
     def _epoch(self, bank: Treebank, *, pruner: bool) -> None:
-        learn(self, self._learning, self._random, bank, pruner=pruner)
+        order = self._random.permutation(len(bank)).astype(np.int64)
+        seed, rate = int(self._random.randint(2**31)), _PRUNER_RATE if pruner else 0.0
+        self._learning.learn(bank.core, order, settings(self), seed, rate)
         self.n_iter_ += 1
 
     def _finish(self, bank: Treebank) -> None:
@@ -208,17 +214,12 @@ class DependencyParser(ZeroOneLoss, BaseEstimator):
         self.group_costs_ = np.maximum(session.seconds / session.offsets[-1], _LEAST_COST)
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
-        """Parse sentences.
+        """Give sentences the predicted heads and, if the parser learned them, relations.
 
         Parameters
         ----------
         X : Treebank or sequence
             Words with their tags: a treebank (its trees are ignored), or lists as `Treebank.from_words` takes them.
-
-        Returns
-        -------
-        Treebank
-            The same sentences with the predicted heads and, if the parser learned them, relations.
         """
         self._ready()
         bank = treebank_of(X)
@@ -262,10 +263,8 @@ class DependencyParser(ZeroOneLoss, BaseEstimator):
 
         Parameters
         ----------
-        sentences : Treebank
-            Any sentences.
-        index : int
-            Which of them.
+        sentences, index
+            As in `arcs`.
         group : {"tags", "words", "pruner"}
             An arc's score is the sum of its scores by tags and words. The pruner's, for a parser that has one, are
             logarithms of odds.

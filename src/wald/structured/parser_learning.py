@@ -1,4 +1,4 @@
-"""Parameters of a parser for the engine, sentences to learn from, and epochs in an order drawn at random."""
+"""Parameters of a parser for the engine, and sentences to learn from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..stopping.core.validation import require_between, require_integer, require_option, require_positive
 from .conll import Treebank
 
@@ -15,9 +14,6 @@ from .conll import Treebank
 GROUPS = ("tags", "words")
 _FILTERS = {"slack": (True, 1.5, 2.0), "exact": (True, 1.0, 0.0), None: (False, 1.0, 0.0)}
 _NO_PRUNER = -1.0
-#: More epochs make the pruner no better.
-PRUNER_EPOCHS = 3
-_LABEL_BITS, _PRUNER_BITS, _PRUNER_RATE = 15, 20, 0.02
 
 
 def check(parser: Any) -> None:
@@ -87,21 +83,3 @@ def annotated(sentences: Treebank | Sequence[Any], purpose: str = "learn from") 
         line = bank.core.line(sentence)
         raise ValueError(f"every word needs a head to {purpose}. One is missing in sentence {sentence} (line {line}).")
     return bank
-
-
-def learner(parser: Any, bank: Treebank, inventory: Treebank | None = None) -> _core.ParserLearner:
-    """Begin to learn for a parser: tags and relations from the inventory, if there is one, lengths from the bank."""
-    found = _core.ParserLearner(
-        (bank if inventory is None else inventory).core,
-        bits=parser.table_bits,
-        label_bits=_LABEL_BITS if parser.relations else 0,
-        pruner_bits=0 if parser.arc_margin is None else _PRUNER_BITS,
-    )
-    found.see(bank.core)
-    return found
-
-
-def learn(parser: Any, by: _core.ParserLearner, random: Any, bank: Treebank, *, pruner: bool) -> None:
-    """Run one epoch for the groups and, with ``pruner``, for the pruner if there is one."""
-    order = random.permutation(len(bank)).astype(np.int64)
-    by.learn(bank.core, order, settings(parser), int(random.randint(2**31)), _PRUNER_RATE if pruner else 0.0)

@@ -15,34 +15,15 @@ from .session import ExampleSession
 class ParserSession(ExampleSession):
     """Sentences that a parser works on: which words have the costly features, and the trees that this gives.
 
+    It is used like a `ChainSession`, which has an example.
     Sentences are read, and their arcs scored by the cheap group, when the session opens; an arc's costly score is
     computed once, when a state first needs it. A state, a boolean array (n_words, 1), says which words' arcs have the
     group ``"words"``: the arcs that the word is the modifier of or, for a parser with ``group_by="head"``, the head of.
     An arc from the root always belongs to its modifier. With ``examples``, an array of different sentences' indices,
     answers are for the words of these sentences only, in this order, and only these are worked on.
-
-    See Also
-    --------
-    wald.structured.DependencyParser.open : Makes one.
-
-    Examples
-    --------
-    >>> from wald.datasets import make_trees
-    >>> from wald.structured import DependencyParser
-    >>> bank = make_trees(300, random_state=0)
-    >>> parser = DependencyParser(table_bits=16, states="random", random_state=0).fit(bank[:200])
-    >>> session = parser.open(bank[200:])
-    >>> state = session.state() & False
-    >>> heads = session.decode(state)
-    >>> state[session.confidence(state) < 1] = True  # the doubtful words deserve more
-    >>> better = session.decode(state)
-    >>> bool(session.extracted[1] == state.sum()), bool(session.extracted[1] < len(state))
-    (True, True)
     """
 
-    def __init__(
-        self, core: _core.ParserSession, offsets: NDArray[np.int64], n_costly: int, as_lists: bool = False
-    ) -> None:
+    def __init__(self, core: _core.ParserSession, offsets: NDArray[np.int64], n_costly: int, as_lists: bool) -> None:
         super().__init__(offsets, n_costly, as_lists)
         self._core = core
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .gaps import output_of
+from ..outputs import Parts, Structures
 
 State = NDArray[np.bool_]
 
@@ -80,6 +80,20 @@ class StructuredModel(Protocol):
 
     def predict(self, X: Any) -> Any:
         """Answers with everything bought, one per example."""
+
+
+class ZeroOneLoss:
+    """The loss of models whose codes are right or wrong."""
+
+    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return 1 for every part with a wrong code, 0 for the others; from codes, as a session gives them."""
+        return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
+
+
+def output_of(model: Any) -> Structures:
+    """What is asked of a model: its ``output_``, if it has one, or else parts with the model's ``loss``."""
+    output = getattr(model, "output_", None)
+    return output if isinstance(output, Structures) else Parts(model.loss)
 
 
 def check_model(model: Any, X: Any, y: Any) -> None:

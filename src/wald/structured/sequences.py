@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .extracted import Extracted
+from .keeping import Extracted
 from .names import hashed, holds_names
 
 Offsets = NDArray[np.int64]
@@ -21,31 +21,14 @@ Offsets = NDArray[np.int64]
 class Sequences:
     """Sequences of any length, with all parts concatenated.
 
-    Attributes
-    ----------
-    parts : ndarray or CSR matrix of shape (n_parts, n_features)
-    offsets : int64 ndarray of shape (n_sequences + 1,)
-        Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
-    extracted : Extracted or None
-        Features of these parts that are extracted already; folds of a policy's `fit` have them.
-    numbers : int64 ndarray of shape (n_sequences,) or None
-        Numbers of the sequences in messages, where empty ones among them were left out.
-    named : list of length n_parts, or None
-        The parts as they were given, where they are dicts or lists of names; extractors get these.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> words = Sequences.of([np.zeros((3, 2)), np.ones((1, 2))])
-    >>> words.parts.shape, words.offsets.tolist()
-    ((4, 2), [0, 3, 4])
+    Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
     """
 
-    parts: Any
+    parts: Any  # array or CSR matrix (n_parts, n_features)
     offsets: Offsets
-    extracted: Extracted | None = None
-    numbers: NDArray[np.int64] | None = None
-    named: list[Any] | None = None
+    extracted: Extracted | None = None  # features that are extracted already; folds of a policy's `fit` have them
+    numbers: NDArray[np.int64] | None = None  # of the sequences in messages, where empty ones were left out
+    named: list[Any] | None = None  # the parts as they were given, where they are no numbers; extractors get these
 
     @classmethod
     def of(cls, X: Any, lengths: ArrayLike | None = None) -> Sequences:
@@ -61,10 +44,6 @@ class Sequences:
         lengths : array-like of int, default=None
             Parts of each sequence.
 
-        Raises
-        ------
-        ValueError, TypeError
-            If there are no sequences, one is empty, or they differ in their number of features.
         """
         if isinstance(X, Sequences):
             return X
@@ -80,19 +59,18 @@ class Sequences:
         items = X if plain else settled(X)
         if not plain and holds_names(items):
             return cls._of_names(items, numbers)
-        if not plain and any(sparse.issparse(item) for item in items):
-            blocks = [
-                item.tocsr() if sparse.issparse(item) else sparse.csr_matrix(_matrix(item, _number(i, numbers)))
-                for i, item in enumerate(items)
-            ]
-            offsets = _offsets([b.shape[0] for b in blocks])
-            _same_width(blocks, numbers)
-            parts = _checked(sparse.vstack(blocks, format="csr"), offsets, numbers)
-            return cls(parts, offsets, numbers=numbers)
-        arrays = items if plain else [_matrix(item, _number(i, numbers)) for i, item in enumerate(items)]
-        offsets = _offsets([len(a) for a in arrays])
-        _same_width(arrays, numbers)
-        return cls(_checked(np.concatenate(arrays), offsets, numbers), offsets, numbers=numbers)
+        blocks = items if plain else [_matrix(item, _number(i, numbers)) for i, item in enumerate(items)]
+        offsets = _offsets([block.shape[0] for block in blocks])
+        other = next((i for i, block in enumerate(blocks) if block.shape[1] != blocks[0].shape[1]), None)
+        if other is not None:
+            width, first = blocks[other].shape[1], blocks[0].shape[1]
+            raise ValueError(f"Sequence {_number(other, numbers)} has {width} features, the first one {first}.")
+        if not plain and any(map(sparse.issparse, blocks)):
+            blocks = [block if sparse.issparse(block) else sparse.csr_matrix(block) for block in blocks]
+            parts: Any = sparse.vstack(blocks, format="csr")
+        else:
+            parts = np.concatenate(blocks)
+        return cls(_checked(parts, offsets, numbers), offsets, numbers=numbers)
 
     @classmethod
     def _of_lengths(cls, X: Any, lengths: ArrayLike, numbers: NDArray[np.int64] | None = None) -> Sequences:
@@ -247,7 +225,10 @@ def raise_for_one(error: Exception) -> None:
         raise type(error)(message.removesuffix(ONE_SEQUENCE) + SEVERAL_SEQUENCES) from None
 
 
-def _matrix(item: Any, i: int) -> NDArray[Any]:
+def _matrix(item: Any, i: int) -> Any:
+    """Sequence ``i`` as a numeric array or CSR matrix."""
+    if sparse.issparse(item):
+        return item.tocsr()
     if isinstance(item, str | bytes | Mapping | set | frozenset):
         raise _no_sequence(item, i, _NAMES)
     if isinstance(item, list | tuple) and item and isinstance(item[0], str):
@@ -272,13 +253,6 @@ def _matrix(item: Any, i: int) -> NDArray[Any]:
             + (ONE_SEQUENCE if array.ndim == 1 else "")
         )
     return array
-
-
-def _same_width(blocks: Sequence[Any], numbers: NDArray[np.int64] | None) -> None:
-    other = next((i for i, b in enumerate(blocks) if b.shape[1] != blocks[0].shape[1]), None)
-    if other is not None:
-        width, first = blocks[other].shape[1], blocks[0].shape[1]
-        raise ValueError(f"Sequence {_number(other, numbers)} has {width} features, the first one {first}.")
 
 
 def _offsets(lengths: list[int]) -> Offsets:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..outputs import Spans
 from .features import LazyFeatures
-from .labels import labels_of, require_alike
+from .given import labels_of, require_alike
 from .protocol import State
 
 #: With more labels, `ChainSession.part_features` gives only the margins of the best label, and scores are not kept.
@@ -19,24 +19,9 @@ _MOST_LABELS = 64
 #: Log odds of a label over one that is ruled out, where margins must be finite; as in the core.
 _CERTAIN = 40.0
 
-#: What the engine answers from: groups, states as bits, offsets, the examples that are chosen, and cheap scores.
-_Given = tuple[
-    list[_core.ChainGroup],
-    NDArray[np.uint8],
-    NDArray[np.int64],
-    NDArray[np.int64] | None,
-    NDArray[np.float32] | None,
-]
-
 
 class ExampleSession:
-    """What sessions of all models here share: where examples begin, states, and the form of answers.
-
-    Attributes
-    ----------
-    offsets : int64 ndarray of shape (n_examples + 1,)
-        First part of every example, and the end.
-    """
+    """What sessions of all models here share: where examples begin, states, and the form of answers."""
 
     def __init__(self, offsets: NDArray[np.int64], n_costly: int, as_lists: bool) -> None:
         self.offsets, self._n_costly, self._as_lists = offsets, n_costly, as_lists
@@ -58,7 +43,6 @@ class ExampleSession:
         return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
 
     def _named(self, codes: NDArray[np.int32]) -> NDArray[Any]:
-        """What codes stand for."""
         return codes
 
     @staticmethod
@@ -87,19 +71,7 @@ class ChainSession(ExampleSession):
     ``classes_``, one per part; with ``examples``, indices of sequences, they are for the parts of these
     sequences only, in this order, and only these are worked on.
 
-    Parameters
-    ----------
-    chain, classes, features, n_threads
-        Of the model, and the features of the sequences.
-    scale : float, default=1.0
-        Factor that turns scores into approximate logarithms of probabilities, for `evidence`.
-    as_lists, spans : bool, default=False
-        Whether `answers` are lists of Python's own strings and numbers, or arrays; whether labels are those of spans.
-
-    Attributes
-    ----------
-    sequences : Sequences
-    features : LazyFeatures
+    ``scale`` turns scores into approximate logarithms of probabilities, for `evidence`.
 
     Examples
     --------
@@ -129,7 +101,7 @@ class ChainSession(ExampleSession):
     ) -> None:
         super().__init__(features.sequences.offsets, len(features.groups) - 1, as_lists)
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
-        self._scale, self._spans = scale, spans
+        self._scale, self._spans, self._few = scale, spans, len(classes) <= _MOST_LABELS
         self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, once computed
         self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
@@ -203,10 +175,7 @@ class ChainSession(ExampleSession):
         difference of each label's score from the best one's.
         """
         if self._part_features is None:
-            few = len(self._classes) <= _MOST_LABELS
-            cheap = self._cheap_scores()
-            self._cheap = cheap if few else None
-            self._part_features = self._finite(self._chain.part_features(cheap, few))
+            self._part_features = self._finite(self._chain.part_features(self._cheap_scores(), self._few))
         return self._part_features
 
     def _finite(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -224,15 +193,15 @@ class ChainSession(ExampleSession):
         from the part's own scores without neighbours, the margin of the best label, its code, and how much less the
         best labelling's label scores.
         """
-        if self._cheap is None and len(self._classes) <= _MOST_LABELS:
-            self._cheap = self._cheap_scores()
+        if self._few:
+            self._cheap_scores()
         return self._chain.evidence(*self._bought_for(state, examples), self._scale, self._n_threads)
 
     def _cheap_scores(self) -> NDArray[np.float32]:
-        """Node scores of all parts without costly groups."""
-        if self._cheap is not None:
-            return self._cheap
-        return self.node_scores(self.state() & False)
+        """Node scores of all parts without costly groups, which are kept if they are few."""
+        cheap = self.node_scores(self.state() & False) if self._cheap is None else self._cheap
+        self._cheap = cheap if self._few else None
+        return cheap
 
     def best_paths(self, state: ArrayLike, k: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float32]]:
         """Codes (k, length) of each sequence's best labellings, and their scores (n_sequences, k)."""
@@ -240,8 +209,13 @@ class ChainSession(ExampleSession):
         cuts = np.split(flat, self.offsets[1:-1] * k)
         return [path.reshape(k, -1) for path in cuts], scores
 
-    def _bought_for(self, state: ArrayLike, examples: ArrayLike | None) -> _Given:
-        """Buy what a state needs for the requested sequences; return what the engine answers from."""
+    def _bought_for(
+        self, state: ArrayLike, examples: ArrayLike | None
+    ) -> tuple[list[_core.ChainGroup], NDArray[np.uint8], NDArray[np.int64], Any, Any]:
+        """Buy what a state needs for the requested sequences; return what the engine answers from.
+
+        These are groups, states as bits, offsets, the examples that are chosen, and cheap scores.
+        """
         state, chosen = self.state(state), self._chosen_here(examples)
         wanted = state
         if chosen is not None:

@@ -19,26 +19,16 @@ from .certificate import StructureCertificate
 from .conll import Treebank
 from .parser import DependencyParser
 from .parser_learning import annotated
-from .pipeline_learning import both_tags, mean_parser, usual_parser
+from .pipeline_learning import SharedBudget, Stages, both_tags, enough_sentences, mean_parser, usual_parser
 from .policies.base import Policy
-from .shared_budget import SharedBudget, Stages, enough_sentences
-from .tokens import treebank_of_tokens
+from .word_features import treebank_of_tokens
 from .word_tagger import WordTagger
 
 Stage = TypeVar("Stage", WordTagger, DependencyParser)
 
 
 class TextScores(NamedTuple):
-    """Shares of the words that are right.
-
-    Attributes
-    ----------
-    upos, xpos : float
-        Tags.
-    uas, las : float
-        Heads; heads and relations. Punctuation counts.
-    n_words : int
-    """
+    """Shares of the words with right tags, heads (UAS), and heads and relations (LAS). Punctuation counts."""
 
     upos: float
     xpos: float
@@ -117,12 +107,6 @@ class TextPipeline(BaseEstimator):
         ----------
         X : Treebank or sequence
             A treebank, or lists as `Treebank.from_words` takes them.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
 
         Raises
         ------
@@ -158,17 +142,12 @@ class TextPipeline(BaseEstimator):
         return stage
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
-        """Tag and parse sentences.
+        """Give sentences predicted tags, heads and relations; all else stays. `Treebank.write` writes it.
 
         Parameters
         ----------
         X : Treebank or sequence
             Sentences: lists of words, or a treebank, whose tags and trees are ignored.
-
-        Returns
-        -------
-        Treebank
-            The same sentences with predicted tags, heads and relations. All else stays; `Treebank.write` writes it.
         """
         check_is_fitted(self, "parser_")
         bank = treebank_of_tokens(X)
@@ -183,7 +162,6 @@ class TextPipeline(BaseEstimator):
         return tagger.tagged(bank, np.searchsorted(tagger.classes_, labels).astype(np.int32))
 
     def _n_jobs(self, given: WordTagger | DependencyParser | None) -> int | None:
-        """Threads of a stage."""
         return given.n_jobs if self.n_jobs is None and given is not None else self.n_jobs
 
     def _parsed(self, bank: Treebank) -> Treebank:
@@ -197,17 +175,7 @@ class TextPipeline(BaseEstimator):
         return bank.with_heads(heads, parser.labels_, _core.relations(parser._model, bank.core, heads))
 
     def evaluate(self, X: Treebank | Sequence[Any]) -> TextScores:
-        """Tag and parse annotated sentences, and compare.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences with tags and trees.
-
-        Returns
-        -------
-        TextScores
-        """
+        """Tag and parse sentences that have tags and trees, and compare."""
         bank = annotated(X, "compare with")
         found = self.predict(bank)
         trees = attachment_scores(bank, found)
@@ -215,19 +183,7 @@ class TextPipeline(BaseEstimator):
         return TextScores(upos, xpos, trees.uas, trees.las, bank.n_words)
 
     def score(self, X: Treebank | Sequence[Any], y: Any = None) -> float:
-        """Return the share of words with the right head, from predicted tags (UAS).
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences with trees.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-        """
+        """Return the share of words with the right head, from predicted tags (UAS); ``y`` is ignored."""
         return self.evaluate(X).uas
 
     def fit_budget(
@@ -267,10 +223,6 @@ class TextPipeline(BaseEstimator):
         policies : tuple of two policies, default=(None, None)
             For the tagger and for the parser, not fitted; None: an `IteratedPolicy`. Only a stage with a costly group
             may have one.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

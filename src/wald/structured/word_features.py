@@ -1,8 +1,8 @@
-"""Features of the words of a treebank: which ones are known is learned, and rows of them are read by the engine."""
+"""Words as a tagger takes them: lists of them as a treebank, and their features, rows of which the engine reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -15,6 +15,8 @@ from .. import _core
 from .conll import Treebank
 from .sequences import Sequences
 
+#: What follows the word in its line.
+_REST = "\t_\t_\t_\t_\t_\t_\t_\t_\n"
 #: A word has a class if it was seen this often; the class names its labels that are frequent enough, three at most.
 _SEEN, _SHARE, _LABELS = 5, 0.05, 3
 
@@ -79,3 +81,58 @@ def _usual_labels(words: NDArray[np.uint64], codes: NDArray[np.int64]) -> tuple[
     classes = [tuple(found[:_LABELS]) for found in labels.values()]
     numbers = {name: number for number, name in enumerate(sorted(set(classes)))}
     return known[list(labels)], np.array([numbers[name] for name in classes], dtype=np.int32)
+
+
+# ---- sentences as users have them ------------------------------------------------------------------------------------
+
+
+def treebank_of_tokens(sentences: Treebank | Iterable[Any]) -> Treebank:
+    """A treebank as it is, or one of sentences of words: strings, or what `Treebank.from_words` takes."""
+    if isinstance(sentences, Treebank):
+        return sentences
+    if not hasattr(sentences, "__iter__"):
+        raise TypeError(f"Sentences must be lists of words, such as [['Dogs', 'bark']]. Got {sentences!r:.60}.")
+    if isinstance(sentences, str | bytes):
+        raise TypeError(
+            f"Sentences must be lists of words, such as [['Dogs', 'bark']]. Got the text {sentences!r:.60}: split it "
+            "into sentences and words first, with spaCy, say."
+        )
+    items = [
+        list(sentence)
+        if isinstance(sentence, Sequence | Iterator | np.ndarray) and not isinstance(sentence, str | bytes)
+        else sentence
+        for sentence in sentences
+    ]
+    for number, item in enumerate(items):
+        if isinstance(item, str):
+            raise TypeError(
+                f"Sentence {number} must be a list of words. Got the text {item!r:.60}: split it into words first; for "
+                "one sentence, pass [sentence]."
+            )
+    text = _text_of(items)
+    if text is not None:
+        return Treebank(text, name="<words>")
+    for number, item in enumerate(items):
+        for place, word in enumerate(item if type(item) is list else (), 1):
+            if isinstance(word, bytes) or not isinstance(word, Sequence | np.ndarray):
+                raise TypeError(f"Word {place} of sentence {number} must be a text. Got {word!r:.60}.")
+    return Treebank.from_words(
+        [
+            [(word, None, None) if isinstance(word, str) else word for word in item] if type(item) is list else item
+            for item in items
+        ]
+    )
+
+
+def _text_of(items: list[Any]) -> bytes | None:
+    """The file of lists of strings; None where something else is among them, which `from_words` reads or refuses."""
+    if not all(type(item) is list for item in items):
+        return None
+    try:
+        blocks = ["".join([f"{i}\t" + word + _REST for i, word in enumerate(item, 1)]) for item in items]
+        text = "\n".join(blocks) + "\n" if blocks else ""
+        n = sum(map(len, items))
+        plain = text.count("\t") == 9 * n and text.count("\n") == n + len(items) and "\r" not in text
+        return text.encode() if plain and all(blocks) else None
+    except (TypeError, UnicodeEncodeError):
+        return None

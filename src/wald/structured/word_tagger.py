@@ -16,11 +16,10 @@ from .. import _core
 from ..stopping.core.validation import require_integer
 from .chain import ChainClassifier
 from .conll import Treebank
-from .gaps import ZeroOneLoss
 from .groups import FeatureGroup
+from .protocol import ZeroOneLoss
 from .session import ChainSession
-from .tokens import treebank_of_tokens
-from .word_features import WordVocabulary
+from .word_features import WordVocabulary, treebank_of_tokens
 
 _BETWEEN = "\t"  # of the two tags of a label; no tag holds it
 
@@ -93,13 +92,9 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         X : Treebank or sequence
             Sentences, as a treebank or as lists of (form, upos, xpos).
         y : None
-            Ignored; the tags are part of the sentences.
+            The tags are part of the sentences.
         classes : ndarray of str, default=None
             All labels there are, as in ``classes_``; None: those of ``X``.
-
-        Returns
-        -------
-        self
 
         Raises
         ------
@@ -126,15 +121,13 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
             ).fit(sequences, labels, classes=found if classes is None else classes)
             for seed in seeds
         )
-        chain = _mean(runs)
-        self.chain_, self.vocabulary_ = chain, vocabulary
+        self.chain_, self.vocabulary_ = _mean(runs), vocabulary
         return self
 
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels: pairs of tags."""
-        found: NDArray[Any] = self.chain_.classes_
-        return found
+        return np.asarray(self.chain_.classes_)
 
     @property
     def group_names_(self) -> list[str]:
@@ -147,18 +140,7 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         return self.chain_.group_costs_
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
-        """Tag sentences.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences: a treebank (its tags are ignored), or lists of words.
-
-        Returns
-        -------
-        Treebank
-            The same sentences with the predicted tags; all else stays.
-        """
+        """Give sentences, a treebank or lists of words, the predicted tags; all else stays."""
         check_is_fitted(self, "chain_")
         bank = treebank_of_tokens(X)
         if not len(bank):
@@ -172,24 +154,7 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         return bank.with_tags([upos for upos, _ in pairs], [xpos for _, xpos in pairs], codes)
 
     def score(self, X: Treebank | Sequence[Any], y: Any = None) -> float:
-        """Return the share of the words whose two tags are right.
-
-        Parameters
-        ----------
-        X : Treebank or sequence
-            Sentences with tags.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            If no word has a tag.
-        """
+        """Return the share of the words whose two tags are right; ``y`` is ignored, as in `fit`."""
         bank = treebank_of_tokens(X)
         truth = labels_of(bank)
         _require_tags(truth, "compares with")

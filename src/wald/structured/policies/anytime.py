@@ -15,7 +15,7 @@ from .base import Stepwise
 from .crossfit import Fold
 from .driver import Allowance, answers_of, cost_of, rounds
 from .evidence import Rows, counts, for_group, parts_of, ranks, rows_of
-from .linear import LinearScore, Scaling
+from .scores import LinearScore, Scaling
 from .targets import Objective, changes
 
 #: Values are sums of prices, so that equal ones may differ by rounding.
@@ -88,7 +88,6 @@ class AnytimePolicy(Stepwise):
     random_state: int | np.random.RandomState | None = None
 
     def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
-        """Learn which addition to take next."""
         walks = [_Walk(objective) for objective in self._objectives(folds)]
         batches: list[_Successors] = []
         for _ in range(self.t_max):

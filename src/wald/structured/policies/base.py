@@ -16,7 +16,7 @@ from ...utils.undo import all_or_nothing
 from ..protocol import Session, State, StructuredModel
 from .crossfit import Fold, crossfit
 from .evidence import rows_of, scores_by_group
-from .linear import LinearScore
+from .scores import LinearScore
 from .targets import Objective
 
 #: What parameters may be, whichever policy has them, besides None where that is their default.
@@ -54,8 +54,6 @@ class Policy(BaseEstimator):
     pace: float = 1.0
     model_: StructuredModel
 
-    #: Whether priorities need an answer of the model, which is then counted as an inference.
-    needs_inference: ClassVar[bool] = False
     #: Values of the parameters that have a few; and which of three seeds draws the folds.
     options: ClassVar[dict[str, tuple[str, ...]]] = {}
     fold_seed: ClassVar[int] = 0
@@ -77,14 +75,10 @@ class Policy(BaseEstimator):
             bought. Policies without a ``cv`` learn nothing, and need neither.
         groups : array-like of shape (n_examples,), default=None
             Examples of the same group stay in one fold.
-
-        Returns
-        -------
-        self
         """
         self._check(model, y)
         with all_or_nothing(self):
-            self._remember(model)
+            self.model_ = model
             if hasattr(self, "cv"):
                 if X is None:
                     raise TypeError(f"{type(self).__name__}.fit needs X, examples to learn from. Got None.")
@@ -115,8 +109,14 @@ class Policy(BaseEstimator):
 
     def _check(self, model: Any, y: Any) -> None:
         """Raise unless the model is of use, and all parameters are in range."""
-        _require_costly(model, type(self).__name__)
         owner = type(self).__name__
+        if not isinstance(model, StructuredModel):
+            raise TypeError(
+                f"{owner}.fit needs a fitted structured model, with group_names_, group_costs_, open, loss and "
+                f"predict. Got {type(model).__name__}."
+            )
+        if len(model.group_names_) < 2:
+            raise ValueError(f"A policy needs a model with a costly group. Got groups {list(model.group_names_)}.")
         for name, value in self.get_params(deep=False).items():
             if name in self.options:
                 require_option(owner, name, value, self.options[name])
@@ -132,27 +132,12 @@ class Policy(BaseEstimator):
         prices = np.asarray(self.model_.group_costs_, dtype=np.float64)[1:]
         return [Objective(fold, float(self.tradeoff), prices / prices.sum()) for fold in folds]
 
-    def _remember(self, model: Any) -> None:
-        _require_costly(model, type(self).__name__)
-        self.model_ = model
-
-
-def _require_costly(model: Any, owner: str) -> None:
-    if not isinstance(model, StructuredModel):
-        raise TypeError(
-            f"{owner}.fit needs a fitted structured model, with group_names_, group_costs_, open, loss and predict. "
-            f"Got {type(model).__name__}."
-        )
-    if len(model.group_names_) < 2:
-        raise ValueError(f"A policy needs a model with a costly group. Got groups {list(model.group_names_)}.")
-
 
 class Stepwise(Policy):
     """A policy that buys one (part, group) at a time: the one with the best score, which all groups share."""
 
     n_rounds = None
     pace = 0.0
-    needs_inference: ClassVar[bool] = True
     score_: LinearScore
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:

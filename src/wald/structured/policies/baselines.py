@@ -72,8 +72,6 @@ class MyopicPolicy(Policy):
     doubtful ones once more: the second inference is part of what it costs.
     """
 
-    needs_inference: ClassVar[bool] = True
-
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Minus the mean confidence of each part's example; see `Policy.priority`."""
         _, ends = parts_of(np.asarray(session.offsets), examples)

@@ -13,23 +13,20 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 from ..chain import ChainClassifier
-from ..labels import settled_labels
+from ..given import settled_labels
 from ..protocol import Session, StructuredModel
 from ..sequences import Sequences, lasting
+from .evidence import parts_of
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Examples held out from a model, which did not learn from them, and their session.
-
-    ``truth`` are true codes (n_parts,), negative where the model cannot give them, or None; ``everything`` are the
-    model's codes with all groups bought.
-    """
+    """Examples held out from a model, which did not learn from them, and their session."""
 
     model: StructuredModel
     session: Session
-    truth: NDArray[np.int32] | None
-    everything: NDArray[np.int32]
+    truth: NDArray[np.int32] | None  # codes, negative where the model cannot give them
+    everything: NDArray[np.int32]  # the model's codes with all groups bought
 
     @classmethod
     def open(cls, model: StructuredModel, X: Any, y: Any) -> Fold:
@@ -56,17 +53,14 @@ def crossfit(
     groups: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> list[Fold]:
-    """Open every example with a model that did not learn from it.
+    """Open every example with a model that did not learn from it: clones, each of which learns from all but one fold.
 
     Parameters
     ----------
-    model : StructuredModel
-        Fitted on these examples, or to be taken as it is with ``cv="prefit"``.
-    X, y
-        Examples as the model takes them, and their true answers. Without answers, the model is taken as it is.
+    model, X, y
+        As in `Policy.fit`. With ``cv="prefit"``, or without ``y``, the model is taken as it is.
     cv : int, "prefit" or sequence of Fold, default=5
-        Folds; a clone of the model learns from all but one of them. Folds of an earlier call are taken as they are, so
-        that several policies of one model share the clones.
+        Folds of an earlier call are taken as they are, so that several policies of one model share the clones.
     groups : array-like of shape (n_examples,), default=None
         Examples of the same group stay in one fold: the same word, written by several people, say.
     random_state : int, RandomState instance or None, default=None
@@ -120,9 +114,7 @@ def extracted_once(model: Any, X: Any) -> Any:
 def taken(values: Any, which: NDArray[np.int64]) -> Any:
     """Select examples, or their answers."""
     if isinstance(values, Sequences):
-        pieces = [np.arange(*values.offsets[i : i + 2]) for i in which]
-        ends = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
-        parts = np.concatenate(pieces)
+        parts, ends = parts_of(values.offsets, which)
         return Sequences(
             values.parts[parts],
             ends,

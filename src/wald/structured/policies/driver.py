@@ -19,16 +19,11 @@ from .evidence import Ends, owner, parts_of
 
 @dataclass(frozen=True, eq=False)
 class Acquired:
-    """What a policy bought for examples, and their answers.
-
-    ``seconds`` are those of ``"features"``, ``"policy"`` and ``"inference"``; ``n_rounds`` counts the rounds in which
-    something was bought.
-    """
+    """What a policy bought for examples, their answers, and the seconds of features, policy and inference."""
 
     state: State
     codes: NDArray[np.int32]
     seconds: dict[str, float]
-    n_rounds: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +56,12 @@ def acquire(
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
     state = known = metered.state() & False
-    codes, n_rounds = np.empty(0, dtype=np.int32), 0
+    codes = np.empty(0, dtype=np.int32)
     try:
         if until is not None:
             codes = metered.decode(state)
         for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
-            known, state, n_rounds = state, bought.copy(), n_rounds + 1
+            known, state = state, bought.copy()
             if until is not None:
                 codes[parts_of(np.asarray(session.offsets), examples)[0]] = metered.decode(state, examples)
         if until is None and decode:
@@ -80,7 +75,7 @@ def acquire(
         raise ExtractionError(str(error), answers_of(session, session.decode(known)), known) from error
     features, total = metered.extraction() - extracted, time.perf_counter() - begin
     seconds = {"features": features, "policy": max(total - features - metered.inference, 0.0)}
-    return Acquired(state, codes, {**seconds, "inference": metered.inference}, n_rounds)
+    return Acquired(state, codes, {**seconds, "inference": metered.inference})
 
 
 def rounds(

@@ -13,7 +13,7 @@ from ..protocol import Session, State
 from .base import Policy
 from .crossfit import Fold
 from .evidence import Rows, known_of, rows_of
-from .trees import BoostedTrees
+from .scores import BoostedTrees
 
 
 @dataclass(eq=False, repr=False)
@@ -81,7 +81,6 @@ class IteratedPolicy(Policy):
     cv: int | str | Sequence[Fold] = 5
     random_state: int | np.random.RandomState | None = None
 
-    needs_inference: ClassVar[bool] = True
     options: ClassVar = {"target": ("wrong", "differs")}
     fold_seed: ClassVar[int] = 1
 
@@ -91,7 +90,6 @@ class IteratedPolicy(Policy):
             raise ValueError("target='wrong' needs y. Without labels, use target='differs'.")
 
     def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
-        """Learn when answers are wrong."""
         rng = np.random.default_rng(seeds[0])
         rows, events, repaired = [], [], []
         for fold in folds:

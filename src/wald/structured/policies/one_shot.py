@@ -14,7 +14,7 @@ from ..protocol import Session, State
 from .base import Policy
 from .crossfit import Fold
 from .evidence import owner, rows_of
-from .linear import weighted_svm
+from .scores import weighted_svm
 from .targets import Objective, Targets, marked, parsimonious, trajectory, without_needless
 
 
@@ -91,11 +91,6 @@ class OneShotPolicy(Policy):
     cv: int | str | Sequence[Fold] = 5
     random_state: int | np.random.RandomState | None = None
 
-    @property
-    def needs_inference(self) -> bool:  # type: ignore[override]
-        """True if priorities need an answer of the model."""
-        return self.features == "complex"
-
     options: ClassVar = {
         "target": ("trajectory", "parsimonious", "wrong", "differs"),
         "features": ("complex", "simple"),
@@ -113,7 +108,6 @@ class OneShotPolicy(Policy):
                 require_positive(type(self).__name__, "class_weight", weight)
 
     def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
-        """Search for pseudo-labels, and learn them."""
         rows, wanted, weights = [], [], []
         for objective in self._objectives(folds):
             targets, session = self._targets(objective), objective.fold.session

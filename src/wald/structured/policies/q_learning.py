@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from .base import Stepwise
 from .crossfit import Fold
 from .evidence import Rows, for_group, parts_of, ranks, rows_of, scores_by_group
-from .linear import LinearScore, Scaling
+from .scores import LinearScore, Scaling
 from .targets import Objective
 
 
@@ -75,11 +75,17 @@ class QLearningPolicy(Stepwise):
     random_state: int | np.random.RandomState | None = None
 
     def _learn(self, folds: list[Fold], seeds: list[int]) -> None:
-        """Learn the values of additions."""
         rng = np.random.default_rng(seeds[0])
-        self.score_ = self._iterated(
-            [move for objective in self._objectives(folds) for move in self._walk(objective, rng)]
-        )
+        moves = [move for objective in self._objectives(folds) for move in self._walk(objective, rng)]
+        taken = np.concatenate([move.taken for move in moves])
+        reward = np.concatenate([move.reward for move in moves])
+        scaling = Scaling.of(taken)
+        scaled = scaling(taken)
+        self.score_ = LinearScore(np.zeros(taken.shape[1], dtype=np.float32), 0.0)
+        for iteration in range(self.max_iter):
+            later = np.concatenate([move.best(self.score_) for move in moves]) if iteration else np.zeros(len(reward))
+            ridge = Ridge(alpha=self.alpha).fit(scaled, reward + self.gamma * later)
+            self.score_ = LinearScore.unscaled(ridge.coef_, float(ridge.intercept_), scaling)
 
     def _walk(self, objective: Objective, rng: np.random.Generator) -> list[_Moves]:
         """Moves of all examples of a fold, a step at a time."""
@@ -106,18 +112,6 @@ class QLearningPolicy(Stepwise):
             moves.append(_Moves(taken, (value - after)[moved], rows[parts], ~state[parts], ends))
             value = after
         return moves
-
-    def _iterated(self, moves: list[_Moves]) -> LinearScore:
-        taken = np.concatenate([move.taken for move in moves])
-        reward = np.concatenate([move.reward for move in moves])
-        scaling = Scaling.of(taken)
-        scaled = scaling(taken)
-        score = LinearScore(np.zeros(taken.shape[1], dtype=np.float32), 0.0)
-        for iteration in range(self.max_iter):
-            later = np.concatenate([move.best(score) for move in moves]) if iteration else np.zeros(len(reward))
-            ridge = Ridge(alpha=self.alpha).fit(scaled, reward + self.gamma * later)
-            score = LinearScore.unscaled(ridge.coef_, float(ridge.intercept_), scaling)
-        return score
 
 
 class _Moves(NamedTuple):

@@ -14,10 +14,7 @@ from .evidence import counts, owner, parts_of
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The best state that was found for each example, and what a mistake costs.
-
-    A weight (n_examples,) is the value of the worst evaluated state minus that of the best.
-    """
+    """The best state found for each example, and the value of the worst evaluated one minus that of the best."""
 
     state: State
     weight: NDArray[np.float64]

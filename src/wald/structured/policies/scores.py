@@ -1,15 +1,72 @@
-"""Boosted trees that predict the log odds of an event: fitted by scikit-learn, evaluated by the compiled core."""
+"""Scores of rows that policies learn: linear ones, and log odds by boosted trees."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.svm import LinearSVC
 
 from ... import _core
-from .evidence import Known
+from .evidence import Known, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScore:
+    """``weights @ row + bias``, summed row by row so that a row's score does not depend on the rows beside it."""
+
+    weights: NDArray[np.float32]
+    bias: float
+
+    def __call__(self, rows: Rows) -> NDArray[np.float64]:
+        """Scores (n,)."""
+        if rows.shape[1] != len(self.weights):
+            raise ValueError(f"The policy has {len(self.weights)} weights, for rows of {rows.shape[1]} features.")
+        return np.asarray(np.einsum("ij,j->i", rows, self.weights) + np.float64(self.bias), dtype=np.float64)
+
+    @classmethod
+    def unscaled(cls, weights: NDArray[np.float64], bias: float, scaling: Scaling) -> Self:
+        """Convert a score of scaled rows into one of raw rows."""
+        raw = weights / scaling.spread
+        return cls(raw.astype(np.float32), float(bias - scaling.mean @ raw))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Means and standard deviations of rows; a constant feature has spread infinity, and so no weight."""
+
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Rows) -> Self:
+        """Measure rows."""
+        mean, spread = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
+        return cls(mean, np.where(spread > 1e-6 * (1 + np.abs(mean)), spread, np.inf))
+
+    def __call__(self, rows: Rows) -> NDArray[np.float64]:
+        """Scale rows."""
+        return np.asarray((rows - self.mean) / self.spread)
+
+
+def weighted_svm(
+    rows: Rows, wanted: NDArray[np.bool_], weight: NDArray[np.float64], C: float, seed: int
+) -> LinearScore:
+    """The weighted linear SVM (squared hinge) of each row alone: a structural SVM over a graph without edges.
+
+    Raises ValueError if all rows with a weight have the same label.
+    """
+    counted = weight > 0
+    rows, wanted, weight = rows[counted], wanted[counted], weight[counted]
+    if not wanted.any() or wanted.all():
+        raise ValueError("every part has the same pseudo-label")
+    scaling = Scaling.of(rows)
+    svm = LinearSVC(C=C / weight.sum(), dual=False, random_state=seed)
+    svm.fit(scaling(rows), wanted, sample_weight=weight)
+    return LinearScore.unscaled(svm.coef_[0], float(svm.intercept_[0]), scaling)
 
 
 class BoostedTrees:
@@ -17,14 +74,6 @@ class BoostedTrees:
 
     The sums are those of scikit-learn's `HistGradientBoostingClassifier`, bit for bit: thresholds are rounded down to
     float32, which sends float32 rows the same way, and the trees' values are added up in the same order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
-    >>> trees = BoostedTrees(rows, rows[:, 0] > 0, max_iter=10)
-    >>> trees(np.array([[2, 0], [-2, 0]], dtype=np.float32)) > 0
-    array([ True, False])
     """
 
     def __init__(
