@@ -5,21 +5,16 @@
 
 #include "chain/decode.hpp"
 #include "core/interruption.hpp"
+#include "core/mix.hpp"
 
 namespace wald::chain {
 
 // A counter-based random number: it depends on the seed and the counters only, not on earlier draws.
 inline std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     std::uint64_t h = seed;
-    for (std::uint64_t v : {a, b, c}) {
-        h += 0x9e3779b97f4a7c15ull * (v + 1);
-        h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
-        h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
-        h ^= h >> 31;
-    }
+    for (const std::uint64_t v : {a, b, c}) h = mix(h + 0x9e3779b97f4a7c15ull * v);
     return h;
 }
-inline double uniform(std::uint64_t h) { return static_cast<double>(h >> 11) * 0x1.0p-53; }
 
 using States = std::vector<std::uint8_t>;
 

@@ -27,7 +27,7 @@ public:
 
     const Weights& weights() const { return learned_.table; }
     // Average over all steps, where step k has weight 2 k: the paper's "weighted averaging".
-    Weights averaged() const { return learned_.mean(std::max(1.0, n_steps_ * (n_steps_ + 1))); }
+    Weights averaged() const { return learned_.mean(n_steps_ * (n_steps_ + 1)); }
 
     // Primal minus dual objective, of the last weights or of the averaged ones.
     double gap(const Examples& data, bool average) {

@@ -13,13 +13,6 @@
 
 namespace wald::parser {
 
-inline std::vector<std::string_view> split(std::string_view text, char at) {
-    std::vector<std::string_view> found;
-    for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1))
-        found.push_back(text.substr(0, end = text.find(at)));
-    return found;
-}
-
 // The letters of atoms, and the largest offsets that they have: t-2..t+2, c-2..c+2 and so on.
 inline constexpr std::pair<char, int> kLetters[] = {{'t', 2}, {'c', 2}, {'w', 2}, {'s', 1},
                                                     {'a', 1}, {'o', 0}, {'l', 0}, {'r', 0}};
@@ -71,6 +64,16 @@ public:
 
     KeyTemplates side(int s) const {
         return {first_[s].data(), atoms_[s].data(), coefficients_[s].data(), salts_[s].data()};
+    }
+    // The keys of all words of a sentence, [position][vector][lane].
+    void find_keys(int s, const std::uint32_t* const* atoms, int n, std::vector<std::uint32_t>& keys) const {
+        keys.resize(static_cast<std::size_t>(n) * vectors() * kLanes);
+        parser_kernels().keys(side(s), atoms, nullptr, n, 0, vectors(), vectors(), keys.data());
+    }
+    // What an arc's contexts add to the key of a template.
+    std::uint32_t context_key(int vector, int lane, const std::uint32_t* contexts) const {
+        const std::uint32_t* c = context() + vector * kContexts * kLanes + lane;
+        return c[0] * contexts[0] + c[kLanes] * contexts[1] + c[2 * kLanes] * contexts[2];
     }
     const std::uint32_t* context() const { return context_.data(); }  // [vector][context][lane]
     const std::uint8_t* has_context() const { return has_context_.data(); }

@@ -99,13 +99,9 @@ public:
             visit(place ^ static_cast<std::uint32_t>(bin & 1));
             visit(place ^ static_cast<std::uint32_t>(bin));
         };
-        for (int i = first * KeyPlan::kLanes; i < pairs * KeyPlan::kLanes; ++i) {
-            const std::uint32_t* context =
-                arc_plan().context() + i / KeyPlan::kLanes * kContexts * KeyPlan::kLanes + i % KeyPlan::kLanes;
-            std::uint32_t key = head[i] + modifier[i];
-            for (int c = 0; c < kContexts; ++c) key += context[c * KeyPlan::kLanes] * arcs.contexts(arc)[c];
-            both(key);
-        }
+        for (int v = first, i = first * KeyPlan::kLanes; v < pairs; ++v)
+            for (int l = 0; l < KeyPlan::kLanes; ++l, ++i)
+                both(head[i] + modifier[i] + arc_plan().context_key(v, l, arcs.contexts(arc)));
         for (int i = pairs * KeyPlan::kLanes; i < last * KeyPlan::kLanes; ++i) both(head[i]), both(modifier[i]);
         if (between) {
             const std::size_t row =
