@@ -62,11 +62,10 @@ public:
     }
 
     // Decodes sentences under a state, one byte per word of all sentences; words that newly have the costly group are
-    // scored first. Writes heads and, unless null, evidence [word][kEvidence] in the order of the given sentences.
-    void decode(const std::uint8_t* state, std::span<const std::int64_t> examples, std::int32_t* heads,
-                float* evidence) {
-        std::vector<std::int64_t> starts{0};
-        for (const std::int64_t i : examples) starts.push_back(starts.back() + offsets_[i + 1] - offsets_[i]);
+    // scored first. Writes heads and, unless null, evidence [word][kEvidence] of the k-th of the given sentences from
+    // word starts[k] on.
+    void decode(const std::uint8_t* state, std::span<const std::int64_t> examples, std::span<const std::int64_t> starts,
+                std::int32_t* heads, float* evidence) {
         share_out(static_cast<std::int64_t>(examples.size()), workers_, [&](std::int64_t k, Worker& w) {
             const std::int64_t i = examples[k];
             Opened& s = sentences_[static_cast<std::size_t>(i)];
