@@ -112,15 +112,8 @@ private:
         std::string_view text;
         if (!text_of(name, text)) return false;
         if (prefix_.empty()) hasher_.add(text, 1);
-        else add_joined({}, text, 1);
+        else hasher_.add_joined({prefix_, text}, 1);
         return true;
-    }
-    // Adds a name within a nested dict or list.
-    void add_joined(std::string_view key, std::string_view text, double value) {
-        hasher_.append(prefix_.data(), prefix_.size());
-        hasher_.append(key.data(), key.size());
-        hasher_.append(text.data(), text.size());
-        hasher_.add(value);
     }
 
     bool read_dict(PyObject* dict, int depth) {
@@ -135,7 +128,7 @@ private:
             if (PyUnicode_Check(value) || PyBytes_Check(value)) {
                 if (!text_of(value, text)) return false;
                 if (prefix_.empty()) hasher_.add(key->text, true, key->with_colon, text, 1);
-                else add_joined(std::string(key->text) + ':', text, 1);
+                else hasher_.add_joined({prefix_, key->text, ":", text}, 1);
             } else if (PyFloat_Check(value)) {  // of derived types, the float itself
                 add_number(*key, PyFloat_AsDouble(value));
             } else if (PyBool_Check(value)) {
@@ -166,7 +159,7 @@ private:
     }
     void add_number(const Key& key, double number) {
         if (prefix_.empty()) hasher_.add(key.text, false, key.alone, {}, number);
-        else add_joined(key.text, {}, number);
+        else hasher_.add_joined({prefix_, key.text}, number);
     }
     bool is_number(PyObject* o, double& out) const {
         const nb::object keep = nb::borrow(o);
