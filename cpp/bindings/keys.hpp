@@ -10,6 +10,12 @@
 
 namespace wald::bindings {
 
+// For tables whose keys come from elsewhere: nobody can choose keys that crowd.
+inline std::uint64_t random_seed() {
+    static std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+}
+
 // Up to where memory can be read from a text on, at least to its end: no further than a page, which is mapped as a
 // whole.
 inline const char* readable_end(const char* text, Py_ssize_t n) {
@@ -106,8 +112,7 @@ private:
     static constexpr const char* kKnown = "known categories are a list of str, or a 1-D array of float64 or int64";
 
     static columns::Keys made(nb::handle known) {
-        static std::random_device random;
-        const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
+        const std::uint64_t seed = random_seed();
         if (nb::isinstance<nb::list>(known)) return of_texts(nb::borrow<nb::list>(known), seed);
         Any array;
         if (!nb::try_cast(known, array) || array.ndim() != 1) throw nb::type_error(kKnown);

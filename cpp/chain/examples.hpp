@@ -42,7 +42,7 @@ struct Examples {
         for (std::int64_t t = 0; t < n; ++t)
             for (int g = 1; g < n_groups; ++g)
                 if (uniform(mixed(seed, epoch, at, static_cast<std::uint64_t>(t * n_groups + g))) >= p)
-                    out[static_cast<std::size_t>(t)] &= static_cast<std::uint8_t>(~(1 << (g - 1)));
+                    out[t] &= static_cast<std::uint8_t>(~(1 << (g - 1)));
     }
 };
 

@@ -76,7 +76,7 @@ private:
     void move(const Examples& data, std::int64_t id) {
         decode(learned_.table, data, id);
         const std::int64_t first = data.offsets[id / copies_], n = guess_.length();
-        Mix& mix = mixes_[static_cast<std::size_t>(id)];
+        Mix& mix = mixes_[id];
         difference(mix);
         double loss = 0, mixed = 0;
         for (std::int64_t t = 0; t < n; ++t) loss += guess_.labels()[t] != guess_.truth()[t];

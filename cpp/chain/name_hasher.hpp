@@ -20,8 +20,8 @@ namespace wald::chain {
 class NamedRows {
 public:
     std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()) - 1; }
-    std::int64_t begin(std::int64_t row) const { return ends_[static_cast<std::size_t>(row)]; }
-    std::int64_t end(std::int64_t row) const { return ends_[static_cast<std::size_t>(row) + 1]; }
+    std::int64_t begin(std::int64_t row) const { return ends_[row]; }
+    std::int64_t end(std::int64_t row) const { return ends_[row + 1]; }
     std::span<const float> values() const { return {values_.data(), n_}; }
     std::span<const std::int32_t> columns() const { return {columns_.data(), n_}; }
     std::span<const std::int64_t> indptr() const { return ends_; }

@@ -29,7 +29,7 @@ public:
         const double s = score;
         low_ = std::min(low_, s);
         high_ = std::max(high_, s);
-        rows_[static_cast<std::size_t>(modifier)].push_back({s, head, modifier});
+        rows_[modifier].push_back({s, head, modifier});
     }
     // Fills heads[1..n]; false if there is no tree. With a single root, the penalty of an arc from the root exceeds
     // whatever all other arcs can gain.

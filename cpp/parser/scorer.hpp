@@ -47,7 +47,8 @@ public:
         atoms_ = &atoms;
         for (int l = 0; l < kLevels; ++l) {
             weights_[l] = l == kPruner ? pruner : &weights;
-            is_ready_[l] = false;
+            for (auto& has : has_keys_[l]) has.assign(static_cast<std::size_t>(atoms.n()), 0);
+            for (auto& words : unscored_[l]) words.clear();
         }
         for (auto& keys : keys_) grow(keys, static_cast<std::size_t>(atoms.n()) * kVectors * KeyPlan::kLanes);
     }
@@ -118,17 +119,7 @@ private:
     static void grow(std::vector<T>& v, std::size_t n) {
         if (v.size() < n) v.resize(n);
     }
-    void make_ready(int level) {
-        is_ready_[level] = true;
-        const std::size_t n = static_cast<std::size_t>(atoms_->n());
-        for (int side = 0; side < 2; ++side) {
-            has_keys_[level][side].assign(n, 0);
-            unscored_[level][side].clear();
-            grow(unigrams_[level][side], n * kBins);
-        }
-    }
     void find_keys(int level, int side, const std::uint16_t* positions, int n) {
-        if (!is_ready_[level]) make_ready(level);
         std::vector<char>& has = has_keys_[level][side];
         std::vector<std::uint16_t>& words = unscored_[level][side];
         const std::size_t before = words.size();
@@ -145,6 +136,7 @@ private:
         const Weights& w = *weights_[level];
         for (int side = 0; side < 2; ++side) {
             std::vector<std::uint16_t>& words = unscored_[level][side];
+            grow(unigrams_[level][side], static_cast<std::size_t>(atoms_->n()) * kBins);
             parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), words.data(),
                                       static_cast<int>(words.size()), kLevel[level].pairs, kLevel[level].last, kVectors,
                                       unigrams_[level][side].data());
@@ -154,7 +146,6 @@ private:
 
     const Atoms* atoms_ = nullptr;
     const Weights* weights_[kLevels] = {};
-    bool is_ready_[kLevels] = {};
     std::vector<char> has_keys_[kLevels][2];           // [position]
     std::vector<std::uint16_t> unscored_[kLevels][2];  // positions with keys, but no sums yet
     std::vector<std::uint32_t> keys_[2];               // head, modifier: [position][vector][lane]

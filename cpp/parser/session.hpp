@@ -36,12 +36,11 @@ public:
         offsets_.push_back(0);
         for (const auto& s : t.sentences) offsets_.push_back(s.last);
         const Choice choice = model.choice(settings);
-        share_out(n_sentences(), workers_, [&](std::int64_t i, Worker& w) {
+        share_out(n_sentences(), kShared, workers_, [&](std::int64_t i, Worker& w) {
             Stopwatch watch;
-            Opened& s = sentences_[static_cast<std::size_t>(i)];
+            Opened& s = sentences_[i];
             s.atoms.read(t, static_cast<std::size_t>(i), model_.lexicon);
-            with_error_location(i, t.sentences[static_cast<std::size_t>(i)].line,
-                                [&] { w.choose(s, model_.weights, choice); });
+            with_error_location(i, t.sentences[i].line, [&] { w.choose(s, model_.weights, choice); });
             w.score_cheap(s);
             s.chosen.arcs.trim();
             s.missing = s.atoms.n() - 1;
@@ -66,9 +65,9 @@ public:
     // word starts[k] on.
     void decode(const std::uint8_t* state, std::span<const std::int64_t> examples, std::span<const std::int64_t> starts,
                 std::int32_t* heads, float* evidence) {
-        share_out(static_cast<std::int64_t>(examples.size()), workers_, [&](std::int64_t k, Worker& w) {
+        share_out(std::ssize(examples), kShared, workers_, [&](std::int64_t k, Worker& w) {
             const std::int64_t i = examples[k];
-            Opened& s = sentences_[static_cast<std::size_t>(i)];
+            Opened& s = sentences_[i];
             const std::uint8_t* bits = state + offsets_[i];
             const auto owner = [&](int h, int m) { return owner_of(h, m, settings_.by_head) - 1; };
             buy(s, bits, bought_.data() + offsets_[i], owner, w);

@@ -23,7 +23,7 @@ public:
     // Arcs are added modifier by modifier.
     void add(int head, int modifier, float score) {
         arcs_.push_back({head, modifier, score, 0});
-        ++first_[static_cast<std::size_t>(head) + 1];
+        ++first_[head + 1];
     }
 
     // Number of floats that `decode` stores if arcs between words have at most length `longest`.
@@ -57,8 +57,8 @@ public:
     float* left(int j) { return left_.data() + static_cast<std::size_t>(j) * band_ + band_; }
     // The same, also for spans of any length that reach the last word or the first word.
     float complete(int head, int end) {
-        if (head <= end) return end == n_ ? to_end_[static_cast<std::size_t>(head)] : right(head)[end];
-        return end == 1 ? to_begin_[static_cast<std::size_t>(head)] : left(head)[end];
+        if (head <= end) return end == n_ ? to_end_[head] : right(head)[end];
+        return end == 1 ? to_begin_[head] : left(head)[end];
     }
     template <class Visit>
     void find_arc(int head, int end, Visit&& visit) {
@@ -81,10 +81,10 @@ private:
         for (std::size_t h = 1; h < first_.size(); ++h) first_[h] += first_[h - 1];
         sorted_.resize(arcs_.size());
         next_.assign(first_.begin(), first_.end() - 1);
-        for (const Arc& a : arcs_) sorted_[static_cast<std::size_t>(next_[static_cast<std::size_t>(a.head)]++)] = a;
+        for (const Arc& a : arcs_) sorted_[static_cast<std::size_t>(next_[a.head]++)] = a;
     }
-    Arc* begin_of(int head) { return sorted_.data() + first_[static_cast<std::size_t>(head)]; }
-    Arc* end_of(int head) { return sorted_.data() + first_[static_cast<std::size_t>(head) + 1]; }
+    Arc* begin_of(int head) { return sorted_.data() + first_[head]; }
+    Arc* end_of(int head) { return sorted_.data() + first_[head + 1]; }
 
     // max_k right(i)[k] + left(j)[k + 1], i <= k < j
     float inner(int i, int j) {
@@ -108,7 +108,7 @@ private:
         if (i == 0 && single_root) return;
         float *own = right(i), *from = left_from(i);
         own[i] = left(i)[i] = from[i] = 0;
-        float& to_end = to_end_[static_cast<std::size_t>(i)];
+        float& to_end = to_end_[i];
         if (i == n_) to_end = 0;
         const int last = std::min(n_, i + band_);
         for (Arc* a = begin_of(i); a != end_of(i); ++a) {
@@ -118,7 +118,7 @@ private:
             if (!(a->open > kNoTree)) continue;
             const float* onwards = right(r);
             for (int j = r; j <= last; ++j) own[j] = std::max(own[j], a->open + onwards[j]);
-            to_end = std::max(to_end, a->open + to_end_[static_cast<std::size_t>(r)]);
+            to_end = std::max(to_end, a->open + to_end_[r]);
         }
         if (i == 0) return;
         for (int j = i + 1; j <= last; ++j) {
@@ -137,8 +137,8 @@ private:
         to_begin_[1] = 0;
         for (int j = 2; j <= n_; ++j)
             for (const Arc* a = begin_of(j); a != end_of(j) && a->modifier < j; ++a)
-                to_begin_[static_cast<std::size_t>(j)] = std::max(
-                    to_begin_[static_cast<std::size_t>(j)], a->open + to_begin_[static_cast<std::size_t>(a->modifier)]);
+                to_begin_[j] = std::max(
+                    to_begin_[j], a->open + to_begin_[a->modifier]);
     }
 
     int n_ = 0, band_ = 0;  // the longest span that is kept
