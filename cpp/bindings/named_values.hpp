@@ -1,7 +1,7 @@
 // Linear models of named values: behind DictVectorizer and FeatureHasher.
 #pragma once
 
-#include "bindings/keys.hpp"
+#include "bindings/fetch.hpp"
 #include "bindings/text.hpp"
 #include "core/models/named_model.hpp"
 
@@ -53,7 +53,7 @@ private:
         const NamedColumns named(f, "names", spec);
         if (spec.hashing) return;
         const std::vector<std::string_view>& found = named.strings->found;
-        spec.keys = columns::Keys(true, found.size(), random_seed());
+        spec.keys = columns::Keys(true, found.size());
         for (std::size_t i = 0; i < found.size(); ++i) {
             require(found[i].size() <= columns::Keys::kLongest, "a name has more than 4 GB");
             require(spec.keys.add_text(found[i]), "a string of names is repeated");
