@@ -37,10 +37,9 @@ inline nb::bytes treebank_text(const Treebank& t, std::optional<Ints> heads, con
     }
     const parser::Column columns[] = {parser::kHead, parser::kDeprel};
     std::string head;
-    const auto value = [&](parser::Column column, std::size_t w) -> std::string_view {
-        if (column == parser::kDeprel) return names[static_cast<std::size_t>(relations->data()[w])];
-        const std::int32_t h = heads->data()[w];
-        return head = h < 0 ? "_" : std::to_string(h);
+    const auto value = [&](std::size_t k, std::size_t w) -> std::string_view {
+        if (k == 1) return names[static_cast<std::size_t>(relations->data()[w])];
+        return head = heads->data()[w] < 0 ? "_" : std::to_string(heads->data()[w]);
     };
     const std::string out = t.with(std::span(columns, relations ? 2 : 1), value).text;
     return nb::bytes(out.data(), out.size());
@@ -51,23 +50,22 @@ inline Treebank retagged(const Treebank& t, const std::vector<std::string>& upos
     check_words(t, codes.size());
     std::size_t longest = 0;
     std::vector<parser::Column> columns;
+    std::vector<const std::vector<std::string>*> tags;  // of each column
     for (const auto& [column, names] : {std::pair{parser::kUpos, &upos}, std::pair{parser::kXpos, &xpos}}) {
-        if (!names->empty()) columns.push_back(column);
+        if (names->empty()) continue;
+        columns.push_back(column), tags.push_back(names);
         for (const std::string& name : *names) {
             require(!name.empty() && name.find_first_of(std::string(" \t\r\n\0", 5)) == std::string::npos,
                     "a tag must not be empty, nor hold white space");
             longest = std::max(longest, name.size());
         }
     }
-    const auto names_of = [&](parser::Column column) -> auto& { return column == parser::kUpos ? upos : xpos; };
     for (const std::int32_t c : span_of(codes))
-        for (const parser::Column column : columns)
-            require(c >= 0 && static_cast<std::size_t>(c) < names_of(column).size(), "a tag is out of range");
+        for (const auto* names : tags)
+            require(c >= 0 && static_cast<std::size_t>(c) < names->size(), "a tag is out of range");
     require(t.text.size() + 2 * longest * t.words.size() <= 0xfffffff0u, "the text with its tags is longer than 4 GB");
     const Unlocked unlocked;
-    return t.with(columns, [&](parser::Column column, std::size_t w) -> auto& {
-        return names_of(column)[static_cast<std::size_t>(codes.data()[w])];
-    });
+    return t.with(columns, [&](std::size_t k, std::size_t w) -> auto& { return (*tags[k])[codes.data()[w]]; });
 }
 
 inline auto treebank_heads(const Treebank& t) {

@@ -112,17 +112,16 @@ private:
     std::vector<std::uint8_t> has_context_;
 };
 
-// An arc's templates: the pairs and unigrams of group 0, then those of group 1.
 inline constexpr int kGroups = 2;
 constexpr int vectors_of(std::string_view templates) {
     const int n = 1 + static_cast<int>(std::count(templates.begin(), templates.end(), '|'));
     return n % KeyPlan::kLanes == 0 ? n / KeyPlan::kLanes : throw "templates come in whole vectors";
 }
-inline constexpr int kPairVectors[kGroups] = {vectors_of(kTagPairs), vectors_of(kWordPairs)};
-inline constexpr int kUnigramVectors[kGroups] = {vectors_of(kTagUnigrams), vectors_of(kWordUnigrams)};
-inline constexpr int kFirstVector[kGroups] = {0, kPairVectors[0] + kUnigramVectors[0]};
-inline constexpr int kLastVector[kGroups] = {kFirstVector[1], kFirstVector[1] + kPairVectors[1] + kUnigramVectors[1]};
-inline constexpr int kVectors = kLastVector[1];
+
+// Where the vectors of an arc's templates end: the pairs and unigrams of group 0, then those of group 1.
+inline constexpr int kTagPairsEnd = vectors_of(kTagPairs), kTagsEnd = kTagPairsEnd + vectors_of(kTagUnigrams);
+inline constexpr int kWordPairsEnd = kTagsEnd + vectors_of(kWordPairs);
+inline constexpr int kVectors = kWordPairsEnd + vectors_of(kWordUnigrams);
 
 inline const KeyPlan& arc_plan() {
     static const KeyPlan plan(0,

@@ -34,10 +34,9 @@ struct Level {
 };
 inline constexpr int kPruner = kGroups, kLevels = kGroups + 1;
 inline constexpr Level kLevel[kLevels] = {
-    {kFirstVector[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true, 0},
-    {kFirstVector[1], kFirstVector[1] + kPairVectors[1], kLastVector[1], false, 0},
-    {kFirstVector[0] + kPairVectors[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true,
-     1u << TagNumbers::kRoot},
+    {0, kTagPairsEnd, kTagsEnd, true, 0},
+    {kTagsEnd, kWordPairsEnd, kVectors, false, 0},
+    {kTagPairsEnd, kTagPairsEnd, kTagsEnd, true, 1u << TagNumbers::kRoot},
 };
 
 class Scorer {

@@ -137,8 +137,7 @@ private:
         to_begin_[1] = 0;
         for (int j = 2; j <= n_; ++j)
             for (const Arc* a = begin_of(j); a != end_of(j) && a->modifier < j; ++a)
-                to_begin_[j] = std::max(
-                    to_begin_[j], a->open + to_begin_[a->modifier]);
+                to_begin_[j] = std::max(to_begin_[j], a->open + to_begin_[a->modifier]);
     }
 
     int n_ = 0, band_ = 0;  // the longest span that is kept

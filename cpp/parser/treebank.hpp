@@ -31,8 +31,8 @@ struct Treebank {
     }
     std::string_view field(std::size_t word, int column) const { return field(words[word], column); }
 
-    // The same sentences, byte for byte but for some columns, from left to right; value(column, word) is what they hold
-    // now. Heads of words stay as they were.
+    // The same sentences, byte for byte but for some columns, from left to right: value(k, word) is what the k-th of
+    // them holds now. Heads of words stay as they were.
     template <class Value>
     Treebank with(std::span<const Column> columns, Value&& value) const {
         Treebank out;
@@ -49,14 +49,14 @@ struct Treebank {
             for (std::uint32_t w = s.first; w < s.last; ++w) {
                 const Word& word = words[w];
                 Word& to = out.words.emplace_back(word);
-                int k = 0;
-                for (const Column column : columns) {
-                    for (; k <= column; ++k) to.field[k] = moved(word.field[k]);
-                    out.text.append(text, at, word.field[column] - at);
-                    out.text += value(column, w);
-                    at = word.field[column + 1] - 1;
+                int c = 0;
+                for (std::size_t k = 0; k < columns.size(); ++k) {
+                    for (; c <= columns[k]; ++c) to.field[c] = moved(word.field[c]);
+                    out.text.append(text, at, word.field[columns[k]] - at);
+                    out.text += value(k, w);
+                    at = word.field[columns[k] + 1] - 1;
                 }
-                for (; k <= kColumns; ++k) to.field[k] = moved(word.field[k]);
+                for (; c <= kColumns; ++c) to.field[c] = moved(word.field[c]);
             }
             copy.end = moved(s.end);
         }
