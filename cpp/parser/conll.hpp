@@ -93,13 +93,12 @@ private:
         }
         const std::string_view id = t_.field(w, kId);
         const std::uint32_t count = static_cast<std::uint32_t>(t_.words.size()) - sentence_.first;
-        if (id.find_first_not_of("0123456789") != std::string_view::npos) return special(id, count);
+        if (number(id) == kNoNumber) return special(id, count);
         if (number(id) != count + 1) unexpected("id", id, std::to_string(count + 1));
         if (count == kMostWords) fail("a sentence of more than " + std::to_string(kMostWords) + " words");
         const std::string_view head = t_.field(w, kHead);
         w.head = head == "_" ? -1 : static_cast<std::int32_t>(number(head));
-        if (head != "_" &&
-            (head.find_first_not_of("0123456789") != std::string_view::npos || number(head) > kMostWords))
+        if (head != "_" && number(head) > kMostWords)
             fail("the head is " + quoted(head) + "; a number within the sentence, 0 for the root or _ was expected");
         t_.words.push_back(w);
         lines_.push_back(line_);
@@ -173,10 +172,12 @@ private:
         if (whole && root < 0) throw ConllError(sentence_.line, "a sentence without a root");
     }
 
+    static constexpr std::uint32_t kNoNumber = 0xffffffffu;
+    // The value of some digits; kNoNumber for anything else, and for what is too large.
     static std::uint32_t number(std::string_view s) {
         std::uint32_t value = 0;
         const auto [p, error] = std::from_chars(s.data(), s.data() + s.size(), value);
-        return error == std::errc() && p == s.data() + s.size() ? value : 0xffffffffu;
+        return error == std::errc() && p == s.data() + s.size() ? value : kNoNumber;
     }
 
     static constexpr const char* kNames[] = {"ID",    "FORM", "LEMMA",  "UPOS", "XPOS",
