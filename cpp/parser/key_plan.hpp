@@ -70,10 +70,11 @@ public:
         keys.resize(static_cast<std::size_t>(n) * vectors() * kLanes);
         parser_kernels().keys(side(s), atoms, nullptr, n, 0, vectors(), vectors(), keys.data());
     }
-    // What an arc's contexts add to the key of a template.
-    std::uint32_t context_key(int vector, int lane, const std::uint32_t* contexts) const {
-        const std::uint32_t* c = context() + vector * kContexts * kLanes + lane;
-        return c[0] * contexts[0] + c[kLanes] * contexts[1] + c[2 * kLanes] * contexts[2];
+    // Adds to the keys of a vector of templates what an arc's contexts make of them.
+    void add_contexts(int vector, const std::uint32_t* contexts, std::uint32_t* keys) const {
+        const std::uint32_t* c = context() + vector * kContexts * kLanes;
+        for (int l = 0; l < kLanes; ++l)
+            keys[l] += c[l] * contexts[0] + c[kLanes + l] * contexts[1] + c[2 * kLanes + l] * contexts[2];
     }
     const std::uint32_t* context() const { return context_.data(); }  // [vector][context][lane]
     const std::uint8_t* has_context() const { return has_context_.data(); }

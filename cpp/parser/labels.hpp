@@ -41,9 +41,10 @@ public:
             const std::uint32_t* contexts = arcs_.contexts(m - 1);
             const std::uint32_t direction = m > heads[m] ? kRight : 0;
             std::uint32_t* places = places_.data() + static_cast<std::size_t>(m) * kFeatures;
-            for (int v = 0, i = 0; v < kLabelVectors; ++v)
-                for (int l = 0; l < KeyPlan::kLanes; ++l, ++i)
-                    places[i] = (head[i] + modifier[i] + direction + plan.context_key(v, l, contexts)) >> shift;
+            std::uint32_t keys[kFeatures];
+            for (int i = 0; i < kFeatures; ++i) keys[i] = head[i] + modifier[i] + direction;
+            for (int v = 0; v < kLabelVectors; ++v) plan.add_contexts(v, contexts, keys + v * KeyPlan::kLanes);
+            for (int i = 0; i < kFeatures; ++i) places[i] = keys[i] >> shift;
         }
         sums_.resize(static_cast<std::size_t>(weights.width()));
     }

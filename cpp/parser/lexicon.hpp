@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "parser/hashing.hpp"
+#include "parser/key_table.hpp"
 #include "parser/treebank.hpp"
 
 namespace wald::parser {
@@ -31,9 +31,8 @@ public:
     static constexpr int kMostTags = 64, kRoot = 0;
 
     TagNumbers() = default;
-    explicit TagNumbers(std::vector<std::string> tags) : tags_(std::move(tags)) {
-        for (std::size_t i = 0; i < tags_.size(); ++i)
-            numbers_.emplace(hash(tags_[i]), static_cast<std::uint8_t>(i + 1));
+    explicit TagNumbers(std::vector<std::string> tags) : tags_(std::move(tags)), numbers_(tags_.size()) {
+        for (std::size_t i = 0; i < tags_.size(); ++i) numbers_.add(hash(tags_[i]), static_cast<std::int32_t>(i + 1));
     }
     // Numbers the most frequent tags; ties are in alphabetical order.
     template <class TagOf>
@@ -54,13 +53,13 @@ public:
     int n_tags() const { return static_cast<int>(tags_.size()) + 2; }  // with the root and the number for others
     // The number of a tag, given its hash.
     std::uint8_t number(std::uint64_t h) const {
-        const auto at = numbers_.find(h);
-        return at == numbers_.end() ? static_cast<std::uint8_t>(n_tags() - 1) : at->second;
+        const std::int32_t found = numbers_.number(h);
+        return static_cast<std::uint8_t>(found < 0 ? n_tags() - 1 : found);
     }
 
 private:
     std::vector<std::string> tags_;
-    std::unordered_map<std::uint64_t, std::uint8_t> numbers_;  // by the hashes of tags
+    KeyTable numbers_;
 };
 
 struct Lexicon {

@@ -99,9 +99,13 @@ public:
             visit(place ^ static_cast<std::uint32_t>(bin & 1));
             visit(place ^ static_cast<std::uint32_t>(bin));
         };
-        for (int v = first, i = first * KeyPlan::kLanes; v < pairs; ++v)
-            for (int l = 0; l < KeyPlan::kLanes; ++l, ++i)
-                both(head[i] + modifier[i] + arc_plan().context_key(v, l, arcs.contexts(arc)));
+        for (int v = first; v < pairs; ++v) {
+            std::uint32_t keys[KeyPlan::kLanes];
+            for (int l = 0; l < KeyPlan::kLanes; ++l)
+                keys[l] = head[v * KeyPlan::kLanes + l] + modifier[v * KeyPlan::kLanes + l];
+            arc_plan().add_contexts(v, arcs.contexts(arc), keys);
+            for (const std::uint32_t key : keys) both(key);
+        }
         for (int i = pairs * KeyPlan::kLanes; i < last * KeyPlan::kLanes; ++i) both(head[i]), both(modifier[i]);
         if (between) {
             const std::size_t row =

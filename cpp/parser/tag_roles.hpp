@@ -14,19 +14,21 @@ inline constexpr Roles kAttaches = 4;  // attaches to a word nearby: determiner,
 
 // The roles of a tag, given its hash.
 inline Roles roles_of(std::uint64_t hash) {
-    static const std::unordered_map<std::uint64_t, Roles> roles = [] {
+    static const KeyTable roles = [] {
         constexpr std::pair<Roles, std::string_view> tags[] = {
             {kOpens, "ADP SCONJ CCONJ IN TO CC"},
             {kBounds, "VERB AUX PUNCT INTJ VB MD , . : `` ''"},
             {kAttaches, "ADP AUX DET ADJ ADV NUM PART IN TO MD DT JJ RB CD PR PO"},
         };
-        std::unordered_map<std::uint64_t, Roles> found;
+        std::map<std::uint64_t, Roles> found;
         for (const auto& [role, names] : tags)
             for (const std::string_view tag : split(names, ' ')) found[TagNumbers::hash(tag)] |= role;
-        return found;
+        KeyTable table(found.size());
+        for (const auto& [tag, its_roles] : found) table.add(tag, its_roles);
+        return table;
     }();
-    const auto at = roles.find(hash);
-    return at == roles.end() ? Roles{0} : at->second;
+    const std::int32_t found = roles.number(hash);
+    return static_cast<Roles>(found < 0 ? 0 : found);
 }
 
 }  // namespace wald::parser
