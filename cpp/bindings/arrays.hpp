@@ -76,13 +76,40 @@ nb::ndarray<nb::numpy, T> copied(const T* data, std::size_t n) {
     return a;
 }
 
-// Offsets of sequences of at least one part each: they ascend from 0 to n_parts.
-inline std::span<const std::int64_t> checked_offsets(const Longs& offsets, std::int64_t n_parts) {
+// Offsets of sequences of at least one part each: they ascend from 0 to the number of all parts.
+inline std::span<const std::int64_t> checked_offsets(const Longs& offsets) {
     require(offsets.size() >= 1 && offsets.data()[0] == 0, "offsets start at 0");
     for (std::size_t i = 1; i < offsets.size(); ++i)
         require(offsets.data()[i] > offsets.data()[i - 1], "sequences have at least one part each");
-    require(offsets.data()[offsets.size() - 1] == n_parts, "the last offset is the number of parts");
     return span_of(offsets);
 }
+inline std::span<const std::int64_t> checked_offsets(const Longs& offsets, std::int64_t n_parts) {
+    const auto all = checked_offsets(offsets);
+    require(all.back() == n_parts, "the last offset is the number of parts");
+    return all;
+}
+
+// Some of the sequences with these offsets, or all: the first part of each, and the rows of its parts in the output.
+struct ChosenSequences {
+    static constexpr std::int64_t kMaxParts = std::int64_t{1} << 40;  // offsets alone do not bound the memory
+
+    std::int64_t n_parts;  // of all sequences
+    std::vector<std::int64_t> ids, first, ends{0};
+
+    // `misfit` is the message about ids that are out of range.
+    ChosenSequences(std::span<const std::int64_t> offsets, const std::optional<Longs>& chosen, const char* misfit)
+        : n_parts(offsets.back()) {
+        const std::int64_t n = std::ssize(offsets) - 1, n_chosen = chosen ? std::ssize(span_of(*chosen)) : n;
+        for (std::int64_t k = 0; k < n_chosen; ++k) {
+            const std::int64_t i = chosen ? chosen->data()[k] : k;
+            require(i >= 0 && i < n, misfit);
+            const std::int64_t length = offsets[i + 1] - offsets[i];
+            require(length <= kMaxParts - ends.back(), "examples of 2^40 parts at most");
+            ids.push_back(i);
+            first.push_back(offsets[i]);
+            ends.push_back(ends.back() + length);
+        }
+    }
+};
 
 }  // namespace wald::bindings

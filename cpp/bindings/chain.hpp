@@ -76,22 +76,12 @@ public:
                                const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap) const {
         require(!cheap || (cheap->shape(0) == states.size() && cheap->shape(1) == n_labels()),
                 "cheap scores of other parts or labels");
-        chain::Sequences x{features(groups, static_cast<std::int64_t>(states.size())), states.data(),
-                           cheap ? cheap->data() : nullptr};
-        const auto all = checked_offsets(offsets, static_cast<std::int64_t>(states.size()));
-        const auto n = static_cast<std::int64_t>(all.size()) - 1;
-        const auto add = [&](std::int64_t i) {
-            x.first.push_back(all[i]);
-            x.ends.push_back(x.ends.back() + all[i + 1] - all[i]);
-            for (std::int64_t p = all[i]; p < all[i + 1]; ++p) check_part(x, p);
-        };
-        if (!chosen)
-            for (std::int64_t i = 0; i < n; ++i) add(i);
-        else
-            for (const std::int64_t i : span_of(*chosen)) {
-                require(i >= 0 && i < n, "chosen must name sequences");
-                add(i);
-            }
+        const auto n = static_cast<std::int64_t>(states.size());
+        chain::Sequences x{features(groups, n), states.data(), cheap ? cheap->data() : nullptr};
+        ChosenSequences found(checked_offsets(offsets, n), chosen, "chosen must name sequences");
+        x.first = std::move(found.first), x.ends = std::move(found.ends);
+        for (std::size_t i = 0; i < x.first.size(); ++i)
+            for (std::int64_t t = 0; t < x.ends[i + 1] - x.ends[i]; ++t) check_part(x, x.first[i] + t);
         return x;
     }
     // Sequences whose node scores are given.

@@ -9,6 +9,10 @@
 
 namespace wald::bindings {
 
+using NamedSequences = nb::typed<nb::list, nb::typed<nb::list, nb::any>>;
+using NumberTypes = nb::typed<nb::tuple, nb::type_object, nb::ellipsis>;
+using Flatten = nb::typed<nb::callable, nb::typed<nb::dict, nb::bytes, double>(nb::any)>;
+
 constexpr std::size_t kParts = 64;  // read together, at least
 
 // Reads parts into the rows of a CSR matrix. Parts made of dicts, lists, tuples, sets, texts and numbers are read here.
@@ -108,15 +112,8 @@ private:
         std::string_view text;
         if (!text_of(name, text)) return false;
         if (prefix_.empty()) hasher_.add(text, 1);
-        else add_joined({}, text, 1);
+        else hasher_.add_joined({prefix_, text}, 1);
         return true;
-    }
-    // Adds a name within a nested dict or list.
-    void add_joined(std::string_view key, std::string_view text, double value) {
-        hasher_.append(prefix_.data(), prefix_.size());
-        hasher_.append(key.data(), key.size());
-        hasher_.append(text.data(), text.size());
-        hasher_.add(value);
     }
 
     bool read_dict(PyObject* dict, int depth) {
@@ -131,7 +128,7 @@ private:
             if (PyUnicode_Check(value) || PyBytes_Check(value)) {
                 if (!text_of(value, text)) return false;
                 if (prefix_.empty()) hasher_.add(key->text, true, key->with_colon, text, 1);
-                else add_joined(std::string(key->text) + ':', text, 1);
+                else hasher_.add_joined({prefix_, key->text, ":", text}, 1);
             } else if (PyFloat_Check(value)) {  // of derived types, the float itself
                 add_number(*key, PyFloat_AsDouble(value));
             } else if (PyBool_Check(value)) {
@@ -162,7 +159,7 @@ private:
     }
     void add_number(const Key& key, double number) {
         if (prefix_.empty()) hasher_.add(key.text, false, key.alone, {}, number);
-        else add_joined(key.text, {}, number);
+        else hasher_.add_joined({prefix_, key.text}, number);
     }
     bool is_number(PyObject* o, double& out) const {
         const nb::object keep = nb::borrow(o);
@@ -186,7 +183,7 @@ private:
 
 // Calls visit(parts) for the parts of sequences, some sequences at a time.
 template <class Visit>
-void each_parts(const nb::list& sequences, const Visit& visit) {
+void each_parts(const NamedSequences& sequences, const Visit& visit) {
     std::vector<nb::object> parts;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
         const nb::list sequence = nb::cast<nb::list>(nb::object(sequences[i]));
@@ -199,19 +196,18 @@ void each_parts(const nb::list& sequences, const Visit& visit) {
 }
 
 // Values, columns and indptr of a canonical CSR matrix with a row for every part of all sequences.
-inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers,
-                            nb::callable flatten) {
+inline auto hash_names(const NamedSequences& sequences, std::int32_t n_columns, NumberTypes numbers, Flatten flatten) {
     require(n_columns >= 1, "n_columns must be at least 1");
     NamedFeatures reader(n_columns, numbers, flatten);
     chain::NamedRows rows;
     each_parts(sequences, [&](const auto& parts) { reader.add(parts, rows); });
     const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
-    return nb::make_tuple(copy(rows.values()), copy(rows.columns()), copy(rows.indptr()));
+    return std::make_tuple(copy(rows.values()), copy(rows.columns()), copy(rows.indptr()));
 }
 
 // A dict from the names of all features, as bytes, to a column, and whether its values are negated there.
-inline nb::dict name_columns(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers,
-                             nb::callable flatten) {
+inline auto name_columns(const NamedSequences& sequences, std::int32_t n_columns, NumberTypes numbers,
+                         Flatten flatten) {
     require(n_columns >= 1, "n_columns must be at least 1");
     NamedFeatures reader(n_columns, numbers, flatten);
     std::unordered_map<std::string, std::pair<std::int32_t, bool>> found;
@@ -222,27 +218,19 @@ inline nb::dict name_columns(const nb::list& sequences, std::int32_t n_columns, 
             found.try_emplace(text, column, negative);
         });
     });
-    nb::dict out;
+    nb::typed<nb::dict, nb::bytes, nb::typed<nb::tuple, int, bool>> out;
     for (const auto& [name, at] : found) out[nb::bytes(name.data(), name.size())] = nb::make_tuple(at.first, at.second);
     return out;
 }
 
 inline void bind_chain_names(nb::module_& m) {
     using namespace nb::literals;
-    m.def(
-        "hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
-        nb::sig(
-            "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
-            "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
-            "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
-        R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
+    m.def("hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
+          R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
 
 A part is a dict or list of features. The types ``numbers`` count as numbers, in addition to float and int. ``flatten``
 turns a part that holds other types into a dict.)doc");
     m.def("name_columns", &name_columns, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
-          nb::sig(
-              "def name_columns(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
-              "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> dict[bytes, tuple[int, bool]]"),
           "Names of all features of these parts, with their columns, and whether values are negated there.");
 }
 

@@ -13,9 +13,12 @@ namespace wald::bindings {
 // near, and their weights are on the way while more is read.
 class ChainTagger {
 public:
+    using Answer = nb::typed<nb::list, nb::any>;
+
     // labels: the objects that answers are made of, one for each label of the chain.
-    ChainTagger(nb::object chain, nb::list labels, nb::tuple numbers, nb::callable flatten)
-        : keep_(chain), weights_(nb::cast<const Chain&>(chain).weights()), numbers_(numbers), flatten_(flatten) {
+    ChainTagger(nb::handle_t<Chain> chain, Answer labels, NumberTypes numbers, Flatten flatten)
+        : keep_(nb::borrow(chain)), weights_(nb::cast<const Chain&>(chain).weights()), numbers_(numbers),
+          flatten_(flatten) {
         for (const nb::handle label : labels) labels_.push_back(nb::borrow(label));
         require(weights_.n_groups() == 1 && weights_.shape().sizes[0] >= 1 &&
                     weights_.shape().sizes[0] <= std::numeric_limits<std::int32_t>::max(),
@@ -25,10 +28,10 @@ public:
 
     // A list of labels for every sequence, which may be empty; None if something is no list of parts by name, or a
     // value is not finite: its other reader names it.
-    nb::object predict(const nb::handle& sequences, int n_threads) const {
-        if (!PyList_CheckExact(sequences.ptr()) && !PyTuple_CheckExact(sequences.ptr())) return nb::none();
+    std::optional<NamedSequences> predict(const nb::any& sequences, int n_threads) const {
+        if (!PyList_CheckExact(sequences.ptr()) && !PyTuple_CheckExact(sequences.ptr())) return {};
         const nb::tuple all(nb::borrow(sequences));  // a list may change
-        nb::list answers;
+        NamedSequences answers;
         const Lent lent(*this);
         Work& work = *lent.work;
         const std::size_t parts_at_once = n_threads == 1 ? kParts : 16 * kParts;
@@ -36,8 +39,8 @@ public:
         for (std::size_t i = 0; i < all.size();) {
             work.clear();
             for (; i < all.size() && work.parts.size() < parts_at_once; ++i)
-                if (!work.add(all[i])) return nb::none();
-            if (!work.read()) return nb::none();
+                if (!work.add(all[i])) return {};
+            if (!work.read()) return {};
             locked += work.rows.size();
             work.label(n_threads, locked >= kUnlockFrom);
             if (locked >= kUnlockFrom) locked = 0;
@@ -46,11 +49,11 @@ public:
         }
         return answers;
     }
-    nb::object predict_one(const nb::handle& sequence) const {
+    std::optional<Answer> predict_one(const nb::any& sequence) const {
         const Lent lent(*this);
         Work& work = *lent.work;
         work.clear();
-        if (!work.add(sequence) || !work.read()) return nb::none();
+        if (!work.add(sequence) || !work.read()) return {};
         work.label(1, work.rows.size() >= kUnlockFrom);
         const std::int32_t* code = work.codes.data();
         return work.answer(code, work.lengths[0]);
@@ -116,8 +119,8 @@ private:
             const std::int32_t* code = codes.data();
             for (const std::int64_t length : lengths) answers.append(answer(code, length));
         }
-        nb::object answer(const std::int32_t*& code, std::int64_t length) const {
-            nb::object labels = nb::steal(PyList_New(length));
+        Answer answer(const std::int32_t*& code, std::int64_t length) const {
+            Answer labels = nb::steal<Answer>(PyList_New(length));
             if (!labels.is_valid()) throw nb::python_error();
             for (std::int64_t k = 0; k < length; ++k)
                 PyList_SetItem(labels.ptr(), k,
@@ -186,16 +189,12 @@ labels : list
     The objects that answers are made of.
 numbers, flatten
     As those of `hash_names`.)doc")
-        .def(nb::init<nb::object, nb::list, nb::tuple, nb::callable>(), "chain"_a, "labels"_a, "numbers"_a, "flatten"_a,
-             nb::sig("def __init__(self, chain: Chain, labels: list[typing.Any], numbers: tuple[type, ...], flatten: "
-                     "collections.abc.Callable[[typing.Any], dict[bytes, float]]) -> None"))
+        .def(nb::init<nb::handle_t<Chain>, ChainTagger::Answer, NumberTypes, Flatten>(), "chain"_a, "labels"_a,
+             "numbers"_a, "flatten"_a)
         .def(
             "predict", &ChainTagger::predict, "sequences"_a, "n_threads"_a,
-            nb::sig("def predict(self, sequences: typing.Any, n_threads: int) -> list[list[typing.Any]] | None"),
             "Labels of every sequence; None for what are no lists of parts by name, or for values that are not finite.")
-        .def("predict_one", &ChainTagger::predict_one, "sequence"_a,
-             nb::sig("def predict_one(self, sequence: typing.Any) -> list[typing.Any] | None"),
-             "Labels of one sequence, or None.");
+        .def("predict_one", &ChainTagger::predict_one, "sequence"_a, "Labels of one sequence, or None.");
 }
 
 }  // namespace wald::bindings

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <random>
 
 #include "bindings/fetch.hpp"
 #include "bindings/rows.hpp"
@@ -106,14 +105,12 @@ private:
     static constexpr const char* kKnown = "known categories are a list of str, or a 1-D array of float64 or int64";
 
     static columns::Keys made(nb::handle known) {
-        static std::random_device random;
-        const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
-        if (nb::isinstance<nb::list>(known)) return of_texts(nb::borrow<nb::list>(known), seed);
+        if (nb::isinstance<nb::list>(known)) return of_texts(nb::borrow<nb::list>(known));
         Any array;
         if (!nb::try_cast(known, array) || array.ndim() != 1) throw nb::type_error(kKnown);
         require(array.size() <= columns::Keys::kMostKnown, "there are too many known categories");
         check_aligned(array);
-        columns::Keys keys(false, array.size(), seed);
+        columns::Keys keys(false, array.size());
         const bool integers = array.dtype() == nb::dtype<std::int64_t>();
         if (!integers && array.dtype() != nb::dtype<double>()) throw nb::type_error(kKnown);
         for (std::size_t i = 0; i < array.size(); ++i) {
@@ -131,10 +128,10 @@ private:
         }
         return keys;
     }
-    static columns::Keys of_texts(nb::list known, std::uint64_t seed) {
+    static columns::Keys of_texts(nb::list known) {
         const nb::tuple texts(known);  // a list may change
         require(texts.size() <= columns::Keys::kMostKnown, "there are too many known categories");
-        columns::Keys keys(true, texts.size(), seed);
+        columns::Keys keys(true, texts.size());
         for (const nb::handle text : texts) {
             if (!PyUnicode_Check(text.ptr())) throw nb::type_error(kKnown);
             const TextBytes bytes(text);

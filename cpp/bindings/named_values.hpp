@@ -10,9 +10,10 @@ namespace wald::bindings {
 // Reads rows as Python's objects, so the lock is held. What it does not read, it leaves to others.
 class NamedValues {
 public:
-    explicit NamedValues(nb::dict described) : NamedValues(Fields(described)) {}
+    explicit NamedValues(nb::typed<nb::dict, nb::str, nb::any> described) : NamedValues(Fields(described)) {}
 
-    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> scores(const nb::list& rows) const {
+    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> scores(
+        const nb::typed<nb::list, nb::any>& rows) const {
         const nb::tuple all(rows);  // a list may change
         const std::size_t n = all.size(), n_outputs = static_cast<std::size_t>(model_->spec().n_outputs);
         auto found = new_array<double>({n, n_outputs});
@@ -52,9 +53,7 @@ private:
         const NamedColumns named(f, "names", spec);
         if (spec.hashing) return;
         const std::vector<std::string_view>& found = named.strings->found;
-        static std::random_device random;
-        const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
-        spec.keys = columns::Keys(true, found.size(), seed);
+        spec.keys = columns::Keys(true, found.size());
         for (std::size_t i = 0; i < found.size(); ++i) {
             require(found[i].size() <= columns::Keys::kLongest, "a name has more than 4 GB");
             require(spec.keys.add_text(found[i]), "a string of names is repeated");
@@ -162,12 +161,9 @@ described : dict
         Whether values are float32.
     coef, intercept, coef_bound
         As those of `Text`.)doc")
-        .def(nb::init<nb::dict>(), "described"_a,
-             nb::sig("def __init__(self, described: dict[str, typing.Any]) -> None"))
+        .def(nb::init<nb::typed<nb::dict, nb::str, nb::any>>(), "described"_a)
         .def(
             "scores", &NamedValues::scores, "rows"_a,
-            nb::sig("def scores(self, rows: list[typing.Any]) -> "
-                    "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
             R"doc(Return scores of shape (n_rows, n_outputs), and bounds of their distance to scikit-learn's, (n_rows,).
 
 A score is NaN, and its bound infinite, where scikit-learn must be asked.)doc")

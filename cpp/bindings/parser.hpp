@@ -97,7 +97,7 @@ struct ParserModel {
         return out;
     }
 
-    nb::tuple state() const {
+    nb::typed<nb::tuple, nb::any, nb::ellipsis> state() const {
         const parser::Model& m = *model;
         const auto array = [](const auto& values) { return copied(values.data(), values.size()); };
         return nb::make_tuple(m.lexicon.fine.tags(), m.lexicon.coarse.tags(), array(m.filter.all()), m.weights.bits,
@@ -182,8 +182,8 @@ private:
     parser::Learner learner_;
 };
 
-inline nb::dict parser_templates() {
-    nb::dict d;
+inline auto parser_templates() {
+    nb::typed<nb::dict, nb::str, nb::typed<nb::list, nb::str>> d;
     for (const auto& [name, templates] :
          {std::pair{"tag_pairs", parser::kTagPairs}, std::pair{"tag_words", parser::kTagUnigrams},
           std::pair{"word_pairs", parser::kWordPairs}, std::pair{"word_words", parser::kWordUnigrams},
@@ -200,13 +200,12 @@ inline void bind_parser(nb::module_& m) {
     bind_treebank(m);
     m.def("decode_tree", &decode_tree, "scores"_a.noconvert(), "projective"_a, "single_root"_a, "sparse"_a = false,
           "Heads of the words of the best tree over a matrix [head, modifier], word 0 the root.");
-    m.def("parser_templates", &parser_templates, nb::sig("def parser_templates() -> dict[str, list[str]]"),
+    m.def("parser_templates", &parser_templates,
           "Return the templates of the parser's features, in the order of their numbers; relations from 4096 on.");
     nb::class_<ParserModel>(m, "ParserModel", "A trained parser. Never changes.")
         .def(nb::new_(&parser_model), "fine"_a, "coarse"_a, "longest"_a.noconvert(), "bits"_a, "weights"_a.noconvert(),
              "labels"_a, "label_bits"_a, "label_weights"_a.noconvert(), "pruner_bits"_a, "pruner"_a.noconvert())
-        .def("state", &ParserModel::state, nb::sig("def state(self) -> tuple[typing.Any, ...]"),
-             "Return what the constructor takes.")
+        .def("state", &ParserModel::state, "Return what the constructor takes.")
         .def_prop_ro("labels", [](const ParserModel& p) { return p.model->labels; })
         .def_prop_ro(
             "prunes", [](const ParserModel& p) { return p.model->pruner_or_null() != nullptr; },

@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <mutex>
-#include <numeric>
 #include <thread>
+#include <utility>
 
 #include "bindings/parser.hpp"
 #include "parser/session.hpp"
@@ -21,15 +21,15 @@ public:
     }
 
     auto decode(Bytes state, std::optional<Longs> examples) {
-        const Chosen chosen = checked(state, examples);
-        auto heads = new_array<std::int32_t>({chosen.n_words});
+        const ChosenSequences chosen = checked(state, examples);
+        auto heads = new_array<std::int32_t>({static_cast<std::size_t>(chosen.ends.back())});
         run(state, chosen, heads.data(), nullptr);
         return heads;
     }
     auto evidence(Bytes state, std::optional<Longs> examples) {
-        const Chosen chosen = checked(state, examples);
-        std::vector<std::int32_t> heads(chosen.n_words);
-        auto evidence = new_array<float>({chosen.n_words, parser::kEvidence});
+        const ChosenSequences chosen = checked(state, examples);
+        std::vector<std::int32_t> heads(static_cast<std::size_t>(chosen.ends.back()));
+        auto evidence = new_array<float>({heads.size(), parser::kEvidence});
         run(state, chosen, heads.data(), evidence.data());
         return evidence;
     }
@@ -51,27 +51,17 @@ public:
     }
 
 private:
-    struct Chosen {
-        std::vector<std::int64_t> sentences;
-        std::size_t n_words = 0;
-    };
     // The given sentences, or all. They must differ: two threads must not buy for the same one.
-    Chosen checked(const Bytes& state, const std::optional<Longs>& examples) const {
+    ChosenSequences checked(const Bytes& state, const std::optional<Longs>& examples) const {
         require(state.size() == static_cast<std::size_t>(session_->n_words()), "the state has one entry per word");
-        const auto n = static_cast<std::size_t>(session_->n_sentences());
-        Chosen chosen;
-        if (examples) chosen.sentences.assign(span_of(*examples).begin(), span_of(*examples).end());
-        else chosen.sentences.resize(n), std::iota(chosen.sentences.begin(), chosen.sentences.end(), 0);
-        std::vector<char> seen(n);
-        for (const std::int64_t i : chosen.sentences) {
-            require(i >= 0 && i < session_->n_sentences(), "examples must be sentences of this session");
-            require(!seen[static_cast<std::size_t>(i)], "examples must not name a sentence twice");
-            seen[static_cast<std::size_t>(i)] = 1;
-            chosen.n_words += static_cast<std::size_t>(session_->offsets()[i + 1] - session_->offsets()[i]);
-        }
+        ChosenSequences chosen(session_->offsets(), examples, "examples must be sentences of this session");
+        std::vector<char> seen(static_cast<std::size_t>(session_->n_sentences()));
+        for (const std::int64_t i : chosen.ids)
+            require(std::exchange(seen[static_cast<std::size_t>(i)], 1) == 0,
+                    "examples must not name a sentence twice");
         return chosen;
     }
-    void run(const Bytes& state, const Chosen& chosen, std::int32_t* heads, float* evidence) {
+    void run(const Bytes& state, const ChosenSequences& chosen, std::int32_t* heads, float* evidence) {
         const Unlocked unlocked;
         if (user_.load() == std::this_thread::get_id())
             refuse("a signal handler must not use the session whose call it interrupts");
@@ -81,7 +71,7 @@ private:
             explicit Using(std::atomic<std::thread::id>& u) : user(u) { user.store(std::this_thread::get_id()); }
             ~Using() { user.store({}); }
         } using_it(user_);
-        session_->decode(state.data(), chosen.sentences, heads, evidence);
+        session_->decode(state.data(), chosen.ids, chosen.ends, heads, evidence);
     }
 
     std::shared_ptr<const parser::Model> model_;

@@ -10,42 +10,22 @@ namespace wald::bindings {
 
 using Flags = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Some of the examples: the first part of each, and the rows of its parts in the output.
-struct ChosenExamples {
-    static constexpr std::int64_t kMaxParts = std::int64_t{1} << 40;  // offsets alone do not bound the memory
-
-    std::int64_t n_parts;  // of all examples
-    std::vector<std::int64_t> first, ends{0};
-
-    ChosenExamples(const Longs& offsets, const Longs& examples) {
-        require(offsets.size() >= 1, "offsets start at 0");
-        const auto all = checked_offsets(offsets, offsets.data()[offsets.size() - 1]);
-        n_parts = all.back();
-        const auto n = static_cast<std::int64_t>(all.size()) - 1;
-        for (std::size_t i = 0; i < examples.size(); ++i) {
-            const std::int64_t e = examples.data()[i];
-            require(e >= 0 && e < n, "examples must be indices of examples");
-            require(all[e + 1] - all[e] <= kMaxParts - ends.back(), "examples of 2^40 parts at most");
-            first.push_back(all[e]);
-            ends.push_back(ends.back() + all[e + 1] - all[e]);
-        }
-    }
-    std::size_t size() const { return first.size(); }
-    policies::Spans spans() const { return {first, ends}; }
-};
+inline ChosenSequences chosen_examples(const Longs& offsets, const Longs& examples) {
+    return {checked_offsets(offsets), examples, "examples must be indices of examples"};
+}
 
 // The parts of some examples, and the bounds of each example's parts among them.
 inline auto parts_of(const Longs& offsets, const Longs& examples) {
-    const ChosenExamples chosen(offsets, examples);
+    const ChosenSequences chosen = chosen_examples(offsets, examples);
     auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())});
-    for (std::size_t i = 0; i < chosen.size(); ++i)
+    for (std::size_t i = 0; i < chosen.ids.size(); ++i)
         std::iota(parts.data() + chosen.ends[i], parts.data() + chosen.ends[i + 1], chosen.first[i]);
     return std::make_pair(parts, copied(chosen.ends.data(), chosen.ends.size()));
 }
 
 // What is known of parts, and the state and `alone` of all parts, checked; see PartRows.
 inline policies::PartRows part_inputs(const FloatMatrix& known, const Flags& state,
-                                      const std::optional<FloatMatrix>& alone, const ChosenExamples& chosen,
+                                      const std::optional<FloatMatrix>& alone, const ChosenSequences& chosen,
                                       bool simple = false) {
     require(static_cast<std::int64_t>(state.shape(0)) == chosen.n_parts, "a state must have a row for each part");
     require(static_cast<std::int64_t>(known.shape(0)) == (simple ? chosen.n_parts : chosen.ends.back()),
@@ -58,13 +38,13 @@ inline policies::PartRows part_inputs(const FloatMatrix& known, const Flags& sta
             static_cast<std::int64_t>(state.shape(1)),
             alone ? alone->data() : nullptr,
             alone ? static_cast<std::int64_t>(alone->shape(1)) : 0,
-            chosen.spans(),
+            {chosen.first, chosen.ends},
             simple};
 }
 
 inline auto part_rows(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone,
                       const Longs& offsets, const Longs& examples, bool simple) {
-    const ChosenExamples chosen(offsets, examples);
+    const ChosenSequences chosen = chosen_examples(offsets, examples);
     const policies::PartRows rows = part_inputs(known, state, alone, chosen, simple);
     auto out = new_array<float>({static_cast<std::size_t>(chosen.ends.back()), static_cast<std::size_t>(rows.width())});
     rows.write(out.data());
@@ -75,7 +55,7 @@ inline auto part_rows(const FloatMatrix& known, const Flags& state, const std::o
 inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, const FloatMatrix& known,
                                                    const Flags& state, const std::optional<FloatMatrix>& alone,
                                                    const Longs& offsets, const Longs& examples) {
-    const ChosenExamples chosen(offsets, examples);
+    const ChosenSequences chosen = chosen_examples(offsets, examples);
     const policies::PartRows rows = part_inputs(known, state, alone, chosen);
     require(rows.width() == forest.n_features(), "rows with another number of features than the forest's");
     auto out = new_array<double>({static_cast<std::size_t>(chosen.ends.back())});

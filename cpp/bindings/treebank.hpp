@@ -35,8 +35,13 @@ inline nb::bytes treebank_text(const Treebank& t, std::optional<Ints> heads, con
         for (const std::int32_t r : span_of(*relations))
             require(r >= 0 && static_cast<std::size_t>(r) < names.size(), "a relation is out of range");
     }
-    const std::string out =
-        parser::write_conll(t, heads->data(), relations ? &names : nullptr, relations ? relations->data() : nullptr);
+    const parser::Column columns[] = {parser::kHead, parser::kDeprel};
+    std::string head;
+    const auto value = [&](std::size_t k, std::size_t w) -> std::string_view {
+        if (k == 1) return names[static_cast<std::size_t>(relations->data()[w])];
+        return head = heads->data()[w] < 0 ? "_" : std::to_string(heads->data()[w]);
+    };
+    const std::string out = t.with(std::span(columns, relations ? 2 : 1), value).text;
     return nb::bytes(out.data(), out.size());
 }
 
@@ -44,18 +49,23 @@ inline Treebank retagged(const Treebank& t, const std::vector<std::string>& upos
                          Ints codes) {
     check_words(t, codes.size());
     std::size_t longest = 0;
-    for (const auto* names : {&upos, &xpos})
+    std::vector<parser::Column> columns;
+    std::vector<const std::vector<std::string>*> tags;  // of each column
+    for (const auto& [column, names] : {std::pair{parser::kUpos, &upos}, std::pair{parser::kXpos, &xpos}}) {
+        if (names->empty()) continue;
+        columns.push_back(column), tags.push_back(names);
         for (const std::string& name : *names) {
             require(!name.empty() && name.find_first_of(std::string(" \t\r\n\0", 5)) == std::string::npos,
                     "a tag must not be empty, nor hold white space");
             longest = std::max(longest, name.size());
         }
+    }
     for (const std::int32_t c : span_of(codes))
-        for (const auto* names : {&upos, &xpos})
-            require(names->empty() || (c >= 0 && static_cast<std::size_t>(c) < names->size()), "a tag is out of range");
+        for (const auto* names : tags)
+            require(c >= 0 && static_cast<std::size_t>(c) < names->size(), "a tag is out of range");
     require(t.text.size() + 2 * longest * t.words.size() <= 0xfffffff0u, "the text with its tags is longer than 4 GB");
     const Unlocked unlocked;
-    return parser::with_tags(t, upos, xpos, codes.data());
+    return t.with(columns, [&](std::size_t k, std::size_t w) -> auto& { return (*tags[k])[codes.data()[w]]; });
 }
 
 inline auto treebank_heads(const Treebank& t) {
@@ -69,11 +79,11 @@ inline auto treebank_offsets(const Treebank& t) {
     for (std::size_t i = 0; i < t.sentences.size(); ++i) offsets.data()[i + 1] = t.sentences[i].last;
     return offsets;
 }
-inline nb::list treebank_column(const Treebank& t, int column, std::int64_t first, std::int64_t last) {
+inline auto treebank_column(const Treebank& t, int column, std::int64_t first, std::int64_t last) {
     require(column >= 0 && column < parser::kColumns, "a column from 0 to 9");
     require(first >= 0 && first <= last && last <= static_cast<std::int64_t>(t.words.size()),
             "words within the treebank");
-    nb::list out;
+    nb::typed<nb::list, nb::str> out;
     for (std::int64_t w = first; w < last; ++w) {
         const std::string_view f = t.field(static_cast<std::size_t>(w), column);
         out.append(nb::str(f.data(), f.size()));
@@ -88,7 +98,6 @@ inline nb::bytes sentence_text(const Treebank& t, std::int64_t i) {
     const Treebank::Sentence& s = sentence_of(t, i);
     return nb::bytes(t.text.data() + s.begin, s.end - s.begin);
 }
-inline std::uint32_t sentence_line(const Treebank& t, std::int64_t i) { return sentence_of(t, i).line; }
 
 inline void bind_treebank(nb::module_& m) {
     using namespace nb::literals;
@@ -100,9 +109,10 @@ inline void bind_treebank(nb::module_& m) {
         .def("heads", &treebank_heads, "Heads as in the text, -1 where none is given.")
         .def("offsets", &treebank_offsets, "First word of every sentence, and the number of words.")
         .def("column", &treebank_column, "column"_a, "first"_a, "last"_a,
-             nb::sig("def column(self, column: int, first: int, last: int) -> list[str]"),
              "One of the ten columns of words first to last.")
-        .def("line", &sentence_line, "sentence"_a, "Line of the sentence's first word, counted from 1.")
+        .def(
+            "line", [](const Treebank& t, std::int64_t i) { return sentence_of(t, i).line; }, "sentence"_a,
+            "Line of the sentence's first word, counted from 1.")
         .def("sentence", &sentence_text, "sentence"_a, "One sentence with its comments and the empty line behind it.")
         .def("with_tags", &retagged, "upos"_a, "xpos"_a, "codes"_a.noconvert(),
              "The same sentences with other tags, upos[codes[w]] and xpos[codes[w]]; no names leave a column as it is.")

@@ -25,7 +25,7 @@ public:
     }
 
     // Ones, columns, and where each word's begin.
-    nb::tuple rows(const Treebank& t) const {
+    auto rows(const Treebank& t) const {
         auto ends = new_array<std::int64_t>({t.words.size() + 1});
         std::vector<std::int32_t> columns;
         {
@@ -38,7 +38,7 @@ public:
         }
         auto values = new_array<float>({columns.size()});
         std::fill_n(values.data(), columns.size(), 1.0f);
-        return nb::make_tuple(values, copied(columns.data(), columns.size()), ends);
+        return std::make_tuple(values, copied(columns.data(), columns.size()), ends);
     }
 
     static auto lower(const Treebank& t) {
@@ -75,8 +75,6 @@ inline void bind_word_features(nb::module_& m) {
         .def_prop_ro("n_features", &WordFeatures::n_features)
         .def("keys", &WordFeatures::keys, "treebank"_a, "Keys (n_words, WORD_TEMPLATES), known or not.")
         .def("rows", &WordFeatures::rows, "treebank"_a,
-             nb::sig("def rows(self, treebank: Treebank) -> tuple[numpy.typing.NDArray[numpy.float32], "
-                     "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
              "Ones, columns and row ends of the known features, as CSR has them.")
         .def_static("lower", &WordFeatures::lower, "treebank"_a, "Hashes of the words in lower case.");
 }

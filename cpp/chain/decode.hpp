@@ -79,7 +79,7 @@ public:
         ends_.resize(static_cast<std::size_t>(most));
         keep(ends_.data(), most, 0);
         for (int i = 0; i < most; ++i) {
-            Hop hop = ends_[static_cast<std::size_t>(i)];
+            Hop hop = ends_[i];
             scores[i] = hop.score;
             for (std::int64_t t = x.length; t-- > 0;) {
                 labels[i * x.length + t] = hop.from;

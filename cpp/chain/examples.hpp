@@ -5,21 +5,16 @@
 
 #include "chain/decode.hpp"
 #include "core/interruption.hpp"
+#include "core/mix.hpp"
 
 namespace wald::chain {
 
 // A counter-based random number: it depends on the seed and the counters only, not on earlier draws.
 inline std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     std::uint64_t h = seed;
-    for (std::uint64_t v : {a, b, c}) {
-        h += 0x9e3779b97f4a7c15ull * (v + 1);
-        h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
-        h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
-        h ^= h >> 31;
-    }
+    for (const std::uint64_t v : {a, b, c}) h = mix(h + 0x9e3779b97f4a7c15ull * v);
     return h;
 }
-inline double uniform(std::uint64_t h) { return static_cast<double>(h >> 11) * 0x1.0p-53; }
 
 using States = std::vector<std::uint8_t>;
 
@@ -47,7 +42,7 @@ struct Examples {
         for (std::int64_t t = 0; t < n; ++t)
             for (int g = 1; g < n_groups; ++g)
                 if (uniform(mixed(seed, epoch, at, static_cast<std::uint64_t>(t * n_groups + g))) >= p)
-                    out[static_cast<std::size_t>(t)] &= static_cast<std::uint8_t>(~(1 << (g - 1)));
+                    out[t] &= static_cast<std::uint8_t>(~(1 << (g - 1)));
     }
 };
 

@@ -27,7 +27,7 @@ public:
 
     const Weights& weights() const { return learned_.table; }
     // Average over all steps, where step k has weight 2 k: the paper's "weighted averaging".
-    Weights averaged() const { return learned_.mean(std::max(1.0, n_steps_ * (n_steps_ + 1))); }
+    Weights averaged() const { return learned_.mean(n_steps_ * (n_steps_ + 1)); }
 
     // Primal minus dual objective, of the last weights or of the averaged ones.
     double gap(const Examples& data, bool average) {
@@ -76,7 +76,7 @@ private:
     void move(const Examples& data, std::int64_t id) {
         decode(learned_.table, data, id);
         const std::int64_t first = data.offsets[id / copies_], n = guess_.length();
-        Mix& mix = mixes_[static_cast<std::size_t>(id)];
+        Mix& mix = mixes_[id];
         difference(mix);
         double loss = 0, mixed = 0;
         for (std::int64_t t = 0; t < n; ++t) loss += guess_.labels()[t] != guess_.truth()[t];

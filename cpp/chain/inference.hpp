@@ -6,8 +6,7 @@
 
 #include "chain/evidence.hpp"
 #include "chain/marginals.hpp"
-#include "core/interruption.hpp"
-#include "core/thread_pool.hpp"
+#include "core/share_out.hpp"
 
 namespace wald::chain {
 
@@ -80,9 +79,9 @@ public:
     }
 
 private:
-    static constexpr std::int64_t kTaskSequences = 16;
+    static constexpr std::int64_t kSharedSequences = 16;  // that a thread takes at a time
 
-    // Scratch memory of a task.
+    // A thread's scratch memory.
     struct Worker {
         Decoder decoder;
         std::optional<Marginals> marginals;
@@ -93,17 +92,13 @@ private:
     // Calls visit(worker, sequence) for every sequence.
     template <class Visit>
     void each(std::span<const std::int64_t> ends, int n_threads, const Visit& visit) const {
-        const auto n = static_cast<std::int64_t>(ends.size()) - 1;
-        parallel_for((n + kTaskSequences - 1) / kTaskSequences, n_threads, [&](std::int64_t task, int) {
-            const std::int64_t begin = task * kTaskSequences, end = std::min(n, begin + kTaskSequences);
-            std::int64_t longest = 0;
-            for (std::int64_t i = begin; i < end; ++i) longest = std::max(longest, ends[i + 1] - ends[i]);
-            Worker worker;
-            worker.node = Aligned<float>(static_cast<std::size_t>(longest) * w_.padded());
-            for (std::int64_t i = begin; i < end; ++i) {
-                give_way();
-                visit(worker, i);
-            }
+        const std::int64_t n = std::ssize(ends) - 1;
+        std::int64_t longest = 0;
+        for (std::int64_t i = 0; i < n; ++i) longest = std::max(longest, ends[i + 1] - ends[i]);
+        std::vector<Worker> workers(static_cast<std::size_t>(threads_for(n, n_threads)));
+        share_out(n, kSharedSequences, workers, [&](std::int64_t i, Worker& worker) {
+            if (worker.node.size() == 0) worker.node = Aligned<float>(static_cast<std::size_t>(longest) * w_.padded());
+            visit(worker, i);
         });
     }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <deque>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
@@ -18,8 +20,8 @@ namespace wald::chain {
 class NamedRows {
 public:
     std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()) - 1; }
-    std::int64_t begin(std::int64_t row) const { return ends_[static_cast<std::size_t>(row)]; }
-    std::int64_t end(std::int64_t row) const { return ends_[static_cast<std::size_t>(row) + 1]; }
+    std::int64_t begin(std::int64_t row) const { return ends_[row]; }
+    std::int64_t end(std::int64_t row) const { return ends_[row + 1]; }
     std::span<const float> values() const { return {values_.data(), n_}; }
     std::span<const std::int32_t> columns() const { return {columns_.data(), n_}; }
     std::span<const std::int64_t> indptr() const { return ends_; }
@@ -60,37 +62,26 @@ public:
           row_bytes_(table.size() / n_columns_), fetched_(std::min(row_bytes_, kMostFetched)), found_(kFew) {}
 
     // Begins a row, and discards the features of an unfinished one.
-    void begin_row() {
-        begin_ = end_ = n_found_ = 0;
-        kept_.clear();
-    }
-    // A name is put together here from texts, and added with its value; or it stays where it is, in one or two pieces.
-    void append(const char* text, std::size_t n) {
-        if (end_ + n > names_.size()) names_.resize(2 * (end_ + n));
-        if (n > 0) std::memcpy(names_.data() + end_, text, n);
-        end_ += n;
-    }
-    void add(double value) {
-        Entry& e = add(murmur(names_.data() + begin_, end_ - begin_), value);
-        e.place = Place::here;
-        e.begin = begin_;
-        e.size = end_ - begin_;
-        begin_ = end_;
-    }
+    void begin_row() { n_found_ = n_lasting_ = n_kept_ = 0; }
     // The text must stay until the row ends, or until `keep_texts`.
     void add(std::string_view name, double value) { add(murmur(name.data(), name.size()), value, {}, false, name); }
+    // A name that is put together here.
+    void add_joined(std::initializer_list<std::string_view> pieces, double value) {
+        std::string& name = new_text();
+        for (const std::string_view piece : pieces) name += piece;
+        add(name, value);
+    }
     // `prefix` is that of `head`, or of head and a colon. Both must stay as above.
     void add(std::string_view head, bool colon, const MurmurPrefix& prefix, std::string_view tail, double value) {
         add(prefix.hash(tail.data(), tail.size()), value, head, colon, tail);
     }
     // Copies the texts that are elsewhere.
     void keep_texts() {
-        for (std::size_t i = 0; i < n_found_; ++i) {
-            Entry& e = found_[i];
-            if (e.place != Place::elsewhere && e.place != Place::with_colon) continue;
-            kept_.push_back(text(e));
-            e.place = Place::kept;
-            e.begin = kept_.size() - 1;
+        for (; n_lasting_ < n_found_; ++n_lasting_) {
+            Entry& e = found_[n_lasting_];
+            e.tail = new_text() = text(e);
+            e.head = {};
+            e.colon = false;
         }
     }
 
@@ -109,16 +100,13 @@ public:
     }
 
 private:
-    // Where a name is: in names_, in kept_, or elsewhere.
-    enum class Place : std::uint8_t { here, kept, elsewhere, with_colon };
     struct Entry {
-        std::size_t begin = 0, size = 0;
-        std::string_view head, tail;
+        std::string_view head, tail;  // of the name
         std::uint32_t hash = 0;
         std::int32_t column = 0;
         float value = 0;      // with the sign of the hash
         bool counts = false;  // zeros do not
-        Place place = Place::here;
+        bool colon = false;   // between head and tail
     };
     static constexpr std::size_t kFew = 16;                             // features that are sorted by counting
     static constexpr std::uint32_t kFewColumns = 1u << 26;              // times kFew, below 2^31
@@ -126,7 +114,7 @@ private:
 
     void add(std::uint32_t hash, double value, std::string_view head, bool colon, std::string_view tail) {
         Entry& e = add(hash, value);
-        e.place = colon ? Place::with_colon : Place::elsewhere;
+        e.colon = colon;
         e.head = head;
         e.tail = tail;
     }
@@ -195,23 +183,25 @@ private:
             if (sorted(j).hash == e.hash && text(sorted(j)) == text(e)) return true;
         return false;
     }
-    std::string text(const Entry& e) const {
-        if (e.place == Place::kept) return kept_[e.begin];
-        if (e.place == Place::here) return {names_.data() + e.begin, e.size};
+    static std::string text(const Entry& e) {
         std::string all(e.head);
-        if (e.place == Place::with_colon) all += ':';
+        if (e.colon) all += ':';
         return all += e.tail;
+    }
+    std::string& new_text() {
+        if (n_kept_ == kept_.size()) kept_.emplace_back();
+        kept_[n_kept_].clear();
+        return kept_[n_kept_++];
     }
 
     std::uint32_t n_columns_, mask_;  // the mask does as the division, where there is one, and takes less time
     const std::byte* table_;
     std::size_t row_bytes_, fetched_;  // bytes of a row; those that are fetched
-    std::vector<char> names_;          // put together here, one after the other
-    std::size_t begin_ = 0, end_ = 0;
-    std::vector<std::string> kept_;
+    std::deque<std::string> kept_;     // texts that are not elsewhere; a deque does not move them
     std::vector<Entry> found_;
-    std::size_t n_found_ = 0;
-    std::vector<std::uint64_t> order_;  // column, then index in found_
+    std::size_t n_kept_ = 0, n_found_ = 0;  // of this row; the containers are longer
+    std::size_t n_lasting_ = 0;             // features whose texts are kept, from the first on
+    std::vector<std::uint64_t> order_;      // column, then index in found_
 };
 
 }  // namespace wald::chain

@@ -23,7 +23,7 @@ public:
     }
 
     const Weights& weights() const { return learned_.table; }
-    Weights averaged() const { return learned_.mean(std::max(1.0, learned_.before)); }
+    Weights averaged() const { return learned_.mean(); }
 
 private:
     void add(std::int64_t row, int label, float by) { learned_.change(learned_.table.place(row, label), by); }

@@ -7,15 +7,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace wald::online {
+#include "core/mix.hpp"
 
-// The finaliser of splitmix64.
-inline std::uint64_t mix(std::uint64_t z) {
-    z += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+namespace wald::online {
 
 // A coin with a given probability of heads; returns true for heads at a step.
 class Coin {

@@ -51,21 +51,6 @@ private:
     std::uint8_t count_[kAll ? 64 : 1] = {};
 };
 
-// Calls visit(head, tags between, whether the limits allow the arc) for every other position, leftwards and then
-// rightwards.
-template <bool kAll, class Visit>
-inline void each_head(const std::uint8_t* tags, const std::uint8_t* coarse, int n, int m, const Limits& limits,
-                      Visit&& visit) {
-    for (const int step : {-1, 1}) {
-        const std::int32_t* limit = limits.row(tags[m], step < 0);
-        Between<kAll> between;
-        for (int h = m + step; h >= 0 && h < n; h += step) {
-            visit(h, between, (h - m) * step <= limit[tags[h]]);
-            between.add(tags[h], coarse[h]);
-        }
-    }
-}
-
 // A sentence with too many arcs, or one that needs too much memory. what() continues a message that begins with
 // "sentence <number>".
 struct TooLarge : std::length_error {
@@ -73,13 +58,7 @@ struct TooLarge : std::length_error {
 };
 
 // Largest number of arcs that are scored in one sentence; each takes about 80 bytes.
-inline constexpr std::size_t kMostArcs = std::size_t{1} << 25;
-inline void check_arc_count(std::size_t n_arcs, int n) {
-    if (n_arcs > kMostArcs)
-        throw TooLarge("has " + std::to_string(n - 1) + " words, and more than " + std::to_string(kMostArcs) +
-                       " arcs between them are to be scored. Split it; or leave long arcs out, with "
-                       "length_filter='slack' or 'exact'");
-}
+inline constexpr int kMostArcs = 1 << 25;
 
 struct ScoredArc {
     std::uint16_t head, modifier;
@@ -97,17 +76,26 @@ public:
     }
     void clear() { size_ = 0; }
 
-    // Lists all arcs that the limits allow, modifier by modifier; see `Between` for `kAll`.
+    // Lists all arcs that the limits allow, modifier by modifier, those to heads on the left first; see `Between` for
+    // `kAll`.
     template <bool kAll>
     void list(const Limits& limits) {
         int k = 0;
         for (int m = 1; m < n_; ++m) {
             reserve(k + n_);
-            each_head<kAll>(tags_, coarse_, n_, m, limits, [&](int h, const Between<kAll>& between, bool possible) {
-                put(k, h, m, between);  // overwritten by the next arc unless this one is possible
-                k += possible;
-            });
-            check_arc_count(static_cast<std::size_t>(k), n_);
+            for (const int step : {-1, 1}) {
+                const std::int32_t* limit = limits.row(tags_[m], step < 0);
+                Between<kAll> between;
+                for (int h = m + step; h >= 0 && h < n_; h += step) {
+                    put(k, h, m, between);  // overwritten by the next arc unless this one is possible
+                    k += (h - m) * step <= limit[tags_[h]];
+                    between.add(tags_[h], coarse_[h]);
+                }
+            }
+            if (k > kMostArcs)
+                throw TooLarge("has " + std::to_string(n_ - 1) + " words, and more than " + std::to_string(kMostArcs) +
+                               " arcs between them are to be scored. Split it; or leave long arcs out, with "
+                               "length_filter='slack' or 'exact'");
         }
         size_ = k;
     }

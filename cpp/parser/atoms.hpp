@@ -33,7 +33,7 @@ public:
             const std::uint64_t tag = TagNumbers::hash(fine_tag(t, w)), coarse = TagNumbers::hash(coarse_tag(t, w));
             numbers_[i] = lexicon.fine.number(tag);
             coarse_numbers_[i] = lexicon.coarse.number(coarse);
-            roles_[i] = TagRoles::of(coarse);
+            roles_[i] = roles_of(coarse);
             tags[i + kPad] = static_cast<std::uint32_t>(tag >> 32);
             coarse_tags[i + kPad] = static_cast<std::uint32_t>(coarse >> 32);
             forms[i + kPad] = short_hash(form, 'w');

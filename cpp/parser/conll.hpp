@@ -1,5 +1,4 @@
-// Reads and writes CoNLL-U and CoNLL-X. Files are not trusted: every field is checked. Writing keeps every byte except
-// in the columns that a parser fills.
+// Reads CoNLL-U and CoNLL-X. Files are not trusted: every field is checked.
 //
 // J. Nivre et al., "Universal Dependencies v2", LREC 2020, and https://universaldependencies.org/format.html; S.
 // Buchholz and E. Marsi, "CoNLL-X shared task", CoNLL 2006.
@@ -94,13 +93,12 @@ private:
         }
         const std::string_view id = t_.field(w, kId);
         const std::uint32_t count = static_cast<std::uint32_t>(t_.words.size()) - sentence_.first;
-        if (id.find_first_not_of("0123456789") != std::string_view::npos) return special(id, count);
+        if (number(id) == kNoNumber) return special(id, count);
         if (number(id) != count + 1) unexpected("id", id, std::to_string(count + 1));
         if (count == kMostWords) fail("a sentence of more than " + std::to_string(kMostWords) + " words");
         const std::string_view head = t_.field(w, kHead);
         w.head = head == "_" ? -1 : static_cast<std::int32_t>(number(head));
-        if (head != "_" &&
-            (head.find_first_not_of("0123456789") != std::string_view::npos || number(head) > kMostWords))
+        if (head != "_" && number(head) > kMostWords)
             fail("the head is " + quoted(head) + "; a number within the sentence, 0 for the root or _ was expected");
         t_.words.push_back(w);
         lines_.push_back(line_);
@@ -174,10 +172,12 @@ private:
         if (whole && root < 0) throw ConllError(sentence_.line, "a sentence without a root");
     }
 
+    static constexpr std::uint32_t kNoNumber = 0xffffffffu;
+    // The value of some digits; kNoNumber for anything else, and for what is too large.
     static std::uint32_t number(std::string_view s) {
         std::uint32_t value = 0;
         const auto [p, error] = std::from_chars(s.data(), s.data() + s.size(), value);
-        return error == std::errc() && p == s.data() + s.size() ? value : 0xffffffffu;
+        return error == std::errc() && p == s.data() + s.size() ? value : kNoNumber;
     }
 
     static constexpr const char* kNames[] = {"ID",    "FORM", "LEMMA",  "UPOS", "XPOS",
@@ -189,61 +189,5 @@ private:
     std::uint32_t line_ = 0, empty_ = 0, range_end_ = 0, range_line_ = 0;
     std::vector<std::uint32_t> lines_, seen_;
 };
-
-// Writes the file with other heads and, unless null, other relations of all words.
-inline std::string write_conll(const Treebank& t, const std::int32_t* heads, const std::vector<std::string>* names,
-                               const std::int32_t* relations) {
-    std::string out;
-    out.reserve(t.text.size() + t.words.size());
-    std::size_t at = 0;
-    for (std::size_t w = 0; w < t.words.size(); ++w) {
-        const Treebank::Word& word = t.words[w];
-        out.append(t.text, at, word.field[kHead] - at);
-        char digits[16];
-        const char* end =
-            heads[w] < 0 ? (digits[0] = '_', digits + 1) : std::to_chars(digits, digits + 16, heads[w]).ptr;
-        out.append(digits, static_cast<std::size_t>(end - digits));
-        at = word.field[kDeprel] - 1;
-        if (names != nullptr) {
-            out += '\t';
-            out += (*names)[static_cast<std::size_t>(relations[w])];
-            at = word.field[kDeps] - 1;
-        }
-    }
-    return out.append(t.text, at);
-}
-
-// The same sentences with other tags: word w gets the tags `names[..][codes[w]]`; an empty list leaves a column as it
-// is.
-inline Treebank with_tags(const Treebank& t, const std::vector<std::string>& upos, const std::vector<std::string>& xpos,
-                          const std::int32_t* codes) {
-    Treebank out;
-    out.text.reserve(t.text.size() + 4 * t.words.size());
-    out.words.reserve(t.words.size());
-    out.sentences.reserve(t.sentences.size());
-    std::size_t at = 0;
-    const auto moved = [&](std::uint32_t place) { return static_cast<std::uint32_t>(place + out.text.size() - at); };
-    for (const Treebank::Sentence& s : t.sentences) {
-        Treebank::Sentence copy = s;
-        copy.begin = moved(s.begin);
-        for (std::uint32_t w = s.first; w < s.last; ++w) {
-            Treebank::Word word = t.words[w];
-            for (int c = kId; c <= kUpos; ++c) word.field[c] = moved(t.words[w].field[c]);
-            for (const auto& [column, names] : {std::pair{kUpos, &upos}, std::pair{kXpos, &xpos}}) {
-                const std::size_t begin = t.words[w].field[column], end = t.words[w].field[column + 1] - 1;
-                out.text.append(t.text, at, (names->empty() ? end : begin) - at);
-                if (!names->empty()) out.text += (*names)[static_cast<std::size_t>(codes[w])];
-                at = end;
-                word.field[column + 1] = moved(t.words[w].field[column + 1]);
-            }
-            for (int c = kXpos + 2; c <= kColumns; ++c) word.field[c] = moved(t.words[w].field[c]);
-            out.words.push_back(word);
-        }
-        copy.end = moved(s.end);
-        out.sentences.push_back(copy);
-    }
-    out.text.append(t.text, at);
-    return out;
-}
 
 }  // namespace wald::parser

@@ -1,6 +1,9 @@
 // Eisner's algorithm in O(n^3), over a dense chart that vector instructions fill.
 #pragma once
 
+#include <span>
+
+#include "parser/arcs.hpp"
 #include "parser/chart.hpp"
 #include "parser/kernels.hpp"
 
@@ -8,13 +11,15 @@ namespace wald::parser {
 
 class Eisner {
 public:
-    // The score of the arc from h to m is scores[h * (n + 1) + m], where 0 is the root; minus infinity excludes the
-    // arc. Fills heads[1] to heads[n]; returns false if there is no tree.
-    bool decode(const float* scores, int n, bool single_root, std::int32_t* heads) {
+    // Fills heads[1..n] of the best tree of words 1..n, where 0 is the root; false if there is none.
+    bool decode(int n, std::span<const ScoredArc> arcs, bool single_root, std::int32_t* heads) {
         if (n == 0) return true;
+        const std::size_t N = static_cast<std::size_t>(n) + 1;
+        scores_.assign(N * N, kNoTree);
+        for (const ScoredArc& a : arcs) scores_[a.head * N + a.modifier] = a.score;
         memory_.assign(static_cast<std::size_t>(Chart::size(n)), kNoTree);
-        parser_kernels().eisner(scores, n, single_root, memory_.data());
-        Scored chart{Chart(memory_.data(), n), scores, n + 1};
+        parser_kernels().eisner(scores_.data(), n, single_root, memory_.data());
+        Scored chart{Chart(memory_.data(), n), scores_.data(), n + 1};
         return backtrace(chart, n, single_root, stack_, heads);
     }
 
@@ -31,7 +36,7 @@ private:
                 if (visit(m, incomplete[m], scores[head * N + m])) return;
         }
     };
-    std::vector<float> memory_;
+    std::vector<float> scores_, memory_;  // scores [head][modifier]; the chart
     std::vector<Span> stack_;
 };
 

@@ -1,19 +1,13 @@
-// Hashes of strings and numbers, the same on every machine and in every build.
+// Hashes of strings, the same on every machine and in every build.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
-namespace wald::parser {
+#include "core/mix.hpp"
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
-inline std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
+namespace wald::parser {
 
 // Hashes eight bytes at a time, read as little-endian.
 inline std::uint64_t hash_bytes(std::string_view text, std::uint64_t salt) {

@@ -13,13 +13,6 @@
 
 namespace wald::parser {
 
-inline std::vector<std::string_view> split(std::string_view text, char at) {
-    std::vector<std::string_view> found;
-    for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1))
-        found.push_back(text.substr(0, end = text.find(at)));
-    return found;
-}
-
 // The letters of atoms, and the largest offsets that they have: t-2..t+2, c-2..c+2 and so on.
 inline constexpr std::pair<char, int> kLetters[] = {{'t', 2}, {'c', 2}, {'w', 2}, {'s', 1},
                                                     {'a', 1}, {'o', 0}, {'l', 0}, {'r', 0}};
@@ -72,6 +65,17 @@ public:
     KeyTemplates side(int s) const {
         return {first_[s].data(), atoms_[s].data(), coefficients_[s].data(), salts_[s].data()};
     }
+    // The keys of all words of a sentence, [position][vector][lane].
+    void find_keys(int s, const std::uint32_t* const* atoms, int n, std::vector<std::uint32_t>& keys) const {
+        keys.resize(static_cast<std::size_t>(n) * vectors() * kLanes);
+        parser_kernels().keys(side(s), atoms, nullptr, n, 0, vectors(), vectors(), keys.data());
+    }
+    // Adds to the keys of a vector of templates what an arc's contexts make of them.
+    void add_contexts(int vector, const std::uint32_t* contexts, std::uint32_t* keys) const {
+        const std::uint32_t* c = context() + vector * kContexts * kLanes;
+        for (int l = 0; l < kLanes; ++l)
+            keys[l] += c[l] * contexts[0] + c[kLanes + l] * contexts[1] + c[2 * kLanes + l] * contexts[2];
+    }
     const std::uint32_t* context() const { return context_.data(); }  // [vector][context][lane]
     const std::uint8_t* has_context() const { return has_context_.data(); }
     int vectors() const { return static_cast<int>(has_context_.size()); }
@@ -109,17 +113,16 @@ private:
     std::vector<std::uint8_t> has_context_;
 };
 
-// An arc's templates: the pairs and unigrams of group 0, then those of group 1.
 inline constexpr int kGroups = 2;
 constexpr int vectors_of(std::string_view templates) {
     const int n = 1 + static_cast<int>(std::count(templates.begin(), templates.end(), '|'));
     return n % KeyPlan::kLanes == 0 ? n / KeyPlan::kLanes : throw "templates come in whole vectors";
 }
-inline constexpr int kPairVectors[kGroups] = {vectors_of(kTagPairs), vectors_of(kWordPairs)};
-inline constexpr int kUnigramVectors[kGroups] = {vectors_of(kTagUnigrams), vectors_of(kWordUnigrams)};
-inline constexpr int kFirstVector[kGroups] = {0, kPairVectors[0] + kUnigramVectors[0]};
-inline constexpr int kLastVector[kGroups] = {kFirstVector[1], kFirstVector[1] + kPairVectors[1] + kUnigramVectors[1]};
-inline constexpr int kVectors = kLastVector[1];
+
+// Where the vectors of an arc's templates end: the pairs and unigrams of group 0, then those of group 1.
+inline constexpr int kTagPairsEnd = vectors_of(kTagPairs), kTagsEnd = kTagPairsEnd + vectors_of(kTagUnigrams);
+inline constexpr int kWordPairsEnd = kTagsEnd + vectors_of(kWordPairs);
+inline constexpr int kVectors = kWordPairsEnd + vectors_of(kWordUnigrams);
 
 inline const KeyPlan& arc_plan() {
     static const KeyPlan plan(0,

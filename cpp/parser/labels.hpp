@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "parser/averaged.hpp"
+#include "core/averaged.hpp"
+#include "parser/scorer.hpp"
 
 namespace wald::parser {
 
@@ -28,30 +29,22 @@ public:
     // Finds the features of the arc to every word from its head; heads[0] is not read.
     void begin(const Atoms& atoms, const std::int32_t* heads, const LabelWeights& weights) {
         const int n = atoms.n(), shift = 32 - weights.bits;
-        for (int side = 0; side < 2; ++side) {
-            keys_[side].resize(static_cast<std::size_t>(n) * kFeatures);
-            parser_kernels().keys(label_plan().side(side), atoms.arrays(), nullptr, n, 0, kLabelVectors, kLabelVectors,
-                                  keys_[side].data());
-        }
+        const KeyPlan& plan = label_plan();
+        for (int side = 0; side < 2; ++side) plan.find_keys(side, atoms.arrays(), n, keys_[side]);
         arcs_.begin(atoms.tags(), atoms.coarse_tags(), n);
         for (int m = 1; m < n; ++m) arcs_.add(heads[m], m);
         arcs_.find_contexts();
         places_.resize(static_cast<std::size_t>(n) * kFeatures);
-        const std::uint32_t* coefficients = label_plan().context();
         for (int m = 1; m < n; ++m) {
             const std::uint32_t* head = keys_[0].data() + static_cast<std::size_t>(heads[m]) * kFeatures;
             const std::uint32_t* modifier = keys_[1].data() + static_cast<std::size_t>(m) * kFeatures;
             const std::uint32_t* contexts = arcs_.contexts(m - 1);
             const std::uint32_t direction = m > heads[m] ? kRight : 0;
             std::uint32_t* places = places_.data() + static_cast<std::size_t>(m) * kFeatures;
-            for (int v = 0; v < kLabelVectors; ++v)
-                for (int l = 0; l < KeyPlan::kLanes; ++l) {
-                    const int i = v * KeyPlan::kLanes + l;
-                    std::uint32_t key = head[i] + modifier[i] + direction;
-                    for (int c = 0; c < kContexts; ++c)
-                        key += coefficients[(v * kContexts + c) * KeyPlan::kLanes + l] * contexts[c];
-                    places[i] = key >> shift;
-                }
+            std::uint32_t keys[kFeatures];
+            for (int i = 0; i < kFeatures; ++i) keys[i] = head[i] + modifier[i] + direction;
+            for (int v = 0; v < kLabelVectors; ++v) plan.add_contexts(v, contexts, keys + v * KeyPlan::kLanes);
+            for (int i = 0; i < kFeatures; ++i) places[i] = keys[i] >> shift;
         }
         sums_.resize(static_cast<std::size_t>(weights.width()));
     }
@@ -91,22 +84,22 @@ private:
 // Averaged k = 1 MIRA for each word independently, on the arcs of the gold trees.
 class LabelLearner {
 public:
-    LabelLearner(int table_bits, int n_labels) : learned_(table_bits, n_labels) {}
+    LabelLearner(int table_bits, int n_labels) : learned_(LabelWeights(table_bits, n_labels)) {}
 
     // gold[m] is the relation of word m, or -1 if it is unknown.
     void learn(const Atoms& atoms, const std::int32_t* heads, const std::int32_t* gold, double step) {
-        labeler_.begin(atoms, heads, learned_.weights());
+        labeler_.begin(atoms, heads, learned_.table);
         for (int m = 1; m < atoms.n(); ++m) {
             if (gold[m] < 0) continue;
             learn(m, gold[m], step);
-            learned_.end_step();
+            learned_.before += 1;
         }
     }
     LabelWeights mean() const { return learned_.mean(); }
 
 private:
     void learn(int m, int gold, double step) {
-        const LabelWeights& weights = learned_.weights();
+        const LabelWeights& weights = learned_.table;
         const float* scores = labeler_.score(m, weights);
         int rival = -1;
         for (int l = 0; l < weights.n; ++l)

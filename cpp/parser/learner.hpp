@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "parser/difference.hpp"
 #include "parser/model.hpp"
 
 namespace wald::parser {
@@ -16,8 +17,9 @@ class Learner {
 public:
     // Takes tags and relations from the first treebank. With label_bits = 0 no relations are learnt.
     Learner(const Treebank& t, int table_bits, int label_bits, int pruner_bits)
-        : lexicon_(Lexicon::of(t)), filter_(lexicon_.fine.n_tags()), groups_(table_bits, lexicon_.fine.n_tags()) {
-        if (pruner_bits > 0) pruner_.emplace(pruner_bits, lexicon_.fine.n_tags());
+        : lexicon_(Lexicon::of(t)), filter_(lexicon_.fine.n_tags()),
+          groups_(Weights(table_bits, lexicon_.fine.n_tags())) {
+        if (pruner_bits > 0) pruner_.emplace(Weights(pruner_bits, lexicon_.fine.n_tags()));
         if (label_bits == 0) return;
         for (std::size_t w = 0; w < t.words.size(); ++w) label_numbers_.emplace(t.field(w, kDeprel), 0);
         for (auto& [name, number] : label_numbers_) {
@@ -44,14 +46,15 @@ public:
     void run_epoch(const Treebank& t, std::span<const std::int64_t> order, const Settings& s, std::uint64_t seed,
                    double pruner_rate) {
         const Choice choice{s.limits(filter_)};
-        groups_.begin_epoch();
+        // The averages leave the first epoch out if there are more: early weights vary most.
+        if (++epochs_ == 2) groups_.restart();
         each_sentence(t, order, [&](std::size_t k) {
             if (label_learner_) learn_labels(t, t.sentences[static_cast<std::size_t>(order[k])]);
             learn(choice, s, mix(seed + k));
-            groups_.end_step();
+            groups_.before += 1;
         });
         if (!pruner_ || pruner_rate == 0) return;
-        pruner_->begin_epoch();
+        if (++pruner_epochs_ == 2) pruner_->restart();
         each_sentence(t, order, [&](std::size_t) { learn_pruner(choice.limits, pruner_rate); });
     }
 
@@ -83,7 +86,7 @@ private:
         const int N = x_.atoms.n();
         const Arcs& arcs = x_.chosen.arcs;
         std::vector<float>& scores = w_.scores;
-        w_.choose(x_, groups_.weights(), choice);
+        w_.choose(x_, groups_.table, choice);
         w_.score_cheap(x_);
         x_.costly.resize(x_.cheap.size());
         choose_state(s, N, random);
@@ -103,7 +106,7 @@ private:
                 if (arcs.head(i) == h) return scores[i];
             return kNoTree;
         };
-        if (!w_.decode(x_, groups_.weights(), s, bought)) return;
+        if (!w_.decode(x_, groups_.table, s, bought)) return;
 
         difference_.clear();
         int loss = 0;
@@ -125,7 +128,7 @@ private:
             if (!(violation > 0) || norm2 == 0) return;
             step = std::min(step, violation / norm2);
         }
-        groups_.add(difference_, step);
+        difference_.add_to(groups_, step);
     }
 
     void learn_labels(const Treebank& t, const Treebank::Sentence& range) {
@@ -143,7 +146,7 @@ private:
         constexpr float kNegligible = 1e-3f;
         Arcs& arcs = x_.chosen.arcs;
         std::vector<float>& scores = w_.scores;
-        w_.scorer.begin(x_.atoms, pruner_->weights(), &pruner_->weights());
+        w_.scorer.begin(x_.atoms, pruner_->table, &pruner_->table);
         arcs.begin(x_.atoms.tags(), x_.atoms.coarse_tags(), x_.atoms.n());
         arcs.list<false>(limits);
         scores.resize(static_cast<std::size_t>(arcs.size()));
@@ -159,17 +162,17 @@ private:
                 w_.scorer.features(kPruner, arcs, i, [&](std::uint32_t at) { difference_.add(at, gradient); });
             }
         });
-        pruner_->add(difference_, rate);
-        pruner_->end_step();
+        difference_.add_to(*pruner_, rate);
+        pruner_->before += 1;
     }
 
     // Draws the words that have the costly group.
     void choose_state(const Settings& s, int N, std::uint64_t random) {
         state_.assign(static_cast<std::size_t>(N), s.n_groups > 1);
         if (!s.random_states || s.n_groups < 2) return;
-        auto uniform = [&] { return static_cast<double>((random = mix(random)) >> 11) * 0x1p-53; };
-        const double kind = uniform(), p = kind < 0.1 ? 0.0 : kind < 0.2 ? 1.0 : uniform();
-        for (int i = 0; i < N; ++i) state_[i] = uniform() < p;
+        const auto draw = [&] { return uniform(random = mix(random)); };
+        const double kind = draw(), p = kind < 0.1 ? 0.0 : kind < 0.2 ? 1.0 : draw();
+        for (int i = 0; i < N; ++i) state_[i] = draw() < p;
     }
 
     void change(int h, int m, float value, bool costly) {
@@ -205,6 +208,7 @@ private:
     std::optional<LabelLearner> label_learner_;
     Averaged<Weights> groups_;
     std::optional<Averaged<Weights>> pruner_;
+    int epochs_ = 0, pruner_epochs_ = 0;
     Worker w_;
     Sentence x_;
     Arcs changed_;

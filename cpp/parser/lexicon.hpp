@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parser/hashing.hpp"
+#include "parser/key_table.hpp"
 #include "parser/treebank.hpp"
 
 namespace wald::parser {
@@ -30,7 +31,9 @@ public:
     static constexpr int kMostTags = 64, kRoot = 0;
 
     TagNumbers() = default;
-    explicit TagNumbers(std::vector<std::string> tags) : tags_(std::move(tags)) { build(); }
+    explicit TagNumbers(std::vector<std::string> tags) : tags_(std::move(tags)), numbers_(tags_.size()) {
+        for (std::size_t i = 0; i < tags_.size(); ++i) numbers_.add(hash(tags_[i]), static_cast<std::int32_t>(i + 1));
+    }
     // Numbers the most frequent tags; ties are in alphabetical order.
     template <class TagOf>
     static TagNumbers of(const Treebank& t, TagOf&& tag_of) {
@@ -50,29 +53,13 @@ public:
     int n_tags() const { return static_cast<int>(tags_.size()) + 2; }  // with the root and the number for others
     // The number of a tag, given its hash.
     std::uint8_t number(std::uint64_t h) const {
-        for (std::size_t at = h & (kSlots - 1);; at = (at + 1) & (kSlots - 1)) {
-            if (slots_[at].hash == h) return slots_[at].number;
-            if (slots_[at].number == 0) return static_cast<std::uint8_t>(n_tags() - 1);
-        }
+        const std::int32_t found = numbers_.number(h);
+        return static_cast<std::uint8_t>(found < 0 ? n_tags() - 1 : found);
     }
 
 private:
-    static constexpr std::size_t kSlots = 256;
-    struct Slot {
-        std::uint64_t hash = 0;
-        std::uint8_t number = 0;  // 0: empty
-    };
-    void build() {
-        slots_.assign(kSlots, Slot{});
-        for (std::size_t i = 0; i < tags_.size(); ++i) {
-            const std::uint64_t h = hash(tags_[i]);
-            std::size_t at = h & (kSlots - 1);
-            while (slots_[at].number != 0) at = (at + 1) & (kSlots - 1);
-            slots_[at] = {h, static_cast<std::uint8_t>(i + 1)};
-        }
-    }
     std::vector<std::string> tags_;
-    std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
+    KeyTable numbers_;
 };
 
 struct Lexicon {

@@ -31,8 +31,8 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
     };
     std::vector<BatchWorker> workers(static_cast<std::size_t>(std::max(1, n_threads)));
     const Choice choice = model.choice(s);
-    share_out(static_cast<std::int64_t>(t.sentences.size()), workers, [&](std::int64_t i, BatchWorker& w) {
-        const Treebank::Sentence& range = t.sentences[static_cast<std::size_t>(i)];
+    share_out(std::ssize(t.sentences), kShared, workers, [&](std::int64_t i, BatchWorker& w) {
+        const Treebank::Sentence& range = t.sentences[i];
         Sentence& x = w.sentence;
         const Arcs& arcs = x.chosen.arcs;
         Stopwatch watch;

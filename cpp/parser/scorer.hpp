@@ -34,10 +34,9 @@ struct Level {
 };
 inline constexpr int kPruner = kGroups, kLevels = kGroups + 1;
 inline constexpr Level kLevel[kLevels] = {
-    {kFirstVector[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true, 0},
-    {kFirstVector[1], kFirstVector[1] + kPairVectors[1], kLastVector[1], false, 0},
-    {kFirstVector[0] + kPairVectors[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true,
-     1u << TagNumbers::kRoot},
+    {0, kTagPairsEnd, kTagsEnd, true, 0},
+    {kTagsEnd, kWordPairsEnd, kVectors, false, 0},
+    {kTagPairsEnd, kTagPairsEnd, kTagsEnd, true, 1u << TagNumbers::kRoot},
 };
 
 class Scorer {
@@ -47,7 +46,8 @@ public:
         atoms_ = &atoms;
         for (int l = 0; l < kLevels; ++l) {
             weights_[l] = l == kPruner ? pruner : &weights;
-            is_ready_[l] = false;
+            for (auto& has : has_keys_[l]) has.assign(static_cast<std::size_t>(atoms.n()), 0);
+            for (auto& words : unscored_[l]) words.clear();
         }
         for (auto& keys : keys_) grow(keys, static_cast<std::size_t>(atoms.n()) * kVectors * KeyPlan::kLanes);
     }
@@ -99,12 +99,12 @@ public:
             visit(place ^ static_cast<std::uint32_t>(bin & 1));
             visit(place ^ static_cast<std::uint32_t>(bin));
         };
-        for (int i = first * KeyPlan::kLanes; i < pairs * KeyPlan::kLanes; ++i) {
-            const std::uint32_t* context =
-                arc_plan().context() + i / KeyPlan::kLanes * kContexts * KeyPlan::kLanes + i % KeyPlan::kLanes;
-            std::uint32_t key = head[i] + modifier[i];
-            for (int c = 0; c < kContexts; ++c) key += context[c * KeyPlan::kLanes] * arcs.contexts(arc)[c];
-            both(key);
+        for (int v = first; v < pairs; ++v) {
+            std::uint32_t keys[KeyPlan::kLanes];
+            for (int l = 0; l < KeyPlan::kLanes; ++l)
+                keys[l] = head[v * KeyPlan::kLanes + l] + modifier[v * KeyPlan::kLanes + l];
+            arc_plan().add_contexts(v, arcs.contexts(arc), keys);
+            for (const std::uint32_t key : keys) both(key);
         }
         for (int i = pairs * KeyPlan::kLanes; i < last * KeyPlan::kLanes; ++i) both(head[i]), both(modifier[i]);
         if (between) {
@@ -122,17 +122,7 @@ private:
     static void grow(std::vector<T>& v, std::size_t n) {
         if (v.size() < n) v.resize(n);
     }
-    void make_ready(int level) {
-        is_ready_[level] = true;
-        const std::size_t n = static_cast<std::size_t>(atoms_->n());
-        for (int side = 0; side < 2; ++side) {
-            has_keys_[level][side].assign(n, 0);
-            unscored_[level][side].clear();
-            grow(unigrams_[level][side], n * kBins);
-        }
-    }
     void find_keys(int level, int side, const std::uint16_t* positions, int n) {
-        if (!is_ready_[level]) make_ready(level);
         std::vector<char>& has = has_keys_[level][side];
         std::vector<std::uint16_t>& words = unscored_[level][side];
         const std::size_t before = words.size();
@@ -149,6 +139,7 @@ private:
         const Weights& w = *weights_[level];
         for (int side = 0; side < 2; ++side) {
             std::vector<std::uint16_t>& words = unscored_[level][side];
+            grow(unigrams_[level][side], static_cast<std::size_t>(atoms_->n()) * kBins);
             parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), words.data(),
                                       static_cast<int>(words.size()), kLevel[level].pairs, kLevel[level].last, kVectors,
                                       unigrams_[level][side].data());
@@ -158,7 +149,6 @@ private:
 
     const Atoms* atoms_ = nullptr;
     const Weights* weights_[kLevels] = {};
-    bool is_ready_[kLevels] = {};
     std::vector<char> has_keys_[kLevels][2];           // [position]
     std::vector<std::uint16_t> unscored_[kLevels][2];  // positions with keys, but no sums yet
     std::vector<std::uint32_t> keys_[2];               // head, modifier: [position][vector][lane]

@@ -96,11 +96,8 @@ private:
     void find_keys() {
         if (has_keys_) return;
         has_keys_ = true;
-        for (int side = 0; side < kSides; ++side) {
-            keys_[side].resize(static_cast<std::size_t>(n_) * kSecondOrderVectors * KeyPlan::kLanes);
-            parser_kernels().keys(second_order_plan().side(side), atoms_->arrays(), nullptr, n_, 0, kSecondOrderVectors,
-                                  kSecondOrderVectors, keys_[side].data());
-        }
+        for (int side = 0; side < kSides; ++side)
+            second_order_plan().find_keys(side, atoms_->arrays(), n_, keys_[side]);
     }
     template <class Visit>
     void each(Kind kind, int x, int h, int m, Visit&& visit) const {

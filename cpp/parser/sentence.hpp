@@ -3,12 +3,13 @@
 
 #include <chrono>
 
-#include "core/interruption.hpp"
-#include "core/thread_pool.hpp"
+#include "core/share_out.hpp"
 #include "parser/second_order.hpp"
 #include "parser/trees.hpp"
 
 namespace wald::parser {
+
+inline constexpr std::int64_t kShared = 32;  // sentences that a thread takes at a time
 
 class Stopwatch {
 public:
@@ -85,17 +86,6 @@ struct Worker {
         return true;
     }
 };
-
-// Calls work(k, worker) for k in [0, n), on as many threads as there are workers.
-template <class AnyWorker, class Work>
-void share_out(std::int64_t n, std::vector<AnyWorker>& workers, Work&& work) {
-    each_piece(n, 32, static_cast<int>(workers.size()), [&](std::int64_t begin, std::int64_t end, int worker) {
-        for (std::int64_t k = begin; k < end; ++k) {
-            give_way();
-            work(k, workers[static_cast<std::size_t>(worker)]);
-        }
-    });
-}
 
 // Calls work() for a sentence; if the sentence is too large, the exception names it, and the line where it stands.
 template <class Work>

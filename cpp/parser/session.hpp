@@ -36,12 +36,11 @@ public:
         offsets_.push_back(0);
         for (const auto& s : t.sentences) offsets_.push_back(s.last);
         const Choice choice = model.choice(settings);
-        share_out(n_sentences(), workers_, [&](std::int64_t i, Worker& w) {
+        share_out(n_sentences(), kShared, workers_, [&](std::int64_t i, Worker& w) {
             Stopwatch watch;
-            Opened& s = sentences_[static_cast<std::size_t>(i)];
+            Opened& s = sentences_[i];
             s.atoms.read(t, static_cast<std::size_t>(i), model_.lexicon);
-            with_error_location(i, t.sentences[static_cast<std::size_t>(i)].line,
-                                [&] { w.choose(s, model_.weights, choice); });
+            with_error_location(i, t.sentences[i].line, [&] { w.choose(s, model_.weights, choice); });
             w.score_cheap(s);
             s.chosen.arcs.trim();
             s.missing = s.atoms.n() - 1;
@@ -62,14 +61,13 @@ public:
     }
 
     // Decodes sentences under a state, one byte per word of all sentences; words that newly have the costly group are
-    // scored first. Writes heads and, unless null, evidence [word][kEvidence] in the order of the given sentences.
-    void decode(const std::uint8_t* state, std::span<const std::int64_t> examples, std::int32_t* heads,
-                float* evidence) {
-        std::vector<std::int64_t> starts{0};
-        for (const std::int64_t i : examples) starts.push_back(starts.back() + offsets_[i + 1] - offsets_[i]);
-        share_out(static_cast<std::int64_t>(examples.size()), workers_, [&](std::int64_t k, Worker& w) {
+    // scored first. Writes heads and, unless null, evidence [word][kEvidence] of the k-th of the given sentences from
+    // word starts[k] on.
+    void decode(const std::uint8_t* state, std::span<const std::int64_t> examples, std::span<const std::int64_t> starts,
+                std::int32_t* heads, float* evidence) {
+        share_out(std::ssize(examples), kShared, workers_, [&](std::int64_t k, Worker& w) {
             const std::int64_t i = examples[k];
-            Opened& s = sentences_[static_cast<std::size_t>(i)];
+            Opened& s = sentences_[i];
             const std::uint8_t* bits = state + offsets_[i];
             const auto owner = [&](int h, int m) { return owner_of(h, m, settings_.by_head) - 1; };
             buy(s, bits, bought_.data() + offsets_[i], owner, w);

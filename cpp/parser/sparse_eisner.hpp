@@ -7,38 +7,29 @@
 #pragma once
 
 #include <cstdlib>
+#include <span>
 
+#include "parser/arcs.hpp"
 #include "parser/chart.hpp"
 
 namespace wald::parser {
 
 class SparseEisner {
 public:
-    // Starts a sentence of words 1..n without arcs; 0 is the root.
-    void begin(int n) {
-        n_ = n;
-        arcs_.clear();
-        first_.assign(static_cast<std::size_t>(n) + 2, 0);
-    }
-    // Arcs are added modifier by modifier.
-    void add(int head, int modifier, float score) {
-        arcs_.push_back({head, modifier, score, 0});
-        ++first_[static_cast<std::size_t>(head) + 1];
-    }
-
     // Number of floats that `decode` stores if arcs between words have at most length `longest`.
     static double chart_size(int n, int longest, bool single_root) {
         return 3.0 * (n + 1.0) * ((single_root ? std::min(longest, n) : n) + 1.0);
     }
 
-    // Fills heads[1..n]; false if there is no tree.
-    bool decode(bool single_root, std::int32_t* heads) {
-        if (n_ == 0) return true;
-        sort();
-        band_ = n_;
+    // Fills heads[1..n] of the best tree of words 1..n, where 0 is the root; false if there is none. Arcs come modifier
+    // by modifier.
+    bool decode(int n, std::span<const ScoredArc> arcs, bool single_root, std::int32_t* heads) {
+        if (n == 0) return true;
+        band_ = n_ = n;
+        sort(arcs);
         if (single_root) {
             band_ = 0;
-            for (const Arc& a : arcs_)
+            for (const Arc& a : sorted_)
                 if (a.head > 0) band_ = std::max(band_, std::abs(a.head - a.modifier));
         }
         const std::size_t size = (static_cast<std::size_t>(n_) + 1) * (static_cast<std::size_t>(band_) + 1);
@@ -57,8 +48,8 @@ public:
     float* left(int j) { return left_.data() + static_cast<std::size_t>(j) * band_ + band_; }
     // The same, also for spans of any length that reach the last word or the first word.
     float complete(int head, int end) {
-        if (head <= end) return end == n_ ? to_end_[static_cast<std::size_t>(head)] : right(head)[end];
-        return end == 1 ? to_begin_[static_cast<std::size_t>(head)] : left(head)[end];
+        if (head <= end) return end == n_ ? to_end_[head] : right(head)[end];
+        return end == 1 ? to_begin_[head] : left(head)[end];
     }
     template <class Visit>
     void find_arc(int head, int end, Visit&& visit) {
@@ -77,14 +68,16 @@ private:
     float* left_from(int i) { return left_from_.data() + static_cast<std::size_t>(i) * band_; }
 
     // Sorts arcs by head and then by modifier.
-    void sort() {
+    void sort(std::span<const ScoredArc> arcs) {
+        first_.assign(static_cast<std::size_t>(n_) + 2, 0);
+        for (const ScoredArc& a : arcs) ++first_[a.head + 1];
         for (std::size_t h = 1; h < first_.size(); ++h) first_[h] += first_[h - 1];
-        sorted_.resize(arcs_.size());
+        sorted_.resize(arcs.size());
         next_.assign(first_.begin(), first_.end() - 1);
-        for (const Arc& a : arcs_) sorted_[static_cast<std::size_t>(next_[static_cast<std::size_t>(a.head)]++)] = a;
+        for (const ScoredArc& a : arcs) sorted_[next_[a.head]++] = {a.head, a.modifier, a.score, 0};
     }
-    Arc* begin_of(int head) { return sorted_.data() + first_[static_cast<std::size_t>(head)]; }
-    Arc* end_of(int head) { return sorted_.data() + first_[static_cast<std::size_t>(head) + 1]; }
+    Arc* begin_of(int head) { return sorted_.data() + first_[head]; }
+    Arc* end_of(int head) { return sorted_.data() + first_[head + 1]; }
 
     // max_k right(i)[k] + left(j)[k + 1], i <= k < j
     float inner(int i, int j) {
@@ -108,7 +101,7 @@ private:
         if (i == 0 && single_root) return;
         float *own = right(i), *from = left_from(i);
         own[i] = left(i)[i] = from[i] = 0;
-        float& to_end = to_end_[static_cast<std::size_t>(i)];
+        float& to_end = to_end_[i];
         if (i == n_) to_end = 0;
         const int last = std::min(n_, i + band_);
         for (Arc* a = begin_of(i); a != end_of(i); ++a) {
@@ -118,7 +111,7 @@ private:
             if (!(a->open > kNoTree)) continue;
             const float* onwards = right(r);
             for (int j = r; j <= last; ++j) own[j] = std::max(own[j], a->open + onwards[j]);
-            to_end = std::max(to_end, a->open + to_end_[static_cast<std::size_t>(r)]);
+            to_end = std::max(to_end, a->open + to_end_[r]);
         }
         if (i == 0) return;
         for (int j = i + 1; j <= last; ++j) {
@@ -137,12 +130,11 @@ private:
         to_begin_[1] = 0;
         for (int j = 2; j <= n_; ++j)
             for (const Arc* a = begin_of(j); a != end_of(j) && a->modifier < j; ++a)
-                to_begin_[static_cast<std::size_t>(j)] = std::max(
-                    to_begin_[static_cast<std::size_t>(j)], a->open + to_begin_[static_cast<std::size_t>(a->modifier)]);
+                to_begin_[j] = std::max(to_begin_[j], a->open + to_begin_[a->modifier]);
     }
 
     int n_ = 0, band_ = 0;  // the longest span that is kept
-    std::vector<Arc> arcs_, sorted_;
+    std::vector<Arc> sorted_;
     std::vector<std::int32_t> first_, next_;  // [head]
     std::vector<float> right_, left_, left_from_;
     std::vector<float> to_end_, to_begin_;  // [head] of spans from the head to the last word, and to the first

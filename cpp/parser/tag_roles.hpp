@@ -2,10 +2,8 @@
 // of the Penn Treebank. Other tags have no role.
 #pragma once
 
-#include <array>
-#include <sstream>
-
 #include "parser/lexicon.hpp"
+#include "parser/templates.hpp"
 
 namespace wald::parser {
 
@@ -14,32 +12,23 @@ inline constexpr Roles kOpens = 1;     // a phrase begins with it: preposition, 
 inline constexpr Roles kBounds = 2;    // a phrase of a noun does not reach beyond it: verb, punctuation
 inline constexpr Roles kAttaches = 4;  // attaches to a word nearby: determiner, adjective, preposition
 
-class TagRoles {
-public:
-    // The roles of a tag, given its hash.
-    static Roles of(std::uint64_t hash) {
-        static const TagRoles all;
-        return all.roles_[all.numbers_.number(hash)];
-    }
-
-private:
-    static constexpr std::pair<Roles, const char*> kTags[] = {
-        {kOpens, "ADP SCONJ CCONJ IN TO CC"},
-        {kBounds, "VERB AUX PUNCT INTJ VB MD , . : `` ''"},
-        {kAttaches, "ADP AUX DET ADJ ADV NUM PART IN TO MD DT JJ RB CD PR PO"},
-    };
-    TagRoles() {
-        std::map<std::string, Roles> roles;
-        for (const auto& [role, tags] : kTags) {
-            std::istringstream words(tags);
-            for (std::string tag; words >> tag;) roles[tag] |= role;
-        }
-        std::vector<std::string> tags;
-        for (const auto& [tag, its_roles] : roles) tags.push_back(tag), roles_[tags.size()] = its_roles;
-        numbers_ = TagNumbers(std::move(tags));
-    }
-    TagNumbers numbers_;
-    std::array<Roles, TagNumbers::kMostTags> roles_{};  // by number
-};
+// The roles of a tag, given its hash.
+inline Roles roles_of(std::uint64_t hash) {
+    static const KeyTable roles = [] {
+        constexpr std::pair<Roles, std::string_view> tags[] = {
+            {kOpens, "ADP SCONJ CCONJ IN TO CC"},
+            {kBounds, "VERB AUX PUNCT INTJ VB MD , . : `` ''"},
+            {kAttaches, "ADP AUX DET ADJ ADV NUM PART IN TO MD DT JJ RB CD PR PO"},
+        };
+        std::map<std::uint64_t, Roles> found;
+        for (const auto& [role, names] : tags)
+            for (const std::string_view tag : split(names, ' ')) found[TagNumbers::hash(tag)] |= role;
+        KeyTable table(found.size());
+        for (const auto& [tag, its_roles] : found) table.add(tag, its_roles);
+        return table;
+    }();
+    const std::int32_t found = roles.number(hash);
+    return static_cast<Roles>(found < 0 ? 0 : found);
+}
 
 }  // namespace wald::parser

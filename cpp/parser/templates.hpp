@@ -15,8 +15,16 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 namespace wald::parser {
+
+inline std::vector<std::string_view> split(std::string_view text, char at) {
+    std::vector<std::string_view> found;
+    for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1))
+        found.push_back(text.substr(0, end = text.find(at)));
+    return found;
+}
 
 inline constexpr int kContexts = 3;
 inline constexpr std::string_view kContextNames[kContexts] = {"between", "coarse", "count"};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,39 @@ struct Treebank {
         return {text.data() + w.field[column], w.field[column + 1] - 1 - w.field[column]};
     }
     std::string_view field(std::size_t word, int column) const { return field(words[word], column); }
+
+    // The same sentences, byte for byte but for some columns, from left to right: value(k, word) is what the k-th of
+    // them holds now. Heads of words stay as they were.
+    template <class Value>
+    Treebank with(std::span<const Column> columns, Value&& value) const {
+        Treebank out;
+        out.text.reserve(text.size() + 4 * words.size());
+        out.words.reserve(words.size());
+        out.sentences.reserve(sentences.size());
+        std::size_t at = 0;  // up to where the text has been copied
+        const auto moved = [&](std::uint32_t place) {
+            return static_cast<std::uint32_t>(place + out.text.size() - at);
+        };
+        for (const Sentence& s : sentences) {
+            Sentence& copy = out.sentences.emplace_back(s);
+            copy.begin = moved(s.begin);
+            for (std::uint32_t w = s.first; w < s.last; ++w) {
+                const Word& word = words[w];
+                Word& to = out.words.emplace_back(word);
+                int c = 0;
+                for (std::size_t k = 0; k < columns.size(); ++k) {
+                    for (; c <= columns[k]; ++c) to.field[c] = moved(word.field[c]);
+                    out.text.append(text, at, word.field[columns[k]] - at);
+                    out.text += value(k, w);
+                    at = word.field[columns[k] + 1] - 1;
+                }
+                for (; c <= kColumns; ++c) to.field[c] = moved(word.field[c]);
+            }
+            copy.end = moved(s.end);
+        }
+        out.text.append(text, at);
+        return out;
+    }
 };
 
 }  // namespace wald::parser

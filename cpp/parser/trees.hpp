@@ -87,16 +87,10 @@ private:
         return decode_listed(n, sparse ? Decoder::sparse_eisner : Decoder::eisner, s.single_root, heads);
     }
     bool decode_listed(int n, Decoder decoder, bool single_root, std::int32_t* heads) {
-        const auto decode = [&](auto& arcs) {
-            arcs.begin(n - 1);
-            for (const ScoredArc& a : listed_) arcs.add(a.head, a.modifier, a.score);
-            return arcs.decode(single_root, heads);
-        };
-        if (decoder == Decoder::edmonds) return decode(edmonds_);
-        if (decoder == Decoder::sparse_eisner) return decode(sparse_eisner_);
-        matrix_.assign(static_cast<std::size_t>(n) * n, kNoTree);
-        for (const ScoredArc& a : listed_) matrix_[static_cast<std::size_t>(a.head) * n + a.modifier] = a.score;
-        return eisner_.decode(matrix_.data(), n - 1, single_root, heads);
+        const auto decode = [&](auto& by) { return by.decode(n - 1, listed_, single_root, heads); };
+        return decoder == Decoder::edmonds         ? decode(edmonds_)
+               : decoder == Decoder::sparse_eisner ? decode(sparse_eisner_)
+                                                   : decode(eisner_);
     }
     static void check_size(int n, int longest, const Settings& s) {
         const double bytes = sizeof(float) * SparseEisner::chart_size(n - 1, longest, s.single_root);
@@ -111,7 +105,6 @@ private:
     }
 
     std::vector<ScoredArc> listed_;
-    std::vector<float> matrix_;
     Eisner eisner_;
     SparseEisner sparse_eisner_;
     Edmonds edmonds_;

@@ -22,12 +22,8 @@ inline std::size_t invalid_utf8(const char* text, std::size_t n) {
         }
         const std::size_t length = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
         if (length == 0 || i + length > n) return i;
-        const unsigned char low = c == 0xe0   ? 0xa0
-                                  : c == 0xf0 ? 0x90
-                                              : 0x80,
-                            high = c == 0xed   ? 0x9f
-                                   : c == 0xf4 ? 0x8f
-                                               : 0xbf;
+        const unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;  // of the second byte
+        const unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
         if (p[i + 1] < low || p[i + 1] > high) return i;
         for (std::size_t k = 2; k < length; ++k)
             if ((p[i + k] & 0xc0) != 0x80) return i;

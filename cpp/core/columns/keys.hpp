@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +34,7 @@ inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
 class Keys {
 public:
     // n: number of categories, all of which are added before the first is looked up.
-    Keys(bool texts, std::size_t n, std::uint64_t seed)
+    Keys(bool texts, std::size_t n, std::uint64_t seed = random_seed())
         : texts_(texts), seeds_{folded_product(seed ^ 0x9e3779b97f4a7c15u, 0xe7037ed1a0b428dbu),
                                 folded_product(seed ^ 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u)},
           n_known_(static_cast<std::int32_t>(n)), slots_(std::bit_ceil((n <= kFew ? 4 : 2) * n + 2)),
@@ -143,6 +144,10 @@ private:
         for (std::size_t n = 0; n <= kInline; ++n) masks[n] = {bytes(n), n < 8 ? 0 : bytes(n - 8)};
         return masks;
     }();
+    static std::uint64_t random_seed() {
+        static std::random_device random;
+        return std::uint64_t{random()} << 32 | random();
+    }
     std::uint64_t mixed(std::uint64_t a, std::uint64_t b) const { return folded_product(a ^ seeds_[0], b ^ seeds_[1]); }
     std::uint64_t long_hash(const char* p, std::size_t n) const {
         std::uint64_t h = n;
