@@ -118,6 +118,41 @@ def test_plans_know_neither_how_they_were_found_nor_their_estimators(folder):
     assert known.keys() - {folder} == INSIDE[folder], known
 
 
+def private_names(file: Path) -> tuple[set[str], list[tuple[int, str]]]:
+    """Private names that a file defines, and those that it takes from objects other than its own, with their lines."""
+    made, taken = set(), []
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            made.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            made.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            own = getattr(node.value, "id", "") in ("self", "cls") or ast.unparse(node.value) == "super()"
+            if own:
+                made.add(node.attr)
+            elif node.attr.startswith("_") and not node.attr.endswith("__"):
+                taken.append((node.lineno, node.attr))
+    return made, taken
+
+
+def test_no_folder_takes_private_names_of_another_one():
+    """Names of other libraries are known by no folder; those of named tuples are public."""
+    made: dict[str, set[str]] = {}
+    taken = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        folder = file.relative_to(PACKAGE).parts[0]
+        names, used = private_names(file)
+        made.setdefault(folder, set()).update(names)
+        taken += [(folder, file.name, line, name) for line, name in used]
+    assert len(taken) > 100  # of the own folder, and of other libraries
+    other = [
+        (file, line, name)
+        for folder, file, line, name in taken
+        if name not in made[folder] | {"_replace", "_asdict"} and any(name in names for names in made.values())
+    ]
+    assert other == []
+
+
 #: What a rule or a family is called, as the package itself knows them.
 RULES = {name for name in stopping.__all__ if hasattr(getattr(stopping, name), "needs")} - {"Rule"}
 TERMS = {terms.__name__ for terms in families().values() if terms.__module__.startswith("wald.")}

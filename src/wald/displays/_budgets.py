@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..stopping.core.validation import require_fraction, require_not_negative, require_option
-from ..structured.budget import BudgetedPredictor
+from ..structured.budget import BudgetedPredictor, acquired, costs_of, threshold_within
 from ..structured.costs import given_costs
 from ..structured.policies.base import Policy, check_policy
 from ..structured.policies.crossfit import Fold
@@ -72,7 +72,7 @@ class Work:
     def point_in_use(self) -> Point | None:
         """Measure a predictor at its own threshold; None for a policy."""
         used = self.in_use
-        return None if used is None else self._measured(lambda session: used._acquire(session, used.threshold_), used)
+        return None if used is None else self._measured(lambda session: acquired(used, session, used.threshold_), used)
 
     def _settings(self, budgets: ArrayLike | None) -> list[tuple[float, Allowance | None]]:
         cheap, full = float(self.costs[0]), float(self.costs.sum())
@@ -85,7 +85,7 @@ class Work:
         if self.serving.spend == "each":
             return [(-np.inf, Allowance(float(b) - cheap, self.costs[1:])) for b in wanted]
         if budgets is not None:
-            return [(self.serving._largest_spend(self.session, float(b))[0], None) for b in wanted]
+            return [(threshold_within(self.serving, self.session, float(b))[0], None) for b in wanted]
         everyone = np.arange(len(self.n_parts))
         first = self.serving.policy.priority(self.session, self.session.state() & False, everyone)
         shares = np.quantile(first, np.linspace(0.0, 1.0, _TRIED)[1:-1], method="lower")
@@ -189,7 +189,7 @@ def _serving(predictor: Any, X: Any, caller: str) -> tuple[BudgetedPredictor | N
         raise TypeError(f"{caller} needs a fitted BudgetedPredictor or policy. Got {type(predictor).__name__} instead.")
     serving = copy.copy(require_budgeted(predictor, caller))
     if serving.mode_ != "policy":  # its costs leave the policy out
-        serving.group_costs_, _ = serving._costs(X)
+        serving.group_costs_, _ = costs_of(serving, X)
     serving.mode_, serving.allowance_ = "policy", None
     return predictor, serving
 

@@ -15,6 +15,7 @@ from ..codec.writing import Arrays, encode_fields
 from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
 from ..structured.names import name_columns
+from ..structured.restoring import ChainState, chain_state, checked_groups_of, set_chain_state
 from .models import decode_labels, encode_labels
 from .parameters import decode_plain, encode_plain
 
@@ -29,9 +30,9 @@ NAME_OBJECTS = 400
 def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
     """Describe a fitted chain, and put its weights into ``arrays``."""
     check_is_fitted(chain, "_chain")
-    state: Any = chain._chain.__getstate__()
+    learned, groups = chain_state(chain), None if chain.feature_groups is None else checked_groups_of(chain)
+    state: Any = learned.core.__getstate__()
     n_labels, sizes, own, table = state
-    groups = None if chain.feature_groups is None else chain._groups()
     for group in groups or ():
         if group.extract is not None and type(group.extract) is not HOG:
             raise ValueError(
@@ -47,15 +48,15 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "own": bool(own),
         **_encode_table(table),
         "group_costs": np.asarray(chain.group_costs_, dtype=np.float64),
-        "as_lists": bool(chain._as_lists),
-        "scale": float(chain._scale),
+        "as_lists": learned.as_lists,
+        "scale": learned.scale,
         "n_iter": int(chain.n_iter_),
         "duality_gap": None if gap is None else float(gap),
         **encode_labels(chain.classes_),
     }
     if chain.keep_names:
-        values["names"] = np.frombuffer(b"".join(chain._names), dtype=np.uint8)
-        values["name_lengths"] = np.array([len(name) for name in chain._names], dtype=np.int32)
+        values["names"] = np.frombuffer(b"".join(learned.names), dtype=np.uint8)
+        values["name_lengths"] = np.array([len(name) for name in learned.names], dtype=np.int32)
     return {"parameters": encode_plain(chain, arrays, ("feature_groups",))} | encode_fields(values, arrays, "")
 
 
@@ -70,25 +71,23 @@ def decode_chain(header: Section) -> ChainClassifier:
             header.inside(each, f"groups.{g}").made(FeatureGroup, extract=HOG | None) for g, each in enumerate(raw)
         ]
     chain = ChainClassifier(groups, **parameters)
-    chain._check()
+    checked = checked_groups_of(chain)
     effective_threads(chain.n_jobs)
-    checked = chain._groups()
     chain.classes_ = decode_labels(header, header.integer("n_labels", 1, MOST_LABELS))
-    chain._sizes = header.get("sizes", list[int])
-    known = all(0 <= size <= MOST_SIZE for size in chain._sizes)
+    sizes = header.get("sizes", list[int])
+    known = all(0 <= size <= MOST_SIZE for size in sizes)
     require(known, f"header.sizes should hold whole numbers from 0 to {MOST_SIZE}")
-    require(len(chain._sizes) == len(checked), "header.sizes should have one entry for each of the groups")
-    for group, size in zip(checked, chain._sizes, strict=True):
+    require(len(sizes) == len(checked), "header.sizes should have one entry for each of the groups")
+    for group, size in zip(checked, sizes, strict=True):
         fits = not isinstance(group.extract, HOG) or _n_features(group.extract) == size
         require(fits, f"group {group.name!r} has another number of features than its extractor gives")
-    chain._chain = _decode_weights(header, len(chain.classes_), chain._sizes, header.get("own", bool))
-    chain._constrain()  # whatever the file says
-    require(chain._chain.finite(), "the weights rule out all labels that the constraints leave")
-    chain._as_lists = header.get("as_lists", bool)
-    chain._names = _decode_names(header) if chain.keep_names else {}
+    core = _decode_weights(header, len(chain.classes_), sizes, header.get("own", bool))
+    names = _decode_names(header) if chain.keep_names else {}
+    scale = header.number("scale", low=0.0)
+    set_chain_state(chain, ChainState(core, sizes, header.get("as_lists", bool), scale, names))
+    require(core.finite(), "the weights rule out all labels that the constraints leave")
     chain.group_names_ = [group.name for group in checked]
     chain.group_costs_ = header.floats("group_costs", len(checked), low=0.0)
-    chain._scale = header.number("scale", low=0.0)
     chain.n_iter_ = header.integer("n_iter")
     if not header.lacks("duality_gap"):
         chain.duality_gap_ = header.number("duality_gap")

@@ -14,6 +14,7 @@ from ..codec.reading import Section, require
 from ..codec.writing import Arrays, encode_fields
 from ..structured import BudgetedPredictor, DependencyParser, TextPipeline, WordTagger
 from ..structured.certificate import StructureCertificate
+from ..structured.restoring import chain_state, checked_groups_of, require_features
 from ..structured.word_features import WordVocabulary
 from .budgets import decode_spending, encode_spending
 from .chains import decode_chain, encode_chain
@@ -62,7 +63,7 @@ def decode_tagger(header: Section) -> WordTagger:
     """Build the tagger again; the engine refuses features that do not fit."""
     parameters = decode_plain(header.section("parameters"), WordTagger, _LEFT_OUT[WordTagger])
     chain = taken(header, "chain", decode_chain)
-    groups = chain._groups()
+    groups, sizes = checked_groups_of(chain), chain_state(chain).sizes
     require(groups[0].extract is None, "the first group of a tagger has an extractor")
     tagger = WordTagger(groups[1:], **parameters)
     words = header.array("words", ("uint64",), None)
@@ -72,12 +73,12 @@ def decode_tagger(header: Section) -> WordTagger:
     header.room.reserve(64 * (len(words) + len(keys)), "features of words")
     for name, hashes in (("words", words), ("keys", keys)):
         require(longest_search(hashes) <= MOST_SEARCHED, f"the array '{name}' holds no hashes: too many are alike")
-    require(chain._sizes[0] == len(keys), "the tagger's chain has another number of features")
+    require(sizes[0] == len(keys), "the tagger's chain has another number of features")
     labels = chain.classes_
     split = labels.dtype.kind == "U" and all(label.count("\t") == 1 for label in labels.tolist())
     require(split, "a label of the tagger is no pair of tags")
     tagger.vocabulary_ = WordVocabulary(words, classes, keys, ends)
-    _ = tagger.vocabulary_._core  # refuses what does not fit
+    require_features(tagger.vocabulary_)
     tagger.chain_ = chain
     return tagger
 

@@ -147,7 +147,7 @@ class BudgetedPredictor(BaseEstimator):
             X = extracted_once(self.model, X)  # measuring buys everything; plain functions would be called once more
         session = self.model.open(X)
         self.mode_ = "policy"
-        self.group_costs_, without = self._costs(X)
+        self.group_costs_, without = costs_of(self, X)
         budget = checked_budget(self.budget, without)
         if isinstance(self.feature_costs, str):
             if budget >= without.sum():
@@ -157,10 +157,10 @@ class BudgetedPredictor(BaseEstimator):
         each = Allowance(budget - self.group_costs_[0], self.group_costs_[1:])
         self.allowance_ = each if self.spend == "each" else None
         if self.mode_ == "policy" and self.allowance_ is None:
-            self.threshold_, self.mean_cost_ = self._largest_spend(session, budget)
+            self.threshold_, self.mean_cost_ = threshold_within(self, session, budget)
         else:  # with an allowance, no example's budget can go to another, so all of it is spent
             self.threshold_ = np.inf if self.mode_ == "nothing" else -np.inf
-            self.mean_cost_ = self._mean_cost(session, self.threshold_)
+            self.mean_cost_ = mean_cost(self, session, self.threshold_)
 
     def predict(
         self,
@@ -224,7 +224,7 @@ class BudgetedPredictor(BaseEstimator):
             elif isinstance(features := getattr(session, "features", None), LazyFeatures):
                 features.until = until
             try:
-                found = self._acquire(session, self.threshold_, until=until)
+                found = acquired(self, session, self.threshold_, until=until)
             except ExtractionError as error:
                 error.answers = with_empty(error.answers, present, self._no_answer)
                 raise
@@ -251,41 +251,47 @@ class BudgetedPredictor(BaseEstimator):
         checked_longest(owner, np.empty(0, dtype=np.int64), self.max_parts)
         self.mode_, self.allowance_ = "policy", None
         X = extracted_once(self.model, X)
-        self.group_costs_, without = self._costs(X)
+        self.group_costs_, without = costs_of(self, X)
         names = ("risk", "confidence", "loss", "max_parts", "certificate_fraction", "random_state")
         how: dict[str, Any] = {name: getattr(self, name) for name in names}
         self.certificate_, members = certify_policy(self.model, self.policy, X, y, **how)
         self.threshold_, self.max_parts_ = self.certificate_.threshold, self.certificate_.max_parts
-        self.mean_cost_ = self._mean_cost(self.model.open(taken(X, members)), self.threshold_)
+        self.mean_cost_ = mean_cost(self, self.model.open(taken(X, members)), self.threshold_)
         if self.threshold_ == -np.inf or self.mean_cost_ >= without.sum():  # buying everything loses nothing
             self.mode_, self.group_costs_ = "everything", without
             self.threshold_, self.mean_cost_ = -np.inf, float(without.sum())
 
-    def _acquire(self, session: Session, threshold: float, **how: Any) -> Acquired:
-        policy = self.policy if self.mode_ == "policy" else _Constant()
-        return acquire(policy, session, threshold, self.allowance_, max_parts=self.max_parts_, **how)
 
-    def _mean_cost(self, session: Session, threshold: float) -> float:
-        state = self._acquire(session, threshold, decode=False).state
-        return float(self.group_costs_[0] + state.mean(axis=0) @ self.group_costs_[1:])
+def acquired(predictor: BudgetedPredictor, session: Session, threshold: float, **how: Any) -> Acquired:
+    """What a predictor buys in a session above a threshold; ``how`` is for `acquire`."""
+    policy = predictor.policy if predictor.mode_ == "policy" else _Constant()
+    return acquire(policy, session, threshold, predictor.allowance_, max_parts=predictor.max_parts_, **how)
 
-    def _largest_spend(self, session: Session, budget: float) -> tuple[float, float]:
-        """Return the threshold whose spend comes closest to the budget from below, and this spend."""
-        nothing, everything = float(self.group_costs_[0]), float(self.group_costs_.sum())
-        if budget >= everything:
-            return -np.inf, everything
-        everyone = np.arange(len(np.asarray(session.offsets)) - 1)
-        first = np.unique(self.policy.priority(session, session.state() & False, everyone))
-        spend = partial(self._mean_cost, session)
-        return largest_spend(spend, first, budget, (np.inf, nothing), self.policy.n_rounds == 1)
 
-    def _costs(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Costs of the groups with the policy at work, and without."""
-        if not isinstance(self.feature_costs, str):
-            costs = given_costs(self.model, self.feature_costs)
-            return costs, costs
-        require_option(type(self).__name__, "feature_costs", self.feature_costs, ("time",))
-        return measured_costs(self.model, self.policy, X)
+def mean_cost(predictor: BudgetedPredictor, session: Session, threshold: float) -> float:
+    """Mean cost of a part with what a predictor buys above a threshold."""
+    state, costs = acquired(predictor, session, threshold, decode=False).state, predictor.group_costs_
+    return float(costs[0] + state.mean(axis=0) @ costs[1:])
+
+
+def threshold_within(predictor: BudgetedPredictor, session: Session, budget: float) -> tuple[float, float]:
+    """Return the threshold whose spend comes closest to the budget from below, and this spend."""
+    nothing, everything = float(predictor.group_costs_[0]), float(predictor.group_costs_.sum())
+    if budget >= everything:
+        return -np.inf, everything
+    policy, everyone = predictor.policy, np.arange(len(np.asarray(session.offsets)) - 1)
+    first = np.unique(policy.priority(session, session.state() & False, everyone))
+    spend = partial(mean_cost, predictor, session)
+    return largest_spend(spend, first, budget, (np.inf, nothing), policy.n_rounds == 1)
+
+
+def costs_of(predictor: BudgetedPredictor, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Costs of the groups with the policy at work, and without."""
+    if not isinstance(predictor.feature_costs, str):
+        costs = given_costs(predictor.model, predictor.feature_costs)
+        return costs, costs
+    require_option(type(predictor).__name__, "feature_costs", predictor.feature_costs, ("time",))
+    return measured_costs(predictor.model, predictor.policy, X)
 
 
 class _Constant(Policy):

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from .. import _core
 from .attachment import same
-from .budget import BudgetedPredictor
+from .budget import BudgetedPredictor, mean_cost
 from .certificate import StructureCertificate
 from .certified_answers import certify_answers
 from .conll import Treebank
@@ -215,7 +215,7 @@ class SharedBudget:
             if stage is None:
                 spent += self.cheap[i] + self.costly[i]
             else:
-                spent += stage._mean_cost(stage.model.open(seen), stage.threshold_)
+                spent += mean_cost(stage, stage.model.open(seen), stage.threshold_)
         return spent
 
 
