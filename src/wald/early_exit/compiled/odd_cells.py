@@ -83,11 +83,12 @@ def _wrong(error: Exception) -> Callable[[Any], bool] | None:
     if _ABOUT_TIMES.search(message):
         return lambda value: isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64)
     types = frozenset(_TYPE_NAME.findall(message)) - _USUAL_TYPES if isinstance(error, TypeError) else frozenset()
-    if types:
-        return lambda value: type(value).__name__ in types
+    no_scalar = any(words in message for words in _NO_SCALAR)
+    if types:  # of the cell, or of what a library has made of it
+        return lambda value: type(value).__name__ in types or (no_scalar and _is_no_scalar(value))
     if "must be real number" in message:
         return lambda value: value is None or _is_no_scalar(value)
-    return _is_no_scalar if any(words in message for words in _NO_SCALAR) else None
+    return _is_no_scalar if no_scalar else None
 
 
 def _is_no_scalar(value: Any) -> bool:
