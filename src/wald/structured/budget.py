@@ -22,6 +22,7 @@ from .features import ExtractionError, LazyFeatures
 from .given import settled_labels
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
+from .policies.baselines import Constant
 from .policies.crossfit import extracted_once, taken
 from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of, limit_extractors
 from .protocol import Session, StructuredModel
@@ -264,7 +265,7 @@ class BudgetedPredictor(BaseEstimator):
 
 def acquired(predictor: BudgetedPredictor, session: Session, threshold: float, **how: Any) -> Acquired:
     """What a predictor buys in a session above a threshold; ``how`` is for `acquire`."""
-    policy = predictor.policy if predictor.mode_ == "policy" else _Constant()
+    policy = predictor.policy if predictor.mode_ == "policy" else Constant()
     return acquire(policy, session, threshold, predictor.allowance_, max_parts=predictor.max_parts_, **how)
 
 
@@ -292,11 +293,3 @@ def costs_of(predictor: BudgetedPredictor, X: Any) -> tuple[NDArray[np.float64],
         return costs, costs
     require_option(type(predictor).__name__, "feature_costs", predictor.feature_costs, ("time",))
     return measured_costs(predictor.model, predictor.policy, X)
-
-
-class _Constant(Policy):
-    """Policy of equal priorities: the threshold decides whether everything or nothing is bought."""
-
-    def priority(self, session: Session, state: Any, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-        lengths = np.diff(np.asarray(session.offsets))[examples]
-        return np.zeros((int(lengths.sum()), state.shape[1]))

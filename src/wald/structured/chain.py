@@ -214,7 +214,12 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         return Parts(self.loss) if self.constraints is None else Spans(self.classes_)
 
     def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
-        """Open sequences for work part by part: buy groups, decode, buy more."""
+        """Open sequences for work part by part: buy groups, decode, buy more.
+
+        Returns
+        -------
+        ChainSession
+        """
         check_is_fitted(self, "_chain")
         sequences = sequences_for(self._groups(), X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)

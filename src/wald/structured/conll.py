@@ -70,9 +70,23 @@ class Treebank(Sequence[Sentence]):
 
     @classmethod
     def read(cls, path: str | PathLike[str], *, format: Format = "conllu") -> Treebank:
-        """Read a CoNLL file; one whose name ends in ``.gz`` is decompressed.
+        """Read a CoNLL file.
 
-        ``format`` is that of the class, and so are the errors: the message names the file and the line.
+        Parameters
+        ----------
+        path : path-like
+            The file; one whose name ends in ``.gz`` is decompressed.
+        format : {"conllu", "conllx"}, default="conllu"
+            As in the class.
+
+        Returns
+        -------
+        Treebank
+
+        Raises
+        ------
+        ValueError
+            When the file does not follow the format; the message names the file and the line.
         """
         return cls(unpacked(path), name=fspath(path), format=format)
 
@@ -85,6 +99,10 @@ class Treebank(Sequence[Sentence]):
         sentences : iterable
             Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1.
             All but heads are strings; None for anything but the form says that it is not given.
+
+        Returns
+        -------
+        Treebank
 
         Raises
         ------
@@ -129,7 +147,17 @@ class Treebank(Sequence[Sentence]):
         return self._heads
 
     def column(self, name: str) -> list[str]:
-        """Return one column of all words: ``id form lemma upos xpos feats head deprel deps`` or ``misc``."""
+        """Return one column of all words.
+
+        Parameters
+        ----------
+        name : str
+            One of ``id form lemma upos xpos feats head deprel deps misc``.
+
+        Returns
+        -------
+        list of str
+        """
         if name not in COLUMNS:
             raise ValueError(f"name must be one of {COLUMNS}. Got {name!r} instead.")
         return self._column(name, 0, self.n_words)
@@ -187,7 +215,7 @@ class Treebank(Sequence[Sentence]):
         return new
 
     def with_heads(self, heads: ArrayLike, names: Sequence[str] = (), relations: ArrayLike | None = None) -> Treebank:
-        """Return the same sentences with other trees; all columns but HEAD and DEPREL stay, DEPS too.
+        """Return the same sentences with other trees.
 
         Parameters
         ----------
@@ -197,6 +225,11 @@ class Treebank(Sequence[Sentence]):
             Names of relations.
         relations : array-like of int, shape (n_words,), optional
             Number of every word's relation in `names`. Without it relations stay as they are.
+
+        Returns
+        -------
+        Treebank
+            Shares the text with this one; all columns but HEAD and DEPREL stay, DEPS too.
         """
         new = self._copy()
         new._heads = np.ascontiguousarray(heads, dtype=np.int32)
@@ -211,7 +244,7 @@ class Treebank(Sequence[Sentence]):
         return new
 
     def with_tags(self, upos: Sequence[str], xpos: Sequence[str], codes: ArrayLike) -> Treebank:
-        """Return the same sentences with other tags; trees and all other columns stay.
+        """Return the same sentences with other tags.
 
         Parameters
         ----------
@@ -219,6 +252,11 @@ class Treebank(Sequence[Sentence]):
             Names of tags; none: the column stays as it is.
         codes : array-like of int, shape (n_words,)
             Word ``w`` gets the tags ``upos[codes[w]]`` and ``xpos[codes[w]]``.
+
+        Returns
+        -------
+        Treebank
+            Trees and all other columns stay.
         """
         new = self._copy()
         new._core = self._core.with_tags(list(upos), list(xpos), np.ascontiguousarray(codes, dtype=np.int32))
@@ -236,7 +274,13 @@ class Treebank(Sequence[Sentence]):
         return self._core.text(self._heads, self._names, self._relations)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the text of `to_bytes` to a file; one whose name ends in ``.gz`` is compressed."""
+        """Write the text of `to_bytes` to a file; one whose name ends in ``.gz`` is compressed.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
         Path(path).write_bytes(packed(path, self.to_bytes()))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -25,14 +25,21 @@ def examples_needed(n_parts: ArrayLike, *, risk: float, confidence: float = 0.95
     ----------
     n_parts : array-like of int
         Lengths of examples like those to come.
-    risk, confidence, max_parts
-        As for `certify_structures`; by default, ``max_parts`` is the longest of the given lengths.
+    risk, confidence : float
+        Strictly between 0 and 1.
+    max_parts : int, optional
+        As for `certify_structures`; by default the longest of the given lengths.
 
     Returns
     -------
     int
         The number of examples, if the given lengths are repeated as often as needed. Beyond a million, a lower bound
         that is too small by a few per cent at most.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range.
 
     Examples
     --------

@@ -142,12 +142,17 @@ class TextPipeline(BaseEstimator):
         return stage
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
-        """Give sentences predicted tags, heads and relations; all else stays. `Treebank.write` writes it.
+        """Tag and parse sentences.
 
         Parameters
         ----------
         X : Treebank or sequence
             Sentences: lists of words, or a treebank, whose tags and trees are ignored.
+
+        Returns
+        -------
+        Treebank
+            The same sentences with predicted tags, heads and relations. All else stays; `Treebank.write` writes it.
         """
         check_is_fitted(self, "parser_")
         bank = treebank_of_tokens(X)
@@ -175,7 +180,17 @@ class TextPipeline(BaseEstimator):
         return bank.with_heads(heads, parser.labels_, _core.relations(parser._model, bank.core, heads))
 
     def evaluate(self, X: Treebank | Sequence[Any]) -> TextScores:
-        """Tag and parse sentences that have tags and trees, and compare."""
+        """Tag and parse annotated sentences, and compare.
+
+        Parameters
+        ----------
+        X : Treebank or sequence
+            Sentences with tags and trees.
+
+        Returns
+        -------
+        TextScores
+        """
         bank = annotated(X, "compare with")
         found = self.predict(bank)
         trees = attachment_scores(bank, found)
@@ -183,7 +198,19 @@ class TextPipeline(BaseEstimator):
         return TextScores(upos, xpos, trees.uas, trees.las, bank.n_words)
 
     def score(self, X: Treebank | Sequence[Any], y: Any = None) -> float:
-        """Return the share of words with the right head, from predicted tags (UAS); ``y`` is ignored."""
+        """Return the share of words with the right head, from predicted tags (UAS).
+
+        Parameters
+        ----------
+        X : Treebank or sequence
+            Sentences with trees.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+        """
         return self.evaluate(X).uas
 
     def fit_budget(

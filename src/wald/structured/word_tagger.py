@@ -140,7 +140,18 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         return self.chain_.group_costs_
 
     def predict(self, X: Treebank | Sequence[Any]) -> Treebank:
-        """Give sentences, a treebank or lists of words, the predicted tags; all else stays."""
+        """Tag sentences.
+
+        Parameters
+        ----------
+        X : Treebank or sequence
+            Sentences: a treebank (its tags are ignored), or lists of words.
+
+        Returns
+        -------
+        Treebank
+            The same sentences with the predicted tags; all else stays.
+        """
         check_is_fitted(self, "chain_")
         bank = treebank_of_tokens(X)
         if not len(bank):
@@ -154,7 +165,24 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         return bank.with_tags([upos for upos, _ in pairs], [xpos for _, xpos in pairs], codes)
 
     def score(self, X: Treebank | Sequence[Any], y: Any = None) -> float:
-        """Return the share of the words whose two tags are right; ``y`` is ignored, as in `fit`."""
+        """Return the share of the words whose two tags are right.
+
+        Parameters
+        ----------
+        X : Treebank or sequence
+            Sentences with tags.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If no word has a tag.
+        """
         bank = treebank_of_tokens(X)
         truth = labels_of(bank)
         _require_tags(truth, "compares with")

@@ -80,6 +80,15 @@ class MyopicPolicy(Policy):
         return np.repeat(-mean[owner(ends)][:, None], state.shape[1], axis=1)
 
 
+class Constant(Policy):
+    """Policy of equal priorities: the threshold decides whether everything or nothing is bought."""
+
+    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Zeros; see `Policy.priority`."""
+        lengths = np.diff(np.asarray(session.offsets))[examples]
+        return np.zeros((int(lengths.sum()), state.shape[1]))
+
+
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Mix the bits of 64-bit numbers (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014)."""
     x = x + _STEP
