@@ -111,3 +111,20 @@ def test_what_is_not_finite_raises_the_model_s_own_error(value):
         model.predict(X)
     with pytest.raises(ValueError, match=r"contains NaN|contains infinity"):
         fast.predict(X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("odd", ["masked rows", "wide intercepts", "a list of intercepts"])
+def test_odd_rows_and_weights_are_scored_by_the_model(odd, n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 6))
+    model = LogisticRegression().fit(X, (X @ rng.normal(size=(6, n_classes))).argmax(axis=1))
+    if odd == "wide intercepts":
+        model.intercept_ = model.intercept_.astype(np.longdouble)
+    if odd == "a list of intercepts":
+        model.intercept_ = model.intercept_.tolist()
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X)
+    rows = np.ma.masked_array(X, mask=False) if odd == "masked rows" else X
+    codes, _ = fast.compiled_plan_._predictor._full.by_products(source_of(rows), 1)
+    np.testing.assert_array_equal(model.classes_[codes], model.predict(rows))
+    np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))

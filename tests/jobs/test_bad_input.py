@@ -131,10 +131,11 @@ def test_a_file_given_twice(case, folder, tmp_path):
 
 
 def test_files_in_folders_that_are_not_for_readers_are_left_out(case, folder, tmp_path):
-    for name in ("_temporary/0/f.parquet", ".part/f.parquet", "_SUCCESS"):
+    before = sum(1 for _ in folder.glob("*.parquet"))
+    hidden = ("_temporary/0/f.parquet", ".part/f.parquet", "_SUCCESS", ".x=1.parquet", ".y=1/f.parquet", "_z=2.parquet")
+    for name in hidden:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"half a file")
-    before = sum(1 for _ in folder.glob("*.parquet"))
     (folder / "_day=1").mkdir()  # a column
     shutil.copy(folder / "f1.parquet", folder / "_day=1" / "f1.parquet")
     report = run(case.fast, [str(folder)], tmp_path / "out", model="m", options=WITH_COST)

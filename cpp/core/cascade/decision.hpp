@@ -161,7 +161,7 @@ private:
     template <class T>
     struct Best {
         std::int32_t code;
-        T score, second = -std::numeric_limits<T>::infinity();
+        T score = 0, second = -std::numeric_limits<T>::infinity();
         bool odd = score != score;  // some score is NaN
 
         [[gnu::always_inline]] void meet(std::int32_t k, T z) {

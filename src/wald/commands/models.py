@@ -65,8 +65,8 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
         start = file.read(512)
     if start.startswith(MAGIC):
         raise UserError(
-            f"{path} is a file of wald fit or wald.save, which wald predict reads as it is; it holds a plan, and no "
-            "model of another library. To plan anew, name the file of the model."
+            f"{path} is a file of wald fit or wald.save, and holds no model of another library. Name the file of the "
+            "model itself."
         )
     if wald.models.is_library_file(start):
         with as_user_error(str(path), ValueError, ImportError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -111,7 +112,7 @@ def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], out: P
     words = [os.fspath(given) for given in ([data] if isinstance(data, str | os.PathLike) else data)]
     found = [one for given in words for one in (_from_url(given) if "://" in given else _from_disk(given, out))]
     names = [one.name if one.is_url else os.path.realpath(one.name) for one in found]
-    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+    twice = {name for name, times in Counter(names).items() if times > 1}
     if twice:
         raise JobError(f"{min(twice)} is given twice; give every file once.")
     return found
@@ -119,7 +120,8 @@ def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], out: P
 
 def _is_hidden(path: Path) -> bool:
     """Whether a file is not for readers, as Spark's _SUCCESS, or what lies in its folder _temporary."""
-    return any(part.startswith((".", "_")) and "=" not in part for part in path.parts)
+    folders = [part for part in path.parts[:-1] if not part.startswith("_") or "=" not in part]  # _c=1 has a value
+    return any(part.startswith((".", "_")) for part in (*folders, path.name))
 
 
 def _from_disk(given: str, out: Path) -> Iterator[Input]:

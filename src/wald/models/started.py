@@ -51,7 +51,7 @@ class OwnStart:
     ----------
     model : GradientBoostingClassifier or GradientBoostingRegressor
     binary : bool, default=False
-        Whether its only first score is the logit of a probability.
+        Whether its only first score hangs on the logit of a probability.
     """
 
     model: Any
@@ -66,7 +66,8 @@ class OwnStart:
     def errors(self, scores: Floats) -> Floats:
         """How far first scores (n, n_outputs) may be from those in a call with other rows, beyond their own rounding.
 
-        A probability near 1 in float32 says little of its distance to 1, on which the logit hangs.
+        A probability near 1 in float32 says little of its distance to 1, on which the logit hangs. Where features lie
+        far from 0, a product of float32 rows may round by more.
         """
         if not self.binary:
             return np.zeros(len(scores))

@@ -148,7 +148,7 @@ def read_json(body: bytes, read: Callable[[bytes], Any], max_rows: int) -> Body:
                 "body",
                 f"The body is no UTF-8, in which JSON is sent: byte {error.start} is {body[error.start]:#x}.",
             ) from None
-        if type(error) is ValueError:  # Python's limit of digits
+        if type(error) is ValueError and "digits" in str(error):  # Python's limit
             raise RequestError(400, "rows", "The body has a number that is too large.") from None
         raise RequestError(400, "body", f"The body is no JSON: {error}. {EXPECTED}") from None
     if not isinstance(content, dict):

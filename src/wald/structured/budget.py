@@ -185,7 +185,7 @@ class BudgetedPredictor(BaseEstimator):
             next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
             The certificate does not cover losses from what the deadline keeps from being bought. The clock is read
             between calls of the extractors: a call that hangs overruns it, unless there is a timeout. A call of another
-            thread is waited for until the deadline at most.
+            thread, for a costly group, is waited for until the deadline at most.
         timeout : float, default=None
             Seconds that one call of a costly group's extractor may take, for models that are a `ChainClassifier`; with
             a deadline, a call ends at the deadline at the latest. A call that takes longer is abandoned in its thread,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 
@@ -19,7 +20,6 @@ def with_names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise RepeatedNameError(f"has the name {twice!r} {names.count(twice)} times")
+        twice, times = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise RepeatedNameError(f"has the name {twice!r} {times} times")
     return found

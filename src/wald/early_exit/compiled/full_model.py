@@ -105,8 +105,9 @@ class FullModel:
                     return None
                 most, working = max(most, largest), max(working, model.working_precision(block.dtype))
         with sklearn.config_context(assume_finite=not Z.is_sparse):  # dense rows were checked above
-            own = isinstance(Z.rows, np.ndarray) and Z.rows.dtype in NATIVE and not model.steps and self._products
-            scores = _product(model.leaf, Z.rows) if own else _own_scores(model, Z.rows)
+            alone = type(Z.rows) is np.ndarray and Z.rows.dtype in NATIVE and not model.steps and self._products
+            scores = _product(model.leaf, Z.rows) if alone else None
+            scores = _own_scores(model, Z.rows) if scores is None else scores
         exact, bounded = Z.is_sparse, Bounded.of(model.terms)
         error = 0.0 if exact else math.inf if bounded is None else bounded.score_error(most, working)
         table = scores if scores.ndim == 2 else scores[:, np.newaxis]
@@ -154,9 +155,15 @@ def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
     return scores if scores.dtype in NATIVE else scores.astype(np.float64)  # extended precision
 
 
-def _product(leaf: Any, rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
-    """Scores of a linear model without the checks of its ``decision_function``, for rows that were checked."""
-    scores, intercept = np.matmul(rows, leaf.coef_.T), leaf.intercept_
+def _product(leaf: Any, rows: NDArray[Any]) -> NDArray[np.floating[Any]] | None:
+    """Scores of a linear model without the checks of its ``decision_function``, for rows that were checked.
+
+    None for weights of another dtype than the engine takes.
+    """
+    coef, intercept = leaf.coef_, np.asarray(leaf.intercept_)
+    if coef.dtype not in NATIVE or intercept.dtype not in NATIVE:
+        return None
+    scores = np.matmul(rows, coef.T)
     in_place = scores if np.result_type(scores, intercept) == scores.dtype else None
     return np.add(scores, intercept, out=in_place)  # type: ignore[no-any-return]  # scores are an array
 

@@ -54,7 +54,7 @@ class located:  # noqa: N801  # a function in all but speed: a generator takes a
         if isinstance(error, OverflowError):
             raise TooLargeError(str(error)) from error
         if error.args != said and not isinstance(error, ValueError):
-            raise NoNumberError(str(error)) from error
+            raise NoNumberError(str(error.args[0])) from error  # NumPy's errors print something else
 
 
 def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = None, word: str = "row") -> None:
