@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from wald import EarlyExitClassifier, Planner
 from wald.stopping.core.certifying import one_row_per_group
@@ -195,3 +195,17 @@ def test_a_lazy_frame_is_to_be_collected() -> None:
     exact = EarlyExitClassifier(RandomForestClassifier(2).fit(X, Y), risk=0).fit()
     with pytest.raises(ValueError, match=r"Got LazyFrame\. Collect it: X\.collect\(\)\."):
         exact.predict(polars.DataFrame(X).lazy())
+
+
+@pytest.mark.parametrize(("value", "what"), [(None, "NaN"), (np.nan, "NaN"), (np.inf, "infinity")])
+def test_a_cell_of_objects_that_is_not_finite_has_its_place(value: Any, what: str) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300), "c": rng.choice(["x", "y"], 300)})
+    steps = [("s", StandardScaler(), ["a", "b"]), ("o", OneHotEncoder(handle_unknown="ignore"), ["c"])]
+    model = make_pipeline(ColumnTransformer(steps), LogisticRegression()).fit(frame, frame["a"] > 0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(frame)
+    rows = frame[:5].astype({"b": object})
+    rows.loc[3, "b"] = value
+    for door in (fast.predict, fast.predict_proba, fast.decision_function):
+        with pytest.raises(ValueError, match=rf"{what}.*row 3, column 'b' \(1\)"):
+            door(rows)

@@ -178,7 +178,7 @@ def _after_preprocessing(
         except ValueError as error:
             return str(error).startswith((NAN, INFINITY))
         values = Z.rows.data if Z.is_sparse else Z.array()
-        return bool(np.any(np.isinf(values) | (np.isnan(values) & (not model.allow_nan))))
+        return bool(np.any(np.isnan(values) & (not model.allow_nan) if nan else np.isinf(values)))
 
     def refused(start: int, stop: int) -> bool:
         try:
@@ -187,14 +187,19 @@ def _after_preprocessing(
             return str(error).startswith((NAN, INFINITY))
         return False
 
+    def cells(row: int) -> list[int]:
+        return [c for c, value in enumerate(source.row(row)) if (is_missing(value) if nan else _is_infinite(value))]
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predict has already issued them
         start = _first_row(source.n_rows, not_finite)
-        if start is None and not isinstance(step, Looks):  # some columns may hold NaN, and others not
-            start = _first_row(source.n_rows, refused)
+        # some columns may hold NaN, and others not; and infinity stands for cells that the step does not read by itself
+        if (start is None or not cells(start)) and not isinstance(step, Looks):
+            by_model = _first_row(source.n_rows, refused)
+            start = start if by_model is None else by_model
     if start is None:
         return None
-    wrong = [c for c, value in enumerate(source.row(start)) if (is_missing(value) if nan else _is_infinite(value))]
+    wrong = cells(start)
     if not wrong:
         return f"{word} {start}, after the pipeline's transformers"
     return f"{word} {start}, " + ", ".join(_column(c, names) for c in wrong)
