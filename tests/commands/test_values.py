@@ -196,6 +196,8 @@ def test_fit_within_a_tolerance_and_into_bands(tmp_path: Path) -> None:
     facts = said("predict", tmp_path / "bands.wald", tmp_path / "rows.npy", "-o", tmp_path / "bands.csv")
     assert facts["labels"].keys() == {"0", "1", "2"}
     assert (tmp_path / "bands.csv").read_text().startswith("band\n")
+    falling = refusal(*asked, 0.1, "--bands", "0.5,0.2", "-o", tmp_path / "no.wald")
+    assert "--bands 0.5,0.2: bands must rise, and holds 0.5 before 0.2" in falling
     assert "--bands must be numbers with commas" in refusal(*asked, 0.1, "--bands", "1;2", "-o", tmp_path / "no.wald")
     words = refusal(*asked, 0.1, "-o", tmp_path / "no.wald")
     assert "every row of a regressor is evaluated in full here, without --tolerance or --bands" in words

@@ -232,6 +232,8 @@ def _require_none(about: Mapping[str, Any]) -> None:
 
 def _question(shell: Any, kind: str, **asked: Any) -> dict[str, Any]:
     """What is asked of the model, as parameters of its early-exit estimator."""
+    from ..models.banded import checked_bands
+
     given = {name: value for name, value in asked.items() if value is not None}
     for name in given:
         if name not in shell._get_param_names():
@@ -241,6 +243,9 @@ def _question(shell: Any, kind: str, **asked: Any) -> dict[str, Any]:
             given[name] = [float(number) for number in given[name].split(",")]
         except ValueError:
             raise UserError(f"--{name} must be numbers with commas, as 0.1,0.3. Got {given[name]!r}.") from None
+    if "bands" in given:
+        with as_user_error(f"--bands {asked['bands']}"):
+            checked_bands(given["bands"], shell.kind)
     if len(given.get("tolerance", ())) == 1:
         given["tolerance"] = given["tolerance"][0]
     return given
