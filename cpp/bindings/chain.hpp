@@ -192,9 +192,10 @@ private:
 // Python's methods that answer for sequences, and for given node scores.
 template <class Answer, class... Rest>
 auto of_sequences(Answer (Chain::*answer)(const chain::Sequences&, Rest...) const) {
-    return [answer](const Chain& c, const ChainGroups& groups, const Bytes& states, const Longs& offsets,
-                    const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap,
-                    Rest... rest) { return (c.*answer)(c.sequences(groups, states, offsets, chosen, cheap), rest...); };
+    return [answer](const Chain& c, const GivenGroups& groups, const Bytes& states, const Longs& offsets,
+                    const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap, Rest... rest) {
+        return (c.*answer)(c.sequences(pointers(groups), states, offsets, chosen, cheap), rest...);
+    };
 }
 template <class Answer, class... Rest>
 auto of_nodes(Answer (Chain::*answer)(const chain::Nodes&, Rest...) const) {

@@ -76,6 +76,17 @@ private:
 };
 
 using ChainGroups = std::vector<ChainGroup*>;
+// Groups as Python gives them, kept alive here: a sequence may make its items when it is asked.
+using GivenGroups = std::vector<nb::typed<nb::object, ChainGroup>>;
+
+inline ChainGroups pointers(const GivenGroups& given) {
+    ChainGroups groups;
+    for (const nb::object& group : given) {
+        if (!nb::isinstance<ChainGroup>(group)) throw nb::type_error("groups must be ChainGroups");
+        groups.push_back(nb::cast<ChainGroup*>(group));
+    }
+    return groups;
+}
 
 inline void bind_chain_groups(nb::module_& m) {
     using namespace nb::literals;

@@ -10,23 +10,17 @@ namespace wald::bindings {
 // Labelled sequences, and the rule that draws their states. Owns or keeps alive its arrays.
 class ChainLesson {
 public:
-    using Group = nb::typed<nb::object, ChainGroup>;  // owned: a sequence may make its items when it is asked
-    ChainLesson(const Chain& model, const std::vector<Group>& groups, const Indices& labels, const Longs& offsets,
-                bool random, std::uint64_t seed)
-        : shape_(model.weights().shape()), groups_(groups.begin(), groups.end()),
-          labels_(labels.data(), labels.data() + labels.size()) {
+    ChainLesson(const Chain& model, const GivenGroups& groups, const Indices& labels, const Longs& offsets, bool random,
+                std::uint64_t seed)
+        : shape_(model.weights().shape()), groups_(groups), labels_(labels.data(), labels.data() + labels.size()) {
         const auto n = static_cast<std::int64_t>(labels_.size());
         for (const std::int32_t label : labels_)
             require(label >= 0 && label < shape_.n_labels, "labels must lie in [0, n_labels)");
         const auto ends = checked_offsets(offsets, n);
         offsets_.assign(ends.begin(), ends.end());
         check_allowed(model.weights());
-        ChainGroups seen;
-        for (const nb::object& g : groups_) {
-            if (!nb::isinstance<ChainGroup>(g)) throw nb::type_error("groups must be ChainGroups");
-            seen.push_back(nb::cast<ChainGroup*>(g));
-        }
-        examples_ = {model.features(seen, n), labels_.data(), offsets_, model.weights().n_groups(), random, seed};
+        examples_ = {model.features(pointers(groups_), n), labels_.data(), offsets_,
+                     model.weights().n_groups(),           random,         seed};
         for (const chain::Row* rows : examples_.features)
             for (std::int64_t p = 0; p < n; ++p) require(rows[p].known(), "to learn, every part needs every group");
     }
@@ -51,7 +45,7 @@ private:
     }
 
     chain::Shape shape_;
-    std::vector<nb::object> groups_;
+    GivenGroups groups_;
     std::vector<std::int32_t> labels_;
     std::vector<std::int64_t> offsets_;
     chain::Examples examples_;
@@ -118,9 +112,8 @@ inline void bind_chain_learners(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ChainLesson>(m, "ChainLesson",
                             "Labelled sequences, and the rule that draws the states under which they are seen.")
-        .def(nb::init<const Chain&, const std::vector<ChainLesson::Group>&, const Indices&, const Longs&, bool,
-                      std::uint64_t>(),
-             "model"_a, "groups"_a, "labels"_a.noconvert(), "offsets"_a.noconvert(), "random"_a, "seed"_a);
+        .def(nb::init<const Chain&, const GivenGroups&, const Indices&, const Longs&, bool, std::uint64_t>(), "model"_a,
+             "groups"_a, "labels"_a.noconvert(), "offsets"_a.noconvert(), "random"_a, "seed"_a);
     nb::class_<ChainPerceptron>(m, "ChainPerceptron", "The structured perceptron.")
         .def(nb::init<const Chain&>(), "start"_a)
         .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "epoch"_a, "margin"_a,

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
+from wald import _core
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, ExtractionError, FeatureGroup
 from wald.structured.sequences import Sequences
@@ -299,3 +300,27 @@ def test_an_interrupted_epoch_changes_nothing(monkeypatch):
     for one in (m, other):
         one.partial_fit(X[TRAIN], Y[TRAIN])
     np.testing.assert_array_equal(table(m), table(other))
+
+
+class MadeWhenAsked:
+    """A sequence of one group, which nobody else holds."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, i: int) -> _core.ChainGroup:
+        if i:
+            raise IndexError(i)
+        group = _core.ChainGroup(2, 3)
+        group.add_dense(np.ones((2, 3), dtype=np.float32), np.arange(2))
+        return group
+
+
+def test_groups_of_a_sequence_that_makes_them_are_kept_alive():
+    chain, states, ends = _core.Chain(2, [3], False), np.zeros(2, dtype=np.uint8), np.array([0, 2])
+    for _ in range(50):
+        lesson = _core.ChainLesson(chain, MadeWhenAsked(), np.array([0, 1], dtype=np.int32), ends, False, 0)
+        _core.ChainPerceptron(chain).epoch(lesson, np.array([0]), 0, 1.0)
+        assert chain.scores(MadeWhenAsked(), states, ends, None, None, 1).shape == (2, 2)
+    with pytest.raises(TypeError, match="groups must be ChainGroups"):
+        chain.scores([chain], states, ends, None, None, 1)
