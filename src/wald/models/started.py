@@ -42,6 +42,9 @@ class Start(Protocol):
     def scores(self, X: Any) -> Floats:
         """Scores of finite rows of float32 before the first tree, (n, n_outputs)."""
 
+    def errors(self, scores: Floats) -> Floats:
+        """How far such scores (n, n_outputs) may be from the wrapped model's own, beyond their rounding: (n,)."""
+
 
 @dataclass(frozen=True, eq=False)
 class OwnStart:
@@ -64,7 +67,7 @@ class OwnStart:
         return np.concatenate(parts)[: X.shape[0]]
 
     def errors(self, scores: Floats) -> Floats:
-        """How far first scores (n, n_outputs) may be from those in a call with other rows, beyond their own rounding.
+        """How far first scores may be from those in a call with other rows.
 
         A probability near 1 in float32 says little of its distance to 1, on which the logit hangs. Where features lie
         far from 0, a product of float32 rows may round by more.
@@ -107,6 +110,10 @@ class ReadStart:
         answers = member.links.predict_proba if self.probable else member.links.predict
         assert answers is not None
         return np.asarray(self.raw(answers(scores)), dtype=np.float64)
+
+    def errors(self, scores: Floats) -> Floats:
+        """None: rounding is allowed for where scores are added."""
+        return np.zeros(len(scores))
 
     @cached_property
     def _engine(self) -> Packed:
@@ -238,5 +245,6 @@ class _PackedStart(PackedSums):
     def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
         """Full scores, and bounds of their distance to the wrapped model's own."""
         scores, errors = super().totals(values, working)
-        start, first = self.terms.start, values[:, : self.terms.n_outputs]
-        return scores, errors + start.errors(first) if isinstance(start, OwnStart) else errors
+        start = self.terms.start
+        assert start is not None  # else there are no values
+        return scores, errors + start.errors(values[:, : self.terms.n_outputs])

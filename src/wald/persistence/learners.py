@@ -17,7 +17,7 @@ from ..models.linear import MOST_FEATURES
 from ..online.attention import settings
 from ..online.classifier import AttentiveClassifier
 from ..online.problem import Problem
-from ..online.resuming import check_learner, epochs_of, resume, weights_of
+from ..online.restoring import check_learner, epochs_of, restore, weights_of
 from ..outputs.labels import MOST_CLASSES
 from .models import decode_labels, encode_labels
 from .parameters import decode_plain, encode_plain
@@ -83,7 +83,7 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section) -> Attentiv
     if not header.lacks("feature_names_in"):
         owner.feature_names_in_ = header.labels("feature_names_in", (), n_features).astype(object)
     owner.n_iter_ = header.integer("n_iter")
-    resume(owner, problems, epochs)
+    restore(owner, problems, epochs)
     require(np.isfinite(owner.coef_).all() and np.isfinite(owner.intercept_).all(), "the weights overflow")
     return owner
 

@@ -105,9 +105,7 @@ class FullModel:
                     return None
                 most, working = max(most, largest), max(working, model.working_precision(block.dtype))
         with sklearn.config_context(assume_finite=not Z.is_sparse):  # dense rows were checked above
-            alone = type(Z.rows) is np.ndarray and Z.rows.dtype in NATIVE and not model.steps and self._products
-            scores = _product(model.leaf, Z.rows) if alone else None
-            scores = _own_scores(model, Z.rows) if scores is None else scores
+            scores = self._scores(Z.rows)
         exact, bounded = Z.is_sparse, Bounded.of(model.terms)
         error = 0.0 if exact else math.inf if bounded is None else bounded.score_error(most, working)
         table = scores if scores.ndim == 2 else scores[:, np.newaxis]
@@ -120,6 +118,12 @@ class FullModel:
             else:
                 codes[unsure], status[unsure] = self.evaluated(Z.take(unsure), rows, n_threads)
         return codes, status
+
+    def _scores(self, rows: Any) -> NDArray[np.floating[Any]]:
+        """Scores of the innermost model for preprocessed rows: its product alone, if that is known to give them."""
+        known = self._products is not None and not self.model.steps
+        scores = _product(self.model.leaf, rows) if known and type(rows) is np.ndarray else None
+        return _own_scores(self.model, rows) if scores is None else scores
 
 
 def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
@@ -158,10 +162,10 @@ def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
 def _product(leaf: Any, rows: NDArray[Any]) -> NDArray[np.floating[Any]] | None:
     """Scores of a linear model without the checks of its ``decision_function``, for rows that were checked.
 
-    None for weights of another dtype than the engine takes.
+    None for rows or weights of another dtype than the engine takes.
     """
     coef, intercept = leaf.coef_, np.asarray(leaf.intercept_)
-    if coef.dtype not in NATIVE or intercept.dtype not in NATIVE:
+    if not all(array.dtype in NATIVE for array in (rows, coef, intercept)):
         return None
     scores = np.matmul(rows, coef.T)
     in_place = scores if np.result_type(scores, intercept) == scores.dtype else None

@@ -1,4 +1,4 @@
-"""A learner that goes on from what a file holds: its problems, and the epochs that each has seen."""
+"""What a file holds of a fitted learner besides its public attributes, and a learner made of that again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_learner(learner: AttentiveClassifier) -> None:
     learner._rule()
 
 
-def resume(learner: AttentiveClassifier, problems: list[Problem], epochs: list[int]) -> None:
+def restore(learner: AttentiveClassifier, problems: list[Problem], epochs: list[int]) -> None:
     """Set what was learned, and the attributes that follow from it."""
     learner.problems_, learner._epoch = problems, epochs
     learner._publish()
