@@ -83,9 +83,8 @@ TUNABLES = {
         "PRECISION_ROWS": "svm-binary",
         "FEW_OUTPUTS": "svm-letters",
     },
-    "early_exit/compiled/short_ways.py": dict.fromkeys(
-        ("FEW_ROWS", "WEIGHTS", "MORE_ROWS", "FEATURES"), "never-slower"
-    ),
+    "early_exit/compiled/predictor.py": dict.fromkeys(("FEW_ROWS", "ROWS_OF_PRODUCT"), "never-slower"),
+    "early_exit/compiled/full_model.py": dict.fromkeys(("LARGE_BYTES", "CACHED_BYTES"), "never-slower"),
     "ranking/estimates.py": {"FLOOR": "ranking", "WIDTH": "ranking", "MOST_ROWS": "ranking"},
     "ranking/ladder.py": {"DECISION": "ranking", "FIRST": "ranking", "RATIO": "ranking"},
     "ranking/planning.py": dict.fromkeys(
@@ -178,7 +177,7 @@ FIXED = {
     "steps/vectorizers.py": {"MOST_GRAMS": LIMIT, "MOST_HASHED": HARDWARE, "MOST_LETTERS": LIMIT},
     "steps/affine.py": {"LEAST_SCALE": ROUNDING, "MOST_SCALE": ROUNDING},
     "early_exit/fitting/costs.py": {"LINE": HARDWARE},
-    "early_exit/compiled/full_model.py": {"COPIES": HARDWARE, "COPIED_BYTES": LIMIT},
+    "early_exit/compiled/full_model.py": {"COPIES": HARDWARE, "COPIED_BYTES": LIMIT, "SINGLE": LIMIT},
     "early_exit/fitting/data_split.py": {"DUPLICATES": LEVEL, "DUPLICATE_SHARE": LEVEL},
     "early_exit/fitting/planning.py": {"LARGEST_SINGLE": LIMIT, "LARGEST_SCORE": LIMIT},
     "early_exit/compiled/certification.py": {"LIKELY": LEVEL, "FEW_ROWS": LEVEL},

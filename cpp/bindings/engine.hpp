@@ -116,22 +116,28 @@ public:
         return found;
     }
 
-    // Codes of all rows, or None if one of them is left without a label. The caller has checked all arguments.
+    // Codes of all rows, and the numbers of those that are handed over; or None if one is left for another reason. The
+    // caller has checked all arguments.
     nb::object codes(const Rows& rows, int n_threads, int n_stages, AtEnd end, double working) const {
         if (engine_->decision().scored()) return nb::none();
         const auto n = static_cast<std::size_t>(rows.n_rows);
         auto codes = new_array<std::int32_t>({n});
         const auto stages = std::make_unique_for_overwrite<std::int32_t[]>(n);
         const auto status = std::make_unique_for_overwrite<Status[]>(n);
-        bool settled = false;
+        std::vector<std::int64_t> left;
+        bool answered = true;
         {
             const Unlocked unlocked;
             engine_->predict(
                 {{rows, nullptr, rows.n_rows, threads_for(rows.n_rows, n_threads)}, n_stages, end, working},
                 {codes.data(), stages.get(), status.get()});
-            settled = std::all_of(status.get(), status.get() + n, [](Status s) { return s < Status::handed_over; });
+            for (std::size_t i = 0; answered && i < n; ++i) {
+                if (status[i] == Status::handed_over) left.push_back(static_cast<std::int64_t>(i));
+                answered = status[i] <= Status::handed_over;
+            }
         }
-        return settled ? nb::cast(codes) : nb::none();
+        if (!answered) return nb::none();
+        return nb::make_tuple(codes, copied(left.data(), left.size()));
     }
 
     nb::object trace(BoundRows& b, int n_threads) const {

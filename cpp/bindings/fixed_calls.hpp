@@ -31,7 +31,8 @@ public:
     nb::object decided(nb::handle X) const { return settled(decide(X, 2)); }
     // The same for a row of as many numbers as the model has columns.
     nb::object decided_row(const double* row) const { return settled(decide(row)); }
-    // The codes of all rows of a 2-D array, without a ledger; None if one of them is left without a label.
+    // The codes of all rows of a 2-D array, without a ledger, and the numbers of the rows that are handed over; None if
+    // the engine does not read the array in place, or if a row is refused.
     nb::object codes(nb::handle X, int n_threads) const {
         if (!X.type().is(array_type_)) return nb::none();
         const Buffer array(X);
@@ -116,8 +117,11 @@ that is left without a label.)doc")
              nb::sig("def decided(self, X: typing.Any) -> tuple[int, int, float, int] | None"),
              "Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.")
         .def("codes", &FixedCalls::codes, "X"_a.none(), "n_threads"_a,
-             nb::sig("def codes(self, X: typing.Any, n_threads: int) -> NDArray[numpy.int32] | None"),
-             "Codes of all rows of a 2-D array; None in the same cases, for one of its rows.");
+             nb::sig("def codes(self, X: typing.Any, n_threads: int) -> tuple[NDArray[numpy.int32], "
+                     "NDArray[numpy.int64]] | None"),
+             "Codes of all rows of a 2-D array, and the numbers of those that are handed over, whose code is 0; None "
+             "if it does "
+             "not read the array in place, or refuses a row.");
 }
 
 }  // namespace wald::bindings

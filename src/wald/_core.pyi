@@ -568,9 +568,9 @@ class FixedCalls:
         Code, stage, cost and status of the only row of a 2-D array, or None in the same cases.
         """
 
-    def codes(self, X: Any, n_threads: int) -> NDArray[numpy.int32] | None:
+    def codes(self, X: Any, n_threads: int) -> tuple[NDArray[numpy.int32], NDArray[numpy.int64]] | None:
         """
-        Codes of all rows of a 2-D array; None in the same cases, for one of its rows.
+        Codes of all rows of a 2-D array, and the numbers of those that are handed over, whose code is 0; None if it does not read the array in place, or refuses a row.
         """
 
 class Record:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from wald import EarlyExitClassifier, EarlyExitRegressor
 from wald.early_exit import Status
@@ -78,20 +80,21 @@ def test_labels_of_many_rows_are_the_model_s_own(n_features, n_classes):
     for model in (LogisticRegression(C=0.01, max_iter=1000), scaled):
         model.fit(X[:300], y[:300])
         fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[:500])
-        for n in (127, 129, 999, 1001, 2600):
+        for n in (127, 129, 499, 501, 2600):
             for dtype in (np.float64, np.float32):
                 rows = X[:n].astype(dtype)
                 np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))
                 np.testing.assert_array_equal(fast.predict(np.asfortranarray(rows)), model.predict(rows))
 
 
-def test_rows_at_the_threshold_get_the_model_s_own_label():
+@pytest.mark.parametrize("steps", [[], [StandardScaler()], [MinMaxScaler(), StandardScaler()]])
+def test_rows_at_the_threshold_get_the_model_s_own_label(steps):
     """Among many rows, some whose score is a tie up to rounding."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(4000, 300))
-    model = LogisticRegression(C=0.01, max_iter=1000).fit(X[:500], X[:500, 0] > 0)
-    direction = model.coef_[0] / (model.coef_[0] @ model.coef_[0])
-    X[::7] -= model.decision_function(X[::7])[:, None] * direction
+    model = make_pipeline(*steps, LogisticRegression(C=0.01, max_iter=1000)).fit(X[:500], X[:500, 0] > 0)
+    weights = model.decision_function(np.eye(300)) - model.decision_function(np.zeros((1, 300)))
+    X[::7] -= model.decision_function(X[::7])[:, None] * weights / (weights @ weights)
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[:1000])
     answers = fast.predict(X, details=True)
     ties = np.abs(model.decision_function(X)) < 1e-12
@@ -99,6 +102,33 @@ def test_rows_at_the_threshold_get_the_model_s_own_label():
     np.testing.assert_array_equal(answers.labels[~ties], model.predict(X)[~ties])
     np.testing.assert_array_equal(answers.labels, fast.predict(X))
     np.testing.assert_array_equal(answers.labels[ties], [fast.predict(row[None])[0] for row in X[ties]])
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_columns_of_other_scales_are_folded_within_rounding(n_classes, dtype):
+    rng = np.random.default_rng(n_classes)
+    Z = rng.normal(size=(3000, 12))
+    X = (Z * 20 + 100).astype(dtype) if dtype == np.uint8 else (Z * np.logspace(-6, 6, 12) + 3).astype(dtype)
+    y = (Z @ rng.normal(size=(12, n_classes))).argmax(axis=1)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:1000], y[:1000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[:1000])
+    columns = {f"x{c}": X[:, c].copy() for c in range(12)}
+    for rows in (X, np.asfortranarray(X), pd.DataFrame(X), pd.DataFrame(columns), pl.DataFrame(columns)):
+        np.testing.assert_array_equal(fast.predict(rows), model.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_steps_that_overflow_are_left_to_the_model():
+    X = np.random.default_rng(0).normal(size=(900, 3)) * 1e-150
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, X[:, 0] > 0)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X)
+    X[7, 1] = 1e200
+    with pytest.raises(ValueError, match="contains infinity"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="contains infinity"):
+        fast.predict(X)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -131,6 +131,11 @@ class LinearTerms(Compiled, Columnwise, Foldable, Bounded, Priced, Filed):
         size = most * float(self.coef_bound.max(axis=0).sum()) + float(self.intercept_bound.max())
         return error_of_sum(size, self.n_terms, self.depth, working)
 
+    @property
+    def product_weights(self) -> tuple[Floats, Floats] | None:
+        """Weights and intercepts, unless values are filled in first."""
+        return (self.coef.T, self.intercept) if self.fill is None else None
+
     # ---- planning, the engine, and files ---------------------------------------------------------------------------
 
     def units(self, names: NDArray[Any] | None, groups: Groups, costs: Costs, run: int) -> Units:

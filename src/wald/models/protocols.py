@@ -138,6 +138,14 @@ class Bounded(TermsProtocol):
         """
         return math.inf
 
+    @property
+    def product_weights(self) -> tuple[Floats, Floats] | None:
+        """Arrays of shape (n_features, n_outputs) and (n_outputs,): rows times the first, plus the second, are scores.
+
+        The rounding error of this product is within `score_error`. None if the scores are no such product.
+        """
+        return None
+
 
 def bounds(terms: Terms, low: Floats, high: Floats, working: float) -> tuple[Floats, Floats, float]:
     """Bounds of every term and of the total rounding error, see `Bounded`; infinite for other terms."""

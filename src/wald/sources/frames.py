@@ -20,6 +20,8 @@ from .held import column_reader, held_array, held_columns, whole_block
 from .source import PLAIN, Block, Conversion, Source, model_dtype, piece_rows
 from .values import NATIVE, as_numbers, becomes_float64, numbers_of, plain_numbers, refuse_times
 
+FLOATS = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
+
 
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame of pandas, polars, Arrow or another library that narwhals knows."""
@@ -123,11 +125,12 @@ class FrameSource(Source):
             If it has a column of times, and none of categories, which may be times.
         """
         if not coded:
-            self._refuse_columns_of_times(nw.from_native(self.rows, eager_only=True))
+            self._refuse_columns_of_times()
         if not self._pandas:
             return self.rows
         X = self.rows
-        odd = [c for c, dtype in enumerate(X.dtypes) if c not in coded and _is_odd(X, c, dtype, single)]
+        dtypes = [] if FLOATS.issuperset(X.dtypes) else X.dtypes
+        odd = [c for c, dtype in enumerate(dtypes) if c not in coded and _is_odd(X, c, dtype, single)]
         if odd:
             X = X.copy(deep=False)
             for c in odd:
@@ -155,6 +158,16 @@ class FrameSource(Source):
     def held(self) -> NDArray[Any] | None:
         """The array in which a pandas frame holds all of its columns, if there is one."""
         return whole_block(self.rows) if self._pandas else None
+
+    def floats(self) -> NDArray[Any] | None:
+        """All values as one array, if every column has the same type of floats."""
+        if not (self._pandas or self._polars):
+            return None
+        dtypes = set(self.rows.dtypes)
+        if self._pandas:
+            return self.rows.to_numpy() if len(dtypes) == 1 and FLOATS.issuperset(dtypes) else None
+        polars = nw.dependencies.get_polars()
+        return self.rows.to_numpy() if dtypes in ({polars.Float32}, {polars.Float64}) else None
 
     def cells(self, column: int) -> Cells:
         """A column as the frame's library holds it."""
@@ -191,7 +204,7 @@ class FrameSource(Source):
         if self._pandas and not X.columns.is_unique:
             X = X.set_axis(range(X.shape[1]), axis=1)
         frame = nw.from_native(X, eager_only=True)
-        self._refuse_columns_of_times(frame)
+        self._refuse_columns_of_times()
         if not conversion.categories:
             for name, dtype in frame.schema.items():
                 if isinstance(dtype, nw.Categorical | nw.Enum):
@@ -201,12 +214,12 @@ class FrameSource(Source):
                     )
         return frame
 
-    def _refuse_columns_of_times(self, frame: Any) -> None:
-        """Refuse a frame with such columns, which is given as narwhals has it, whose schema takes longer."""
+    def _refuse_columns_of_times(self) -> None:
+        """Refuse a frame with such columns."""
         if self._pandas:
             times = [dtype for dtype in set(self.rows.dtypes) if dtype.kind in "mM"]
-        else:
-            dtypes = self.rows.dtypes if self._polars else frame.schema.values()
+        else:  # the schema of narwhals takes longer
+            dtypes = self.rows.dtypes if self._polars else nw.from_native(self.rows, eager_only=True).schema.values()
             kinds = {dtype if isinstance(dtype, type) else type(dtype) for dtype in dtypes}
             times = [kind.__name__ for kind in kinds if kind.is_temporal()]  # type: ignore[attr-defined]  # a dtype's class
         if times:

@@ -148,6 +148,10 @@ class Source(ABC):
         """The array in which the rows lie, as they are; None if they lie in none."""
         return None
 
+    def floats(self) -> NDArray[Any] | None:
+        """The array in which the rows lie, or one of all their floats; None if they are of several types."""
+        return self.held()
+
     def stores_nan(self) -> bool:
         """Whether rows that become a sparse matrix hold NaN among the values that they store."""
         return False

@@ -30,10 +30,14 @@ from .late_model import LateModel
 from .late_steps import LateSteps, columns_by_stage
 from .lossless import FeatureRanges
 from .rows import check_read, leaves_to_the_model, own_of_sparse, preprocessed, readable, refuse_unlike, with_nan
-from .short_ways import FEW_ROWS, ShortWays, faster_than_product
+from .short_ways import ShortWays
 from .stage_tables import compared
 from .texts import Texts
 from .values import Values
+
+#: Up to so many rows the engine does full evaluation, because an estimator's input checks would dominate; and where a
+#: matrix product takes their place.
+FEW_ROWS, ROWS_OF_PRODUCT = 128, 500
 
 Codes = NDArray[np.int32]
 
@@ -125,14 +129,23 @@ class Predictor:
             return ShortWays()
         if valued:
             return ShortWays.of_values(calls, self._value)
-        by_engine = self._rest is Rest.OWN_ENGINE or n_stages > 0
-        return ShortWays.of_arrays(calls, self._at_end == "full", None if by_engine else self._faster)
+        faster = None if self._rest is Rest.OWN_ENGINE or n_stages > 0 else self._faster
+        return ShortWays.of_arrays(calls, faster, self._tied if self._at_end == "full" else None)
+
+    def _tied(self, X: NDArray[Any], n_threads: int) -> Codes:
+        """Codes of rows of an array whose scores are within rounding of a tie."""
+        return self.predict(source_of(X), n_threads, None).codes
 
     def _faster(self, X: Any) -> bool:
         """Whether the engine evaluates the rows of an array in full faster than the wrapped model."""
+        return isinstance(X, np.ndarray) and X.ndim == 2 and len(X) <= self._few_rows
+
+    @property
+    def _few_rows(self) -> float:
+        """Up to how many rows of an array the engine evaluates in full."""
         if not self.model.by_product:
-            return isinstance(X, np.ndarray) and X.ndim == 2 and len(X) <= FEW_ROWS
-        return faster_than_product(X, self.model.decision.n_outputs)
+            return FEW_ROWS
+        return ROWS_OF_PRODUCT if self._full.weights is not None else math.inf
 
     @property
     def _value(self) -> Values:

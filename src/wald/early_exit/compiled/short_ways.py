@@ -11,14 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ...sources.values import NATIVE
 from .texts import Texts
 from .values import Values
-
-#: Up to this number of rows the engine does full evaluation, because an estimator's input checks would dominate.
-FEW_ROWS = 128
-#: A matrix product is faster than the engine for more weights than this, and for more rows of fewer features.
-WEIGHTS, MORE_ROWS, FEATURES = 20_000, 1000, 200
 
 #: Code, stage, cost and status of a row.
 Decided = tuple[int, int, float, int]
@@ -53,12 +47,18 @@ class ShortWays:
         return cls(label=texts.label_one, text=partial(texts.decided_one, n_stages))
 
     @classmethod
-    def of_arrays(cls, calls: _core.FixedCalls, settles: bool, faster: Callable[[Any], bool] | None) -> ShortWays:
+    def of_arrays(
+        cls,
+        calls: _core.FixedCalls,
+        faster: Callable[[Any], bool] | None,
+        tied: Callable[[Any, int], NDArray[np.int32]] | None,
+    ) -> ShortWays:
         """Labels of rows of arrays.
 
-        `settles`: whether the engine evaluates rows in full. `faster`: for which rows; None: for all.
+        `faster`: for which rows this is the fastest way; None: for all. `tied`: codes of rows whose scores are within
+        rounding of a tie; None if the engine does not evaluate rows in full.
         """
-        codes = _nothing if not settles else calls.codes if faster is None else partial(_where, faster, calls.codes)
+        codes = _nothing if tied is None else partial(_codes, calls.codes, faster, tied)
         return cls(calls.label, calls.decided, codes=codes)
 
     @classmethod
@@ -67,17 +67,21 @@ class ShortWays:
         return cls(partial(values.of_score, calls.label))
 
 
-def faster_than_product(X: Any, n_outputs: int) -> bool:
-    """Whether the engine evaluates the rows of an array in full faster than a linear model's matrix product."""
-    if not isinstance(X, np.ndarray) or X.ndim != 2:
-        return False
-    if len(X) <= FEW_ROWS:
-        return True
-    n_features = X.shape[1]
-    fits = n_features * n_outputs <= WEIGHTS and (len(X) <= MORE_ROWS or n_features >= FEATURES)
-    return fits and X.dtype in NATIVE and X.strides[1] == X.itemsize
-
-
-def _where(faster: Callable[[Any], bool], codes: Callable[[Any, int], Any], X: Any, n_threads: int) -> Any:
-    """Codes by the engine where it is faster; else None."""
-    return codes(X, n_threads) if faster(X) else None
+def _codes(
+    by_engine: Callable[[Any, int], tuple[NDArray[np.int32], NDArray[np.int64]] | None],
+    faster: Callable[[Any], bool] | None,
+    tied: Callable[[Any, int], NDArray[np.int32]],
+    X: Any,
+    n_threads: int,
+) -> NDArray[np.int32] | None:
+    """Codes by the engine where it is faster, and by `tied` for the rows that it hands over; else None."""
+    found = by_engine(X, n_threads) if faster is None or faster(X) else None
+    if found is None:
+        return None
+    codes, left = found
+    if len(left):
+        try:
+            codes[left] = tied(X[left], n_threads)
+        except ValueError:  # about some of the rows; the long way says where they are
+            return None
+    return codes
