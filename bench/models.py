@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier, Planner
@@ -107,10 +109,10 @@ def intelex_svc(which: Literal["binary", "multiclass"]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A logistic regression, rows for `EarlyExitClassifier.fit`, and test rows."""
+    """A logistic regression, or one behind a scaler, rows for `EarlyExitClassifier.fit`, and test rows."""
 
     name: str
-    model: LogisticRegression
+    model: Any
     X: NDArray[np.floating[Any]]
     X_test: NDArray[np.floating[Any]]
 
@@ -132,11 +134,12 @@ def linear(digit: int | None, other: int | None) -> Linear:
     return Linear(name, model, data.X[left], data.X_test[test])
 
 
-def narrow(n_columns: int) -> Linear:
-    """Train a model of two classes on made-up rows of few columns."""
+def narrow(n_columns: int, scaled: bool = False) -> Linear:
+    """Train a model of two classes on made-up rows of few columns, behind a scaler if asked."""
     X, y = make_classification(40_000, n_columns, n_informative=n_columns // 2, random_state=0)
-    model = LogisticRegression(max_iter=200).fit(X[:5000], y[:5000])
-    return Linear(f"{n_columns} made-up columns", model, X[5000:30_000], X[30_000:])
+    model = make_pipeline(*[StandardScaler()] * scaled, LogisticRegression(max_iter=200)).fit(X[:5000], y[:5000])
+    name = f"{n_columns} made-up columns" + ", scaled" * scaled
+    return Linear(name, model if scaled else model[0], X[5000:30_000], X[30_000:])
 
 
 def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time", risk: float = RISK) -> EarlyExitClassifier:

@@ -31,7 +31,8 @@ def run(how: Run) -> list[Figure]:
     """Measure this setting."""
     data = digits()
     figures = []
-    for case in (*(linear(*pair) for pair in PAIRS), linear(None, None), *map(narrow, COLUMNS)):
+    pixels = [*(linear(*pair) for pair in PAIRS), linear(None, None)]
+    for case in (*pixels, *map(narrow, COLUMNS), narrow(30, scaled=True)):
         figures += _compare(f"logistic, {case.name}", case.model, wrap(case.model, case.X), case.X_test, how)
     for name, svc, trained in (
         ("SVC, 8 against the rest", binary_svc(), BINARY_TRAIN),

@@ -24,7 +24,7 @@ from ...sources import Source, source_of
 from ...steps import Branch, Chain, RawColumns
 from ...steps.raw_columns import SomeRawColumns
 from ...stopping import Walk
-from ..compiled.full_model import predict_wrapped
+from ..compiled.full_model import FullModel, predict_wrapped
 from ..compiled.lossless import FeatureRanges
 from ..compiled.request import Request, without_exits
 from ..compiled.rows import Rows, preprocessed
@@ -190,7 +190,7 @@ def predict_time(model: AdditiveModel, source: Source, n_threads: int) -> float:
 
 
 def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: float = 0.0) -> float:
-    """Seconds of evaluating everything: by the wrapped model, or by the engine if that serves the full model.
+    """Seconds of evaluating everything: by the wrapped model, or by the engine and by products where these serve it.
 
     The engine runs for `at_least` seconds or longer.
     """
@@ -203,6 +203,11 @@ def full_time(model: AdditiveModel, source: Source, n_threads: int, at_least: fl
     repeats = model.terms.planning.timed_repeats
     rows = preprocessed(model, source)
     by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, at_least)
+    product = FullModel(model, whole)
+    if product.weights is not None and product.by_products(source, n_threads) is not None:
+        with threadpool_limits(n_threads):
+            by_product = seconds(lambda: product.by_products(source, n_threads), repeats, at_least)
+        return min(by_engine + _preprocessing_time(model, source), by_product)
     ours, few = by_engine + _preprocessing_time(model, source), source.take(slice(0, FEW))
     if _has_texts(model):  # whose sparse rows take many times as long to make as the engine takes for all
         return ours
