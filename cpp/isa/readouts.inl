@@ -37,21 +37,170 @@ T widen(const S* x, std::int64_t n, const T* weights, T* values) {
     using P = Pack<T>;
     constexpr int L = P::kSize;
     P chain[kSumPanels] = {P::zero(), P::zero(), P::zero(), P::zero()};
-    auto step = [&](P& acc, const S* from, std::int64_t at) {
+    const auto step = [&](P& acc, const P& v, std::int64_t at) {
         __builtin_prefetch(a_page_ahead(x + at));
-        const P v = P::load_as(from);
         v.store(values + at);
         acc.fma(v.abs(), P::load(weights + at));
     };
     std::int64_t at = 0;
     for (; at + kSumPanels * L <= n; at += kSumPanels * L)
-        for (int c = 0; c < kSumPanels; ++c) step(chain[c], x + at + c * L, at + c * L);
-    for (int c = 0; at < n; at += L, ++c) {
-        S rest[L] = {};
-        for (int i = 0; i < L && at + i < n; ++i) rest[i] = x[at + i];
-        step(chain[c], rest, at);
-    }
+        for (int c = 0; c < kSumPanels; ++c) step(chain[c], P::load_as(x + at + c * L), at + c * L);
+    for (int c = 0; at < n; at += L, ++c)
+        step(chain[c], at + L <= n ? P::load_as(x + at) : P::load_first(x + at, static_cast<int>(n - at)), at);
     return ((chain[0] + chain[1]) + (chain[2] + chain[3])).sum();
+}
+
+// Writes the sums of packs one after the other, each as `Pack::sum` does, but several at once.
+template <class T>
+class Sums {
+public:
+    explicit Sums(T* to) : to_(to) {}
+    void add(const Pack<T>& pack) {
+        waiting_[n_++] = pack;
+        if (n_ == kAtOnce) write();
+    }
+    void write() {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(T) == 8)
+            if (n_ == kAtOnce) return write_all();
+#endif
+        for (int i = 0; i < n_; ++i) *to_++ = waiting_[i].sum();
+        n_ = 0;
+    }
+
+private:
+    static constexpr int kAtOnce = 8;
+#if defined(__AVX512F__)
+    void write_all() {
+        const auto at = [&](int i) { return (__m512d)waiting_[i].r[0]; };
+        const auto halves = [](__m512d a, __m512d b) {
+            return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x44), _mm512_shuffle_f64x2(a, b, 0xee));
+        };
+        const auto quarters = [](__m512d a, __m512d b) {
+            return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x88), _mm512_shuffle_f64x2(a, b, 0xdd));
+        };
+        const __m512d even = quarters(halves(at(0), at(2)), halves(at(4), at(6)));
+        const __m512d odd = quarters(halves(at(1), at(3)), halves(at(5), at(7)));
+        _mm512_storeu_pd(to_, _mm512_add_pd(_mm512_unpacklo_pd(even, odd), _mm512_unpackhi_pd(even, odd)));
+        to_ += kAtOnce, n_ = 0;
+    }
+#endif
+    Pack<T> waiting_[kAtOnce];
+    int n_ = 0;
+    T* to_;
+};
+
+// The sum of the chains of `readout`; those beyond Chains are zero.
+template <class P, int Chains>
+inline P together(const P* chain) {
+    if constexpr (Chains == 1) return chain[0];
+    else if constexpr (Chains == 2) return chain[0] + chain[1];
+    else if constexpr (Chains == 3) return (chain[0] + chain[1]) + chain[2];
+    else return (chain[0] + chain[1]) + (chain[2] + chain[3]);
+}
+
+// `widen` and `readout` of rows of which no values are kept. Each of their Panels is one of the chains.
+template <class T, class S, int Panels>
+void score_narrow_rows(const void* const* rows, int n_rows, std::int64_t n, const T* weights, std::int64_t step,
+                       int n_outputs, const T* magnitude, T* scores, T* sizes) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize, last = Panels - 1;
+    Sums<T> score(scores), size(sizes);
+    for (int r = 0; r < n_rows; ++r) {
+        const S* const x = static_cast<const S*>(rows[r]);
+        P v[Panels], chain[Panels];
+        for (int c = 0; c < last; ++c) v[c] = P::load_as(x + c * L);
+        v[last] = P::load_first(x + last * L, static_cast<int>(n - last * L));
+        for (int c = 0; c < Panels; ++c) chain[c] = P::zero(), chain[c].fma(v[c].abs(), P::load(magnitude + c * L));
+        size.add(together<P, Panels>(chain));
+        for (int o = 0; o < n_outputs; ++o) {
+            const T* const w = weights + o * step;
+            for (int c = 0; c < Panels; ++c) chain[c] = P::zero(), chain[c].fma(v[c], P::load(w + c * L));
+            score.add(together<P, Panels>(chain));
+        }
+    }
+    size.write(), score.write();
+}
+
+// The same for rows of any width and one output.
+template <class T, class S>
+void score_wide_rows(const void* const* rows, int n_rows, std::int64_t n, const T* weights, std::int64_t, int,
+                     const T* magnitude, T* scores, T* sizes) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize, chains = kSumPanels;
+    Sums<T> all_scores(scores), all_sizes(sizes);
+    for (int r = 0; r < n_rows; ++r) {
+        const S* const x = static_cast<const S*>(rows[r]);
+        P score[chains], size[chains];
+        for (int c = 0; c < chains; ++c) score[c] = size[c] = P::zero();
+        const auto add = [&](int c, std::int64_t at, const P& v) {
+            score[c].fma(v, P::load(weights + at));
+            size[c].fma(v.abs(), P::load(magnitude + at));
+        };
+        std::int64_t at = 0;
+        for (; at + chains * L <= n; at += chains * L)
+            for (int c = 0; c < chains; ++c) {
+                __builtin_prefetch(a_page_ahead(x + at + c * L));
+                add(c, at + c * L, P::load_as(x + at + c * L));
+            }
+        for (int c = 0; c < chains && at < n; at += L, ++c)
+            add(c, at, at + L <= n ? P::load_as(x + at) : P::load_first(x + at, static_cast<int>(n - at)));
+        all_scores.add(together<P, chains>(score)), all_sizes.add(together<P, chains>(size));
+    }
+    all_scores.write(), all_sizes.write();
+}
+
+template <class T, class S>
+void score_rows(const void* const* rows, int n_rows, std::int64_t n, const T* weights, std::int64_t step, int n_outputs,
+                const T* magnitude, T* scores, T* sizes) {
+    constexpr int L = Pack<T>::kSize;
+    const auto run = n <= L       ? &score_narrow_rows<T, S, 1>
+                     : n <= 2 * L ? &score_narrow_rows<T, S, 2>
+                     : n <= 3 * L ? &score_narrow_rows<T, S, 3>
+                     : n <= 4 * L ? &score_narrow_rows<T, S, 4>
+                                  : &score_wide_rows<T, S>;
+    run(rows, n_rows, n, weights, step, n_outputs, magnitude, scores, sizes);
+}
+
+// All four chains of `readout` for some rows and one output fill the registers, which is faster up to so many panels.
+inline constexpr int kFewPanels = 48;
+#if defined(__AVX512F__)
+inline constexpr int kFewRows = 6;
+#else
+inline constexpr int kFewRows = 1;
+#endif
+
+template <class T, int MR>
+inline void tile_of_few(const T* x, std::int64_t row_step, const T* weights, std::int64_t step, int n_panels,
+                        int n_outputs, T* out) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize, chains = kSumPanels;
+    for (int o = 0; o < n_outputs; ++o, weights += step) {
+        P acc[MR][chains];
+        for (int r = 0; r < MR; ++r)
+            for (int c = 0; c < chains; ++c) acc[r][c] = P::zero();
+        const auto add = [&](int c, int p) {
+            const P w = P::load(weights + p * L);
+            for (int r = 0; r < MR; ++r) acc[r][c].fma(P::load(x + r * row_step + p * L), w);
+        };
+        int p = 0;
+        for (; p + chains <= n_panels; p += chains)
+            for (int c = 0; c < chains; ++c) add(c, p + c);
+        for (int c = 0; c < chains - 1; ++c)
+            if (p + c < n_panels) add(c, p + c);
+        for (int r = 0; r < MR; ++r) out[r * n_outputs + o] = together<P, chains>(acc[r]).sum();
+    }
+}
+
+template <class T>
+void products_of_few(const T* x, std::int64_t row_step, int n_rows, const T* weights, std::int64_t step, int n_panels,
+                     int n_outputs, T* out) {
+    const auto run = [&](auto tile, int r) {
+        tile(x + r * row_step, row_step, weights, step, n_panels, n_outputs, out + std::int64_t{r} * n_outputs);
+    };
+    int r = 0;
+    for (; r + kFewRows <= n_rows; r += kFewRows) run(&tile_of_few<T, kFewRows>, r);
+    for (; r < n_rows; ++r) run(&tile_of_few<T, 1>, r);
 }
 
 // Rows x outputs whose sums fill the registers without spilling.
@@ -97,6 +246,7 @@ template <class T>
 void products(const T* x, std::int64_t row_step, int n_rows, const T* weights, std::int64_t step, int n_panels,
               int n_outputs, T* sums, T* out) {
     using P = Pack<T>;
+    if (n_panels <= kFewPanels) return products_of_few<T>(x, row_step, n_rows, weights, step, n_panels, n_outputs, out);
     using Tile = void (*)(const T*, std::int64_t, int, const T*, std::int64_t, int, int, T*, std::int64_t);
     static constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
         struct {
@@ -111,8 +261,10 @@ void products(const T* x, std::int64_t row_step, int n_rows, const T* weights, s
                 tiles.run[(n_outputs - o < kProductOutputs ? n_outputs - o : kProductOutputs) - 1](
                     x + r * row_step, row_step, n_rows - r, weights + o * step, step, chain, n_panels,
                     sums + chain / 2 * half + (std::int64_t{r} * n_outputs + o) * P::kSize, n_outputs);
+    Sums<T> totals(out);
     for (std::int64_t i = 0; i < std::int64_t{n_rows} * n_outputs; ++i)
-        out[i] = (P::load(sums + i * P::kSize) + P::load(sums + half + i * P::kSize)).sum();
+        totals.add(P::load(sums + i * P::kSize) + P::load(sums + half + i * P::kSize));
+    totals.write();
 }
 
 // Each output is one chain that starts from the bias, in the order of the terms.

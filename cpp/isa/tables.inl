@@ -33,8 +33,10 @@
 namespace WALD_ISA {
 
 template <class T, class S>
-inline constexpr wald::RowKernels<T, S> row_table{
-    .list = &list_row<T, S>, .sparse_first_stage = &sparse_first_stage<T, S>, .widen = &widen<T, S>};
+inline constexpr wald::RowKernels<T, S> row_table{.list = &list_row<T, S>,
+                                                  .sparse_first_stage = &sparse_first_stage<T, S>,
+                                                  .widen = &widen<T, S>,
+                                                  .score_rows = &score_rows<T, S>};
 
 template <class T, class S>
 inline constexpr wald::ColumnKernels<T, S> column_table{.scores = &column_scores<T, S>,

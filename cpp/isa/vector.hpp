@@ -155,6 +155,22 @@ struct Pack {
         for (int j = 0; j < kSize; ++j) v[j] = static_cast<T>(x[j]);
         return load(v);
     }
+    // Loads the first n values of another type, fewer than a whole panel, and zeros.
+    template <class S>
+    static Pack load_first(const S* x, int n) {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(T) == 8 && sizeof(S) > 1) {
+            const auto lanes = static_cast<__mmask8>((1u << n) - 1);
+            Pack p;
+            if constexpr (sizeof(S) == 8) p.r[0] = (R)_mm512_maskz_loadu_pd(lanes, x);
+            else p.r[0] = (R)_mm512_cvtps_pd(_mm256_maskz_loadu_ps(lanes, x));
+            return p;
+        }
+#endif
+        S rest[kSize] = {};
+        for (int i = 0; i < n; ++i) rest[i] = x[i];
+        return load_as(rest);
+    }
     void store(T* x) const {
         for (int i = 0; i < kRegisters; ++i)
             *reinterpret_cast<typename Register<T>::unaligned*>(x + i * kPerRegister) = r[i];
@@ -215,12 +231,38 @@ struct Pack {
     }
     // Sums the lanes by a fixed tree: halves are added until one lane is left.
     T sum() const {
+#if defined(__AVX2__)
+#if defined(__AVX512F__)
+        const auto both = halves(r[0]);
+#else
+        const auto both = r[0] + r[1];
+#endif
+        if constexpr (sizeof(T) == 8) {
+            const __m128d two =
+                _mm_add_pd(_mm256_castpd256_pd128((__m256d)both), _mm256_extractf128_pd((__m256d)both, 1));
+            return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+        } else {
+            __m128 four = _mm_add_ps(_mm256_castps256_ps128((__m256)both), _mm256_extractf128_ps((__m256)both, 1));
+            four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            return _mm_cvtss_f32(_mm_add_ss(four, _mm_shuffle_ps(four, four, 1)));
+        }
+#else
         T lane[kSize];
         store(lane);
         for (int half = kSize / 2; half > 0; half /= 2)
             for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
         return lane[0];
+#endif
     }
+
+private:
+#if defined(__AVX512F__)
+    static auto halves(R x) {
+        if constexpr (sizeof(T) == 8)
+            return _mm256_add_pd(_mm512_castpd512_pd256((__m512d)x), _mm512_extractf64x4_pd((__m512d)x, 1));
+        else return _mm256_add_ps(_mm512_castps512_ps256((__m512)x), _mm512_extractf32x8_ps((__m512)x, 1));
+    }
+#endif
 };
 
 // Powers of two are multiples of 2^(1 / kPowerSteps), times a polynomial of what is left of the exponent.

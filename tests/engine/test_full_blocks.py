@@ -24,7 +24,7 @@ def scores_of(model, X):
     return lambda rows: compiled._predictor.scores(source_of(rows), 1)
 
 
-@pytest.mark.parametrize("n_features", [1, 7, 8, 9, 40, 129])
+@pytest.mark.parametrize("n_features", [1, 7, 8, 9, 17, 32, 40, 129, 385])
 @pytest.mark.parametrize("n_outputs", [1, 2, 3, 5, 6, 11])
 def test_scores_of_a_block_have_the_bits_of_each_row(n_features, n_outputs):
     rng = np.random.default_rng(n_features * n_outputs)

@@ -96,6 +96,10 @@ struct RowKernels {
     void (*sparse_first_stage)(const SparseFirstStage<T>& task, const void* const* rows, int n, T* z);
     // Writes n values as T, with zeros up to a whole panel, and returns `absolute` of them.
     T (*widen)(const S* x, std::int64_t n, const T* weights, T* values);
+    // `widen` of rows of n values, whose results are `sizes`, and `readout` of their values for each output, whose
+    // weights are `step` apart. Rows of more than kSumPanels panels have one output.
+    void (*score_rows)(const void* const* rows, int n_rows, std::int64_t n, const T* weights, std::int64_t step,
+                       int n_outputs, const T* magnitude, T* scores, T* sizes);
 };
 
 template <class T>

@@ -226,6 +226,8 @@ public:
     // `full` of n rows that are not CSR, with the same bits; scores are [row][output].
     void full_block(const Rows& rows, const std::int64_t* ids, int n, double working, double* scores, double* errors,
                     double* work) const {
+        if (in_place(rows) && (n_outputs_ == 1 || padded_features_ <= kSumPanels * L))
+            return score_rows(rows, ids, n, working, scores, errors);
         const int panels = static_cast<int>(padded_features_ / L), prefetched = full_prefetch_rows();
         for (int r = 0; r < n; ++r) {
             if (r % prefetched == 0)
@@ -233,12 +235,8 @@ public:
                               [&](int i) __attribute__((always_inline)) { return ids[r + i]; });
             errors[r] = error(read_and_weigh(rows, ids[r], work + r * padded_features_), working);
         }
-        if (n == 1)
-            for (int k = 0; k < n_outputs_; ++k)
-                scores[k] = kernels<double>().readout(work, weights_.data() + k * padded_features_, panels);
-        else
-            kernels<double>().products(work, padded_features_, n, weights_.data(), padded_features_, panels, n_outputs_,
-                                       work + n * padded_features_, scores);
+        kernels<double>().products(work, padded_features_, n, weights_.data(), padded_features_, panels, n_outputs_,
+                                   work + n * padded_features_, scores);
         for (int r = 0; r < n; ++r)
             for (int k = 0; k < n_outputs_; ++k) scores[r * n_outputs_ + k] += intercept_[k];
     }
@@ -299,12 +297,31 @@ private:
         return rows.layout == Rows::Layout::columns ||
                (rows.layout == Rows::Layout::dense && rows.row_stride < rows.column_stride);
     }
+    bool in_place(const Rows& rows) const { return rows.contiguous() && fill_.empty(); }
+    // `full_block` where no values need be kept.
+    void score_rows(const Rows& rows, const std::int64_t* ids, int n, double working, double* scores,
+                    double* errors) const {
+        const Kernels<double>& k = kernels<double>();
+        const void* from[kFullRows];
+        for (int r = 0; r < n; ++r) from[r] = rows.row(ids[r]);
+        const auto run = [&](const auto& kernels) {
+            kernels.score_rows(from, n, n_features_, weights_.data(), padded_features_, n_outputs_, magnitude_.data(),
+                               scores, errors);
+        };
+        if (rows.dtype == Dtype::f64) run(k.rows_f64);
+        else if (rows.dtype == Dtype::f32) run(k.rows_f32);
+        else run(k.rows_u8);
+        for (int r = 0; r < n; ++r) {
+            for (int o = 0; o < n_outputs_; ++o) scores[r * n_outputs_ + o] += intercept_[o];
+            errors[r] = error(errors[r], working);
+        }
+    }
     double filled(double v, std::int64_t f) const { return v != v && !fill_.empty() ? fill_[f] : v; }
 
     // Reads a row that is not CSR, padded with zeros, and returns what its values weigh in the bound of errors.
     double read_and_weigh(const Rows& rows, std::int64_t r, double* x) const {
         const Kernels<double>& k = kernels<double>();
-        if (rows.contiguous() && fill_.empty()) {
+        if (in_place(rows)) {
             const std::byte* p = rows.row(r);
             if (rows.dtype == Dtype::f64)
                 return k.rows_f64.widen(reinterpret_cast<const double*>(p), n_features_, magnitude_.data(), x);

@@ -19,6 +19,7 @@ from ...models.packing import pack
 from ...models.planning import Rest
 from ...plan import Plan
 from ...sources import ArraySource, LazyRows, Source, source_of
+from ...sources.values import NATIVE
 from ...steps import ByColumn, RawColumns
 from ...steps.above import Above
 from ...steps.text_records import TextNames, TextRecord
@@ -36,7 +37,7 @@ from .texts import Texts
 from .values import Values
 
 #: Up to so many rows the engine does full evaluation, because an estimator's input checks would dominate; and where a
-#: matrix product takes their place.
+#: matrix product gives several scores without them.
 FEW_ROWS, ROWS_OF_PRODUCT = 128, 500
 
 Codes = NDArray[np.int32]
@@ -137,15 +138,15 @@ class Predictor:
         return self.predict(source_of(X), n_threads, None).codes
 
     def _faster(self, X: Any) -> bool:
-        """Whether the engine evaluates the rows of an array in full faster than the wrapped model."""
-        return isinstance(X, np.ndarray) and X.ndim == 2 and len(X) <= self._few_rows
-
-    @property
-    def _few_rows(self) -> float:
-        """Up to how many rows of an array the engine evaluates in full."""
-        if not self.model.by_product:
-            return FEW_ROWS
-        return ROWS_OF_PRODUCT if self._full.weights is not None else math.inf
+        """Whether the engine evaluates the rows of an array in full faster than the wrapped model, or a product."""
+        if not isinstance(X, np.ndarray) or X.ndim != 2:
+            return False
+        if len(X) <= FEW_ROWS or not self.model.by_product:
+            return len(X) <= FEW_ROWS
+        if self._full.weights is None:
+            return True
+        in_place = X.dtype in NATIVE and X.strides[1] == X.itemsize
+        return in_place and (self.model.decision.n_outputs == 1 or len(X) <= ROWS_OF_PRODUCT)
 
     @property
     def _value(self) -> Values:

@@ -37,7 +37,8 @@ class Values:
 
     def of(self, scores: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Values of rows by their full scores, and which rows the engine refused: their values have no meaning."""
-        refused = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        finite = np.isfinite(scores)
+        refused = np.zeros(0, dtype=np.intp) if finite.all() else np.flatnonzero(~finite.all(axis=1))
         if len(refused):  # the way back from a transformed target may refuse such scores
             scores = scores.copy()
             scores[refused] = 0.0
