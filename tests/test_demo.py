@@ -141,6 +141,7 @@ def test_the_maps_show_the_pixels_that_were_paid_for() -> None:
     assert material.y_count[easy] == material.y_count[hard] == 8
 
 
+@pytest.mark.slow
 def test_a_plan_that_evaluates_everything_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 

@@ -27,6 +27,7 @@ def rows() -> tuple[Any, Any]:
     return X, X @ [4.0, 3.0, 2.0, 1.0] > 0
 
 
+@pytest.mark.slow
 def test_a_slow_transformer_is_warned_of() -> None:
     X, y = rows()
     model = make_pipeline(FunctionTransformer(slow), LogisticRegression()).fit(X[:500], y[:500])

@@ -71,7 +71,9 @@ def test_filled_values_are_those_of_each_row():
     np.testing.assert_allclose(scores(X), model.predict(X))
 
 
-@pytest.mark.parametrize(("n_features", "n_classes"), [(3, 2), (3, 4), (210, 2), (210, 9), (3000, 8)])
+@pytest.mark.parametrize(
+    ("n_features", "n_classes"), [(3, 2), (3, 4), (210, 2), (210, 9), pytest.param(3000, 8, marks=pytest.mark.slow)]
+)
 def test_labels_of_many_rows_are_the_model_s_own(n_features, n_classes):
     rng = np.random.default_rng(n_classes)
     X = rng.normal(size=(2600, n_features))

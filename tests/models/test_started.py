@@ -134,6 +134,7 @@ def test_a_change_of_the_first_model_is_seen():
     assert read.changed() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 30.0], ids=["unsure", "sure"])
 def test_first_probabilities_in_float32_are_no_misreading(scale):
     """A linear model's probabilities in float32 hang on the rows of the call, and their logits even more."""

@@ -276,6 +276,7 @@ def texts() -> Any:
         ), X
 
 
+@pytest.mark.slow
 def test_valid_machines_of_texts_load(texts: Any, tmp_path: Path) -> None:
     fast, X = texts
     with warnings.catch_warnings():

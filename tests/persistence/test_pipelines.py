@@ -254,6 +254,7 @@ def test_archives_that_lie_are_refused(name: str) -> None:
         from_bytes(forged("texts", change))
 
 
+@pytest.mark.slow
 def test_altered_archives_are_refused_or_answer() -> None:
     rng = np.random.default_rng(0)
     _, rows = made("columns")

@@ -231,11 +231,13 @@ def test_tables_parse(written, name):
         assert {line["seed"] for line in lines} == {"0", "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_there_twice(written, name):
     assert_drawn_twice(written[0], name)
 
 
+@pytest.mark.slow
 def test_the_page_holds_every_claim_with_a_verdict(written):
     folder, screen = written
     page = (folder / "findings.md").read_text("utf-8")
@@ -257,6 +259,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
     assert "17/17" in screen
 
 
+@pytest.mark.slow
 def test_figures_on_the_page_are_those_of_the_tables(written):
     folder, _ = written
     page = (folder / "findings.md").read_text("utf-8")

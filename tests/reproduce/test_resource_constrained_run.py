@@ -87,6 +87,7 @@ def test_tables_parse(written, name):
         assert {line["seed"] for line in lines} == {"0", "1"}
 
 
+@pytest.mark.slow
 def test_shares_are_those_requested(written):
     for line in records_of(written[0], "curves"):
         bought = float(line["bought"]) / float(line["parts"])
@@ -95,6 +96,7 @@ def test_shares_are_those_requested(written):
         assert int(line["right"]) <= int(line["parts"])
 
 
+@pytest.mark.slow
 def test_time_is_counted_in_full(written):
     for line in records_of(written[0], "times"):
         parts = sum(float(line[f"{what}_us"]) for what in ("features", "policy", "inference"))
@@ -105,11 +107,13 @@ def test_time_is_counted_in_full(written):
             assert float(line["inferences"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_there_twice(written, name):
     assert_drawn_twice(written[0], name)
 
 
+@pytest.mark.slow
 def test_the_page_holds_every_claim_with_a_verdict(written):
     folder, screen = written
     page = (folder / "findings.md").read_text("utf-8")
@@ -134,6 +138,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
     assert "17/17" in screen
 
 
+@pytest.mark.slow
 def test_figures_on_the_page_are_those_of_the_tables(written):
     folder, _ = written
     page = (folder / "findings.md").read_text("utf-8")

@@ -55,6 +55,7 @@ def test_pictures_are_there_twice(written, name):
     assert_drawn_twice(written[0], name)
 
 
+@pytest.mark.slow
 def test_the_page_holds_every_claim_with_a_verdict(written):
     folder, _ = written
     page = (folder / "findings.md").read_text("utf-8")
@@ -82,6 +83,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
     assert "inf" not in page.replace("infinite", "")
 
 
+@pytest.mark.slow
 def test_figures_on_the_page_are_those_of_the_tables(written):
     folder, _ = written
     page = (folder / "findings.md").read_text("utf-8")
@@ -92,6 +94,7 @@ def test_figures_on_the_page_are_those_of_the_tables(written):
         assert f" {reproduce._common.number(mean)} (" in line
 
 
+@pytest.mark.slow
 def test_progress_is_shown(written):
     _, screen = written
     assert "Digits, 5 or more: seed 1" in screen

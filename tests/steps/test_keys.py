@@ -176,6 +176,7 @@ def test_whole_numbers_are_compared_exactly():
 TEXT = st.text(st.characters(codec="utf-8") | st.sampled_from("ab\0"), max_size=40)
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(TEXT, unique=True, max_size=30), st.lists(TEXT | st.none(), max_size=30), st.data())
 def test_random_texts(known, others, data):

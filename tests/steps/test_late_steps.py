@@ -96,6 +96,7 @@ def test_an_order_that_starts_with_the_costly_branch_runs_all_rows():
     require_same(both.late.predict(X, details=True), both.whole.predict(X, details=True))
 
 
+@pytest.mark.slow
 def test_plans_know_what_a_transformer_costs():
     def slow(X: Any) -> Any:
         time.sleep(3e-5 * len(X))  # beside which all else costs little

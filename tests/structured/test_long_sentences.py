@@ -81,6 +81,7 @@ def test_memory_grows_with_the_arcs(decoder: str, call: str) -> None:
     assert float(done.stdout) < 120
 
 
+@pytest.mark.slow
 def test_too_large_a_chart_is_refused_by_name() -> None:
     parser = fitted(single_root=False)
     bank = Treebank.from_words([[(f, "N", "_") for f in ("a", "b")], *([[("x", "N", "_")] * 14_000])])

@@ -81,6 +81,7 @@ def test_a_group_of_words_is_bought_where_it_is_asked_for(extract: Any) -> None:
     assert seen == [[flat[i] for i in sorted([3, other])]]
 
 
+@pytest.mark.slow
 def test_budgets_policies_folds_and_pickles(tmp_path: Any) -> None:
     groups = [FeatureGroup("initial", initials, cost=1.0), FeatureGroup("lookup", as_dicts, cost=20.0)]
     model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:200], Y[:200])

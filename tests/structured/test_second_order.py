@@ -61,6 +61,7 @@ class Sums:
                 yield moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bought", ["everything", "half"])
 def test_no_move_of_a_word_is_better(parser, bank, bought):
     """What is found begins with the best tree by arcs, and is at least as good as all trees one move away."""

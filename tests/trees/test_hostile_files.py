@@ -101,6 +101,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [xgboost_document, catboost_document, nested_document])
 def test_documents_with_any_value_anywhere(made: Callable[[], Any]) -> None:
     """Every value of a document in turn is replaced by others, or is missing."""
