@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
 
 from ... import _core
 from ...engine import Cascade, Status
@@ -74,7 +76,9 @@ class FullModel:
         rows, inverse = _distinct(_values(as_met(model, source)))
         if self._products is None:
             copies = (source_of(np.repeat(row[None], COPIES, axis=0)) for row in rows)
-            codes = np.array([self.predict(same)[0] for same in copies], dtype=np.int32)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "X does not have valid feature names")  # the copies have none
+                codes = np.array([self.predict(same)[0] for same in copies], dtype=np.int32)
         else:
             codes = model.decision.answers(self._products(rows).astype(np.float64))
         return codes[inverse]
@@ -100,12 +104,15 @@ class FullModel:
     def by_products(self, source: Source, n_threads: int) -> tuple[Codes, Statuses] | None:
         """Codes and status of all rows from one matrix product of the wrapped model; ties are labelled one by one.
 
-        None if the model does not score by a matrix product, or if a value is not finite.
+        None if the model does not score by a matrix product, or if the engine refuses rows, for the number of columns or
+        for a value that is not finite.
         """
         if not self.model.by_product or self.model.leaf is None:
             return None
         model = self.model
         Z = source_of(as_met(model, source) if model.preprocessing is None else model.preprocessing.transform(source))
+        if Z.n_columns != model.terms.n_features:
+            return None
         array = self._array(Z)
         scores, most, working = self._own_product(Z, n_threads) if array is None else self._product(array, n_threads)
         if not math.isfinite(most):
@@ -218,6 +225,8 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
         with sklearn.config_context(assume_finite=True, transform_output="default"):
             for step in steps:
                 rows = step.transform(rows)
+        if steps:  # which overflow: the model refuses what they give
+            assert_all_finite(rows, estimator_name=type(leaf).__name__, input_name="X")
         at_once = max(1, COPIED_BYTES // (COPIES * 8 * max(1, rows.shape[1])))
         return np.concatenate([product(rows[i : i + at_once]) for i in range(0, len(rows), at_once)])
 
