@@ -105,6 +105,24 @@ def test_rows_at_the_threshold_get_the_model_s_own_label(steps):
     np.testing.assert_array_equal(answers.labels[ties], [fast.predict(row[None])[0] for row in X[ties]])
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_are_in_the_model_s_own_precision_and_within_their_error(dtype, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = (rng.normal(size=(2000, 300)) + 9).astype(np.float32)
+    model = LogisticRegression(C=0.01, max_iter=1000).fit(X[:400], rng.integers(0, n_classes, 400))
+    compiled = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X).compiled_plan_
+    rows = X.astype(dtype)
+    scores, error = compiled._predictor._full._product(rows, 1)
+    assert scores.dtype == dtype
+    exact = rows.astype(np.longdouble) @ model.coef_.T.astype(np.longdouble) + model.intercept_
+    assert 0 < np.abs(scores - exact).max() <= error
+    answers = compiled.predict_in_full(rows)
+    clear = answers.status == Status.FULL
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(answers.labels[clear], model.predict(rows)[clear])
+
+
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
