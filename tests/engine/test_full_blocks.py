@@ -9,6 +9,7 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -106,6 +107,24 @@ def test_rows_at_the_threshold_get_the_model_s_own_label(steps):
     np.testing.assert_array_equal(answers.labels[ties], [fast.predict(row[None])[0] for row in X[ties]])
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_are_in_the_model_s_own_precision_and_within_their_error(dtype, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = (rng.normal(size=(2000, 300)) + 9).astype(np.float32)
+    model = LogisticRegression(C=0.01, max_iter=1000).fit(X[:400], rng.integers(0, n_classes, 400))
+    compiled = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X).compiled_plan_
+    rows = X.astype(dtype)
+    scores, error = compiled._predictor._full._product(rows, 1)
+    assert scores.dtype == dtype
+    exact = rows.astype(np.longdouble) @ model.coef_.T.astype(np.longdouble) + model.intercept_
+    assert 0 < np.abs(scores - exact).max() <= error
+    answers = compiled.predict_in_full(rows)
+    clear = answers.status == Status.FULL
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(answers.labels[clear], model.predict(rows)[clear])
+
+
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -122,15 +141,43 @@ def test_columns_of_other_scales_are_folded_within_rounding(n_classes, dtype):
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_steps_that_overflow_are_left_to_the_model():
-    X = np.random.default_rng(0).normal(size=(900, 3)) * 1e-150
+@pytest.mark.parametrize(
+    ("unit", "value", "weight"), [(1e-150, 1e200, 1.0), (1e-6, 1e305, 1.0), (1e-6, 5e302, 1e-9), (1e-6, 5e302, 0.0)]
+)
+def test_steps_that_overflow_are_left_to_the_model(unit, value, weight):
+    X = np.random.default_rng(0).normal(size=(900, 3)) * unit
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, X[:, 0] > 0)
+    model[-1].coef_[0, 1] = weight
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X)
-    X[7, 1] = 1e200
-    with pytest.raises(ValueError, match="contains infinity"):
-        model.predict(X)
-    with pytest.raises(ValueError, match="contains infinity"):
-        fast.predict(X)
+    X[7, 1] = value
+    for predict in (model.predict, fast.predict, fast.compiled_plan_.predict_in_full):
+        for rows in (X, X[:9]):
+            with pytest.raises(ValueError, match="contains infinity"):
+                predict(rows)
+
+
+@pytest.mark.parametrize("n_features", [2, 4])
+@pytest.mark.parametrize("n_rows", [9, 900])
+def test_another_number_of_columns_is_refused_in_the_same_words(n_features, n_rows):
+    X = np.random.default_rng(0).normal(size=(900, 4))
+    model = LogisticRegression().fit(X[:, :3], X[:, 0] > 0)
+    predictor = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[:, :3]).compiled_plan_._predictor
+    with pytest.raises(ValueError, match=f"rows have {n_features} columns, the model has 3"):
+        predictor.predict(source_of(X[:n_rows, :n_features]), 1, None, full=True)
+
+
+@pytest.mark.parametrize("n_rows", [9, 900])
+def test_labels_of_ties_in_frames_come_without_warnings(n_rows):
+    """The model is asked about copies of rows, which have no names."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(-2, 3, (900, 3)).astype(float), columns=["a", "b", "c"])
+    y = rng.integers(0, 2, 900)
+    model = LogisticRegression().fit(X, y)
+    model.coef_[:], model.intercept_[:] = [1, 2, -1], 0
+    model = FixedThresholdClassifier(FrozenEstimator(model), threshold=0.5).fit(X, y)
+    answers = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X).predict(X[:n_rows], details=True)
+    assert (answers.status == Status.HANDED_OVER).any()
+    np.testing.assert_array_equal(answers.labels, model.predict(X[:n_rows]))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

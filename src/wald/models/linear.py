@@ -23,8 +23,9 @@ from .units import Costs, Floats, Groups, Ints, Units, feature_units
 
 #: Limit of the engine.
 MOST_FEATURES: int = _core.LIMITS["linear_features"]
-#: Least weight in the bounds when pipeline steps are folded.
-LEAST_WEIGHT = 2.0**-27
+#: Least weight in the bounds when pipeline steps are folded: with it, scores are beyond the limit of `error_of_sum`
+#: before a value of a step overflows.
+LEAST_WEIGHT = 2.0**-23
 #: Largest absolute error of a float32 product that underflows, divided by the unit roundoff.
 UNDERFLOW = 2.0**-125
 

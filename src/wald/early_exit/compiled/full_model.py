@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
 
 from ... import _core
 from ...engine import Cascade, Status
@@ -32,12 +34,11 @@ COPIES = 8
 COPIED_BYTES = 4 << 20
 #: Arrays above the first size are multiplied in pieces of the second, which stay in the second cache.
 LARGE_BYTES, CACHED_BYTES = 1 << 20, 256 << 10
-SINGLE = 2.0**-24
 
 Codes = NDArray[np.int32]
 Statuses = NDArray[np.uint8]
-#: Scores of rows, the largest magnitude of their values, and the working precision of the product.
-Product = tuple[NDArray[np.floating[Any]], float, float]
+#: Scores of rows, a column for each output, and a bound of their rounding errors.
+Product = tuple[NDArray[np.floating[Any]], float]
 
 
 class FullModel:
@@ -53,9 +54,9 @@ class FullModel:
     def __init__(self, model: AdditiveModel, cascade: Cascade) -> None:
         self.model, self._cascade = model, cascade
         self._products = _products(model)
-        bounded = Bounded.of(model.terms)
+        self._bounded = Bounded.of(model.terms)
         #: By which rows are multiplied; None if the scores are no product.
-        self.weights = None if bounded is None else bounded.product_weights
+        self.weights = None if self._bounded is None else self._bounded.product_weights
 
     def predict(self, source: Source) -> Codes:
         """Codes of the labels that the wrapped estimator predicts in one call for these rows."""
@@ -74,7 +75,9 @@ class FullModel:
         rows, inverse = _distinct(_values(as_met(model, source)))
         if self._products is None:
             copies = (source_of(np.repeat(row[None], COPIES, axis=0)) for row in rows)
-            codes = np.array([self.predict(same)[0] for same in copies], dtype=np.int32)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "X does not have valid feature names")  # the copies have none
+                codes = np.array([self.predict(same)[0] for same in copies], dtype=np.int32)
         else:
             codes = model.decision.answers(self._products(rows).astype(np.float64))
         return codes[inverse]
@@ -100,72 +103,70 @@ class FullModel:
     def by_products(self, source: Source, n_threads: int) -> tuple[Codes, Statuses] | None:
         """Codes and status of all rows from one matrix product of the wrapped model; ties are labelled one by one.
 
-        None if the model does not score by a matrix product, or if a value is not finite.
+        None if the model does not score by a matrix product, or if the engine refuses rows, for their number of columns
+        or a value that is not finite.
         """
-        if not self.model.by_product or self.model.leaf is None:
-            return None
         model = self.model
-        Z = source_of(as_met(model, source) if model.preprocessing is None else model.preprocessing.transform(source))
-        array = self._array(Z)
-        scores, most, working = self._own_product(Z, n_threads) if array is None else self._product(array, n_threads)
-        if not math.isfinite(most):
+        if not model.by_product or model.leaf is None:
             return None
-        exact, bounded = Z.is_sparse, Bounded.of(model.terms)
-        error = 0.0 if exact else math.inf if bounded is None else bounded.score_error(most, working)
-        table = scores if scores.ndim == 2 else scores[:, np.newaxis]
-        codes, status = self._cascade.decide(np.ascontiguousarray(table), 2 * error)
+        Z = source_of(as_met(model, source) if model.preprocessing is None else model.preprocessing.transform(source))
+        if Z.n_columns != model.terms.n_features:
+            return None
+        array = self._array(Z)
+        found = self._own_product(Z, n_threads) if array is None else self._product(array, n_threads)
+        if found is None:
+            return None
+        scores, error = found
+        codes, status = self._cascade.decide(scores, 2 * error)
         unsure = np.flatnonzero(status == Status.HANDED_OVER)
         if len(unsure):
             left = Z.take(unsure) if array is None else source_of(array[unsure])
             raw = left if model.preprocessing is None else source.take(unsure)
-            if exact:
+            if Z.is_sparse:
                 codes[unsure] = self.at_ties(raw)
             else:
                 codes[unsure], status[unsure] = self.evaluated(left, raw, n_threads)
         return codes, status
 
-    def _own_product(self, Z: Source, n_threads: int) -> Product:
-        """The product that the innermost model computes for preprocessed rows; no scores if a value is not finite."""
+    def _own_product(self, Z: Source, n_threads: int) -> Product | None:
+        """The product that the innermost model computes for preprocessed rows; None if a value is not finite."""
+        if Z.is_sparse:  # such products add up in a fixed order, and scikit-learn checks the rows
+            return _own_scores(self.model, Z.rows), 0.0
         most, working = 0.0, 0.0
-        if not Z.is_sparse:  # products with sparse rows add up in a fixed order
-            for block in Z.blocks():
-                largest = block.rows.largest_magnitude(n_threads)
-                if not math.isfinite(largest):
-                    return np.empty(0), largest, working
-                most, working = max(most, largest), max(working, self.model.working_precision(block.dtype))
-        with sklearn.config_context(assume_finite=not Z.is_sparse):  # dense rows were checked above
-            return _own_scores(self.model, Z.rows), most, working
+        for block in Z.blocks():
+            most = max(block.rows.largest_magnitude(n_threads), most)  # in this order, NaN stays
+            working = max(working, self.model.working_precision(block.dtype))
+            if not math.isfinite(most):
+                return None
+        with sklearn.config_context(assume_finite=True):
+            return _own_scores(self.model, Z.rows), self._error(most, working)
 
     def _array(self, Z: Source) -> NDArray[Any] | None:
         """Preprocessed rows as one array that can be multiplied with the terms' weights; None if there is none."""
         rows = Z.floats() if self.weights is not None and not Z.is_sparse else None
         return rows if type(rows) is np.ndarray and rows.dtype in NATIVE and rows.flags.aligned else None
 
-    def _product(self, rows: NDArray[Any], n_threads: int) -> Product:
+    def _product(self, rows: NDArray[Any], n_threads: int) -> Product | None:
         """The same by the terms' weights, without scikit-learn's checks and with folded steps."""
         assert self.weights is not None
-        working = self.model.working_precision(rows.dtype)
-        coef, intercept = self._single(rows, working) or self.weights
+        # the model's own precision, if it is this one, is twice as fast, and the error is within its own
+        single = rows.dtype == self.model.dtype == np.float32 and not self.model.steps
+        coef, intercept = (each.astype(np.float32 if single else np.float64, copy=False) for each in self.weights)
         scores = np.empty((len(rows), coef.shape[1]), dtype=coef.dtype)
         most, at_once = 0.0, max(1, len(rows))
-        by_columns = rows.flags.f_contiguous and not rows.flags.c_contiguous
-        if rows.nbytes > LARGE_BYTES and not by_columns:  # each piece stays cached after its check
+        if rows.nbytes > LARGE_BYTES and not rows.flags.fnc:  # each piece stays cached after its check
             at_once = max(1, CACHED_BYTES * len(rows) // rows.nbytes)
         for i in range(0, len(rows), at_once):
             piece = rows[i : i + at_once]
-            largest = _core.Rows.dense(piece.T if by_columns else piece).largest_magnitude(n_threads)
-            if not math.isfinite(largest):
-                return np.empty(0), largest, working
-            most = max(most, largest)
+            most = max(_core.Rows.dense(piece).largest_magnitude(n_threads), most)  # in this order, NaN stays
+            if not math.isfinite(most):
+                return None
             np.matmul(piece, coef, out=scores[i : i + at_once])
-        return np.add(scores, intercept, out=scores), most, working
+        return np.add(scores, intercept, out=scores), self._error(most, self.model.working_precision(rows.dtype))
 
-    def _single(self, rows: NDArray[Any], working: float) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
-        """The model's own weights in float32 for such rows, twice as fast and within its own error; None for others."""
-        if working < SINGLE or self._products is None or self.model.steps:
-            return None
-        coef, intercept = np.atleast_2d(self.model.leaf.coef_).T, np.atleast_1d(self.model.leaf.intercept_)
-        return (coef, intercept) if rows.dtype == coef.dtype == intercept.dtype == np.float32 else None
+    def _error(self, most: float, working: float) -> float:
+        """Bound of the rounding errors of rows whose largest absolute value is `most`."""
+        return math.inf if self._bounded is None else self._bounded.score_error(most, working)
 
 
 def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
@@ -194,11 +195,12 @@ def predict_wrapped(model: AdditiveModel, source: Source) -> NDArray[Any]:
 
 
 def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
-    """Scores of the innermost model for preprocessed rows."""
+    """Scores of the innermost model for preprocessed rows, a column for each output."""
     for step in model.steps:
         Z = keeping_rows(step).transform(Z)
     scores = np.asarray(model.leaf.decision_function(Z))
-    return scores if scores.dtype in NATIVE else scores.astype(np.float64)  # extended precision
+    scores = scores if scores.dtype in NATIVE else scores.astype(np.float64)  # extended precision
+    return np.ascontiguousarray(scores if scores.ndim == 2 else scores[:, np.newaxis])
 
 
 def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.floating[Any]]] | None:
@@ -218,6 +220,8 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
         with sklearn.config_context(assume_finite=True, transform_output="default"):
             for step in steps:
                 rows = step.transform(rows)
+        if steps:  # which overflow: the model refuses what they give
+            assert_all_finite(rows, estimator_name=type(leaf).__name__, input_name="X")
         at_once = max(1, COPIED_BYTES // (COPIES * 8 * max(1, rows.shape[1])))
         return np.concatenate([product(rows[i : i + at_once]) for i in range(0, len(rows), at_once)])
 
