@@ -119,6 +119,11 @@ def behind_surrogates(
             f"{title_of(model)} gave one label, {answers.classes.tolist()[0]!r}, for all {len(chosen.first)} rows that "
             "it was asked about."
         )
+    if not hasattr(model, "classes_") and 2 * len(answers.classes) > len(chosen.first):
+        raise ValueError(
+            f"{title_of(model)} gave {len(answers.classes)} different labels for {len(chosen.first)} rows, such as "
+            f"{answers.classes.tolist()[0]!r}: these are values rather than classes."
+        )
     truth = None if y is None else true_codes(y, answers.classes)
     held: list[NDArray[np.float64]] = []
     if learnt:
