@@ -131,6 +131,7 @@ FIXED = {
         **dict.fromkeys(("QUICK", "ROUNDS", "TIMED_ROWS"), LEVEL),
         "ROUNDED_TO": ROUNDING,
     },
+    "early_exit/fitting/opaque.py": {"FEW_LABELS": LIMIT},
     "early_exit/fitting/opaque_plan.py": {"MOST_CHOSEN": LIMIT, "NEVER": ROUNDING},
     "early_exit/fitting/call_budget.py": dict.fromkeys(
         ("ASKED_AGAIN", "AGAIN_PART", "LEAST_LEARNT", "LEAST_PLANNED", "LEAST_AGAIN"), LEVEL

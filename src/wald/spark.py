@@ -71,18 +71,21 @@ def predict(
     )
     own = _types(received, job)
     types = {name: own[name] for name in job.answered}
+    schema, names = _schema(dataset, job, types), list(dataset.columns)
+    dataset = dataset.toDF(*(f"column_{i}" for i in range(len(names))))  # mapInArrow finds no names with dots
     broadcast = dataset.sparkSession.sparkContext.broadcast(shipment)
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        tables = (pa.Table.from_batches([batch]).rename_columns(names) for batch in batches)
         for table in tables if groups is None else whole_groups(tables, groups):
             yield from job.answer_arrow(broadcast.value, table, types).to_batches()
 
     if groups is not None:  # all rows of a group into one partition, side by side
-        dataset = dataset.repartition(groups).sortWithinPartitions(groups)
-    rows = dataset.mapInArrow(answer, _schema(dataset, job, types))
+        key = dataset.columns[names.index(groups)]
+        dataset = dataset.repartition(key).sortWithinPartitions(key)
+    rows = dataset.mapInArrow(answer, schema)
     return predictions(rows, received, job)
 
 

@@ -140,6 +140,12 @@ def test_one_name_is_no_list_of_names(case):
         job_of(case.model, case.rows.columns, keep="id")
 
 
+@pytest.mark.parametrize("options", [{"keep": [["id"]]}, {"columns": [["x0"]]}, {"groups": ["id"]}])
+def test_lists_of_names_are_no_names(case, options):
+    with pytest.raises(TypeError, match=f"{next(iter(options))} must be .*Got "):
+        job_of(case.model, case.rows.columns, **options)
+
+
 def test_a_partition_that_lacks_a_column_is_refused(case):
     shipment, job = job_of(case.model, case.rows.columns)
     with pytest.raises(ValueError, match="The partition lacks columns: 'x3'"):

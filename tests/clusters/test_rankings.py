@@ -149,8 +149,9 @@ def test_spark(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     try:
         given = session.createDataFrame(pyarrow.Table.from_pandas(rows, preserve_index=False)).repartition(5)
+        given = given.withColumnRenamed("query", "the.query")
         answers, certificate = wald.spark.predict(
-            given, fast(), columns=NAMES, keep=["id"], groups="query", return_cost=True, return_stage=True
+            given, fast(), columns=NAMES, keep=["id"], groups="the.query", return_cost=True, return_stage=True
         )
         require_same(answers.toArrow().to_pandas(), rows)
         assert str(certificate) == str(fast().certificate_)

@@ -62,6 +62,13 @@ def test_labels_and_costs_are_those_of_one_machine(case, spark):
     require_probabilities(found, case)
 
 
+def test_names_that_spark_would_read_as_paths(case, spark):
+    given = distributed_rows(spark, case).withColumnRenamed("id", "my.id").withColumnRenamed("x1", "x.1`")
+    found = wald.spark.predict(given, case.model, columns=["x0", "x.1`", *given.columns[2:8]], keep=["my.id"]).rows
+    assert found.columns == ["my.id", "label"]
+    require_same(pandas_of(found).rename(columns={"my.id": "id"}), case)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["bool", "int", "uint8"])
 def test_labels_of_other_kinds(kind, spark):

@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from wald import EarlyExitClassifier, Planner
 from wald.stopping.core.certifying import one_row_per_group
@@ -209,3 +209,39 @@ def test_a_cell_of_objects_that_is_not_finite_has_its_place(value: Any, what: st
     for door in (fast.predict, fast.predict_proba, fast.decision_function):
         with pytest.raises(ValueError, match=rf"{what}.*row 3, column 'b' \(1\)"):
             door(rows)
+
+
+def only_small(rows: Any) -> Any:
+    if (np.asarray(rows) > 9).any():
+        raise KeyError("a number of my own")
+    return rows
+
+
+def test_errors_of_ones_own_steps_are_kept_with_the_first_row_that_they_refuse() -> None:
+    model = make_pipeline(FunctionTransformer(only_small), RandomForestClassifier(3)).fit(X, Y)
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    bad = np.concatenate([X, X])
+    bad[[603, 700], 1] = 10.0
+    for ask in (fast.predict, fast.predict_proba):
+        with pytest.raises(KeyError, match="a number of my own") as caught:
+            ask(bad)
+        assert caught.value.__notes__ == ["The first row that a step before the model refuses is row 603."]
+    with pytest.raises(KeyError) as caught:
+        fast.predict(bad + 10)
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_texts_in_arrays_of_objects_have_their_place() -> None:
+    model = make_pipeline(PolynomialFeatures(), RandomForestClassifier(3)).fit(X, Y)
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    rows = [[0.5, 1.5], [0.5, "a"]]
+    for given in (rows, np.array(rows, dtype=object)):
+        with pytest.raises(ValueError, match="could not convert string to float: 'a': column 1 of row 1 is 'a', a str"):
+            fast.predict(given)
+
+
+def test_lightgbm_with_more_scores_than_classes_is_refused_for_that() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, objective="multiclassova", num_class=3).fit(X, Y)
+    with pytest.raises(TypeError, match="num_class=3 for 2 classes is not supported"):
+        EarlyExitClassifier(model, risk=0).fit()

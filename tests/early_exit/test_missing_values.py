@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
@@ -161,3 +161,25 @@ def test_a_value_that_is_no_number_is_a_value_error_at_every_door(models, name, 
     ):
         with pytest.raises(ValueError, match=r"b'|\[1\]|column 1|large|nested|[Cc]omplex"):
             call()
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("later", [(), (MaxAbsScaler(),)], ids=["", "scaled"])
+def test_forests_behind_sparse_columns_take_no_missing_values(sparse, later):
+    """scikit-learn's forests refuse NaN in sparse rows alone, which a ColumnTransformer writes or not."""
+    rows = FRAME.assign(city=np.array(list("abcdefghijkl"))[np.arange(N) % 12])
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["city"]), ("passthrough", ["b", "c"]), sparse_threshold=sparse * 0.3
+    )
+    model = make_pipeline(columns, *later, RandomForestClassifier(3, random_state=0)).fit(rows, Y)
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    some = rows[:9].assign(b=[np.nan, *rows.b[1:9]])
+    record = some.iloc[0].to_dict()
+    asked = [(fast.predict, some), (fast.predict_proba, some), (fast.predict_one, record)]
+    if sparse:
+        for ask, X in [*asked, (model.predict, some)]:
+            with pytest.raises(ValueError, match="Input X contains NaN"):
+                ask(X)
+    else:
+        assert [fast.predict(some)[0], fast.predict_one(record)] == [model.predict(some)[0]] * 2
+    np.testing.assert_array_equal(fast.predict_proba(rows), model.predict_proba(rows))

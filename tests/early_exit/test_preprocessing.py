@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -126,3 +127,21 @@ def test_records_may_lack_a_text(encoder: Any, missing: Any, trained: Any) -> No
     expected = fast.predict(frame[-100:])
     np.testing.assert_array_equal(fast.predict_records(records), expected)
     assert [fast.predict_one(record) for record in records] == expected.tolist()
+
+
+def test_lists_with_texts() -> None:
+    """A pipeline's encoders take them; a model of numbers says where the first text is."""
+    rng = np.random.default_rng(0)
+    rows = [
+        [colour, float(size)]
+        for colour, size in zip(rng.choice(["red", "blue", "7"], 300), rng.normal(size=300), strict=True)
+    ]
+    y = [size > 0 for _, size in rows]
+    encoded = ColumnTransformer([("colours", OneHotEncoder(), [0]), ("sizes", StandardScaler(), [1])])
+    model = make_pipeline(encoded, RandomForestClassifier(5, random_state=0)).fit(rows, y)
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    for some in (rows, [["7", 0.5], ["red", None]], [["blue", "0.5"]]):
+        np.testing.assert_array_equal(fast.predict_proba(some), model.predict_proba(some))
+    plain = EarlyExitClassifier(RandomForestClassifier(5, random_state=0).fit(rng.normal(size=(300, 2)), y), risk=0)
+    with pytest.raises(ValueError, match=r"X must hold numbers\. Got the text '7' in row 1, column 0"):
+        plain.fit().predict([[0.5, 1.5], ["7", 0.5]])

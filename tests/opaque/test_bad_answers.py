@@ -180,3 +180,23 @@ def test_a_tolerance_needs_probabilities_that_wald_reads():
         EarlyExitClassifier(served, tolerance=0.1, risk=0.05, random_state=0).fit(X[300:])
     with pytest.raises(ValueError, match="tolerance needs a model that wald reads"):
         EarlyExitClassifier(MODEL, surrogates=[LOOK], tolerance=0.1, risk=0.05, random_state=0).fit(X[300:])
+
+
+ODD = {
+    "values": (
+        lambda rows: rows[:, 0],
+        r"gave \d+ different labels for \d+ rows, such as -.*values rather than classes",
+    ),
+    "objects of two types": (
+        lambda rows: np.array([1, "a"], dtype=object)[(rows[:, 0] > 0) * 1],
+        "must hold labels of one",
+    ),
+    "a list of two types": (lambda rows: [1 if first > 0 else "a" for first in rows[:, 0]], "must hold labels of one"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_a_function_without_labels_is_no_classifier(kind):
+    function, message = ODD[kind]
+    with pytest.raises((ValueError, CallError), match=message):
+        EarlyExitClassifier(function, surrogates=[LOOK], risk=0.02, random_state=0).fit(X)

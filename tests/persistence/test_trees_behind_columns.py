@@ -18,6 +18,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -30,6 +31,7 @@ from sklearn.preprocessing import (
     OrdinalEncoder,
     PolynomialFeatures,
     SplineTransformer,
+    StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -255,3 +257,18 @@ def test_a_forest_takes_no_link_of_two_classes(link: Any) -> None:
     fields["estimator"]["link"]["kind"] = link
     with pytest.raises(FileFormatError):
         from_bytes(put_together(fields, arrays))
+
+
+@pytest.mark.parametrize("selector", [SelectKBest(k=2), VarianceThreshold()], ids=["best", "variance"])
+def test_selectors_in_files_take_missing_values_or_not_as_they_do(selector: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    columns = ColumnTransformer([("chosen", make_pipeline(StandardScaler(), selector), [0, 1, 2])])
+    model = make_pipeline(columns, RandomForestClassifier(4, random_state=0)).fit(X, X[:, 0] > 0)
+    back = from_bytes(to_bytes(wald.EarlyExitClassifier(model, risk=0).fit()))
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+    X[3, 0] = np.nan
+    if isinstance(selector, VarianceThreshold):
+        np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+    else:
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            back.predict(X)

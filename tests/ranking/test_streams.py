@@ -79,6 +79,8 @@ def test_errors_name_the_group() -> None:
     with pytest.raises(ValueError, match="5 features") as caught:
         next(stream)
     assert caught.value.__notes__ == ["This is about group 9 of the stream, from 0."]
+    with pytest.raises(TypeError, match="groups must be an iterable of tables"):
+        next(fast().rank_each(3, K))
     with pytest.raises(ValueError, match=r"k must be a positive whole number or None. Got 0"):
         fast().rank_each(given, 0)
     with pytest.raises(ValueError, match=r"n_rows must be a positive whole number. Got 0"):

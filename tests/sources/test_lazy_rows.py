@@ -6,6 +6,7 @@ import asyncio
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from wald import CallError, Calls, LazyRows
 from wald.sources import Schema, check_source, source_of
@@ -211,6 +212,7 @@ WRONG = {
     "rows": (lambda rows: X[rows[1:], :2], "it gave 8 answers for 9 rows"),
     "columns": (lambda rows: X[rows, :3], r"it gave rows of shape \(3,\), and the group has 2 columns"),
     "one column": (lambda rows: X[rows, 0], r"it gave rows of shape \(\), and the group has 2 columns"),
+    "dicts": (lambda rows: [{"b": 1, "c": 2}] * len(rows), "the group has 2 columns. The first is a dict"),
     "texts": (lambda rows: [["a", "b"]] * len(rows), "its values must be numbers: "),
     "nothing": (lambda rows: None, "it answered None"),
 }
@@ -222,6 +224,16 @@ def test_providers_that_give_something_else(kind):
     rows = LazyRows(9, {"blood": function}, columns={"blood": [0, 1]})
     with pytest.raises(CallError, match=f"'blood' failed for row 0, 1, .*{message}"):
         rows.array()
+
+
+def test_sparse_groups():
+    table = scipy.sparse.csr_array(X)
+    rows = LazyRows(
+        9,
+        {"free": table[:, :1], "blood": lambda rows: table[rows][:, 1:3]},
+        columns={"free": [0], "blood": [1, 2]},
+    )
+    np.testing.assert_array_equal(rows.array(), X[:, :3])
 
 
 def test_a_frame_without_a_column():
@@ -243,6 +255,8 @@ REFUSED = {
         {"columns": {"scan": [0]}},
         "columns names 'scan', for which .* groups are 'blood'",
     ),
+    "columns of all groups": ({"columns": ["blood"]}, r"columns must be a dict with names of groups. Got \['blood'\]"),
+    "one cost": ({"costs": 3}, "costs must be a dict with names of groups. Got 3"),
     "no columns": ({"columns": {"blood": []}}, "Group 'blood' has no columns"),
     "a text": ({"columns": {"blood": "bc"}}, r"columns\['blood'\] must be a list"),
     "a column twice": ({"columns": {"blood": ["b", "b"]}}, "Column 'b' is twice in group 'blood'"),

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from text.pipelines import texts
@@ -144,3 +144,13 @@ def test_no_texts_are_bad_values_through_every_door(row: Any, fast: EarlyExitCla
     for X in (np.array([["alpha"]]), np.array("alpha"), (text for text in ["alpha"]), 7):
         with pytest.raises((ValueError, TypeError), match=r"^X must (hold texts, as|be) a list or a column\. Got "):
             fast.predict(X)
+
+
+@pytest.mark.parametrize("row", [None, 7, float("nan")], ids=repr)
+def test_a_tokenizer_of_ones_own_gets_no_other_words(row: Any) -> None:
+    words = CountVectorizer(tokenizer=str.split, token_pattern=None)
+    model = make_pipeline(words, LogisticRegression()).fit(ROWS, Y)
+    fast = EarlyExitClassifier(model, risk=0).fit(ROWS)
+    for ask in (fast.predict, fast.predict_proba):
+        with pytest.raises(ValueError, match=r"^X must hold texts: row 1 is "):
+            ask(["alpha", row])

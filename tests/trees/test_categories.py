@@ -77,6 +77,21 @@ def test_histogram_boosting_of_codes_in_arrays() -> None:
     assert [fast.predict_one(row) for row in others[:20]] == model.predict(others[:20]).tolist()
 
 
+@pytest.mark.parametrize("categories", [["u", "v", "w"], ["1", "2", "30"]], ids=["words", "digits"])
+def test_histogram_boosting_of_arrays_with_texts(categories: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    X = np.empty((400, 3), dtype=object)
+    X[:, 0], X[:, 1], X[:, 2] = rng.normal(size=400), rng.choice(categories, 400), rng.normal(size=400)
+    model = HistGradientBoostingClassifier(max_iter=8, categorical_features=[1])
+    model.fit(X, (X[:, 0] > 0) ^ (X[:, 1] == categories[0]))
+    fast = EarlyExitClassifier(model, risk=0).fit()
+    X[::7, 1], X[::11, 0] = "unknown", None
+    own = model.predict_proba(X)
+    for rows in (X, X.tolist()):
+        np.testing.assert_array_equal(fast.predict_proba(rows), own)
+    assert [fast.predict_one(row) for row in X[:20]] == model.predict(X[:20]).tolist()
+
+
 def test_histogram_boosting_of_polars_frames() -> None:
     pl = pytest.importorskip("polars")
     frame, y = table(3, 1500)

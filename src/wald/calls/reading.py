@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils.label_types import require_one_type
 from ..utils.labels import codes_of_labels
 from .errors import BadAnswerError
 
@@ -23,9 +24,22 @@ def as_answers(given: Any, n_rows: int) -> NDArray[Any]:
     except (ValueError, TypeError) as error:
         raise BadAnswerError(f"its answers must be one for each row, all of one shape: {error}") from None
     if answers.ndim == 0 or len(answers) != n_rows:
-        found = "one value" if answers.ndim == 0 else f"{len(answers)} answers"
-        raise BadAnswerError(f"it gave {found} for {_rows(n_rows)}")
+        one = "one value" if np.isscalar(given) else f"a {type(given).__name__}, which is no list or array,"
+        raise BadAnswerError(f"it gave {one if answers.ndim == 0 else f'{len(answers)} answers'} for {_rows(n_rows)}")
+    if answers.ndim == 1 and answers.dtype.kind in "US":
+        one_type(given)  # of a list with numbers among texts, NumPy has made texts
+    if np.ma.is_masked(given):
+        masked = np.ma.getmaskarray(given).reshape(n_rows, -1).any(axis=1)
+        raise BadAnswerError("it gave masked values", np.flatnonzero(masked))
     return answers
+
+
+def one_type(labels: Any) -> None:
+    """Raise BadAnswerError for texts beside others."""
+    try:
+        require_one_type(labels, "its answers")
+    except ValueError as error:
+        raise BadAnswerError(str(error).rstrip(".")) from None
 
 
 def numbers_of(answers: NDArray[Any], allow_nan: bool = False) -> NDArray[np.float64]:

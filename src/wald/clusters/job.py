@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -135,6 +135,8 @@ class Job:
         if n_features is None:
             raise TypeError("The model reads dicts or lists, and no columns: its rows are no table of a cluster.")
         if groups is not None:
+            if not isinstance(groups, Hashable):
+                raise TypeError(f"groups must be the name of one column. Got {groups!r}.")
             require_columns(there, (groups,), "the column of groups", hint="")
             require_groups(model)
         elif budget is not None:
@@ -326,7 +328,8 @@ def require_columns(
 
 
 def _names(what: str, given: Sequence[Any]) -> tuple[Any, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+    listed = not isinstance(given, str) and isinstance(given, Sequence | np.ndarray)
+    if not listed or not all(isinstance(name, Hashable) for name in given):
         raise TypeError(f"{what} must be a list of names. Got {given!r}.")
     names = tuple(given)
     if len(set(names)) < len(names):

@@ -30,6 +30,8 @@ def ranked_each(scores: Scores, groups: Iterable[Any], k: int | None, n_rows: in
     ------
     intp ndarray of shape (min(k, n_rows of the group),)
     """
+    if not isinstance(groups, Iterable):
+        raise TypeError(f"groups must be an iterable of tables, one of each group. Got {groups!r}.")
     held: list[Any] = []
     sizes: list[int] = []
     n_done = 0

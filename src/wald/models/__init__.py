@@ -6,12 +6,15 @@ that reads its fitted models.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from inspect import getattr_static
 from typing import Any
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.feature_selection import SelectorMixin
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from ..steps import ByColumn, Chain, Codes, Folded, RawColumns
 from ..steps.by_column import n_read_alone
@@ -140,6 +143,8 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         reading = with_rules(peeled, reading, by_links=not family.thresholds)
         reading = replace(reading, classes=np.array(peeled.rules[0].classes_))
     terms, decision = reading.terms, reading.decision
+    if isinstance(terms, TreeTerms) and not terms.accepts.stored_nan and _writes_sparse(peeled.steps):
+        terms = replace(terms, nan=False)
     steps = [*peeled.steps, *reading.steps]
     n_kept, columns, step_attributes = fold_steps(steps, fold)
     if columns is not None:
@@ -204,6 +209,12 @@ def decompose(estimator: Any, *, fold: bool = True, raw_columns: bool = True) ->
         ),
         kind=reading.kind,
     )
+
+
+def _writes_sparse(steps: Sequence[tuple[str, Any]]) -> bool:
+    """Whether a ColumnTransformer before the model has chosen to write sparse rows, in which forests refuse NaN."""
+    kept = (step for _, step in reversed(steps) if not isinstance(step, StandardScaler | MaxAbsScaler | SelectorMixin))
+    return bool(getattr(next(kept, None), "sparse_output_", False))
 
 
 def _by_column(chain: Chain, terms: Terms) -> ByColumn | None:

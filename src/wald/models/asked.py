@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from ..calls import Asked, BadAnswerError, Calls, labels_of
+from ..calls.reading import one_type
 from ..sources import Source, source_of
 from .tree_classifier import FittedForGood
 
@@ -90,6 +91,7 @@ def _labels(classes: NDArray[Any] | None, answers: NDArray[Any]) -> NDArray[Any]
         missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label]
         if missing:
             raise BadAnswerError(f"it answered {labels[missing[0]]!r}, which is no label", missing)
+        one_type(labels)
     if classes is not None:
         labels_of(labels, classes)
     return labels

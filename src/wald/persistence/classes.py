@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import BaggingRegressor, VotingRegressor
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
-from sklearn.feature_selection import VarianceThreshold
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Product, Sum, WhiteKernel
@@ -151,6 +151,7 @@ TABLE: dict[type, tuple[str, ...]] = {
     FeatureHasher: ("dtype", "n_features", "input_type", "alternate_sign"),
     HashingVectorizer: (*_READING, "norm", "n_features", "alternate_sign"),
     TfidfTransformer: (*_WEIGHTS, "idf_", *SCHEMA),
+    SelectKBest: ("k", "scores_", *SCHEMA),
     VarianceThreshold: ("threshold", "variances_", *SCHEMA),
     TruncatedSVD: ("components_", *SCHEMA),
     FrozenEstimator: ("estimator",),

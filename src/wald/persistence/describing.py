@@ -14,11 +14,12 @@ from sklearn.calibration import _CalibratedClassifier
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import VotingRegressor
-from sklearn.feature_selection import VarianceThreshold
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.utils import get_tags
 
 from ..codec.writing import CSR_PARTS, Arrays, encode, encode_fields, put
 from ..models import AdditiveModel
@@ -159,8 +160,10 @@ def _plain(part: Any) -> Any:
     """A selector that keeps the same columns, whatever they were chosen by, and arrays in forms that a file holds."""
     kept = selected(part)
     if kept is not None:
-        made = VarianceThreshold()
-        made.__dict__ |= {"variances_": kept.astype(np.float64), "n_features_in_": len(kept)}
+        takes_nan = get_tags(part).input_tags.allow_nan
+        made = VarianceThreshold() if takes_nan else SelectKBest(k=int(kept.sum()))
+        found = {"variances_" if takes_nan else "scores_": kept.astype(np.float64)}
+        made.__dict__ |= {**found, "n_features_in_": len(kept)}
         return made
     made = copy.copy(part)
     if type(part) is ColumnTransformer:

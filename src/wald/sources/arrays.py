@@ -60,8 +60,8 @@ class ArraySource(Source):
     def take(self, rows: NDArray[np.intp] | slice) -> ArraySource:
         """Give the rows at these places, in the same memory order."""
         if isinstance(rows, slice) or not self.is_columnar:
-            return ArraySource(self.values[rows], self.names, self.library)
-        return ArraySource(np.take(self.values.T, rows, axis=1).T, self.names, self.library)
+            return type(self)(self.values[rows], self.names, self.library)
+        return type(self)(np.take(self.values.T, rows, axis=1).T, self.names, self.library)
 
     def array(self, conversion: Conversion = PLAIN) -> NDArray[Any]:
         """The array, converted unless its dtype is native."""
@@ -76,8 +76,13 @@ class ArraySource(Source):
         return as_numbers(values)
 
     def plain(self, single: bool, coded: Collection[int] = ()) -> Any:
-        """The rows with float64 in place of other floats and of objects."""
-        values = plain_numbers(self.values, single)
+        """The rows with float64 in place of other floats and, where no categories are, of objects."""
+        if coded and self.values.dtype == object:
+            numbers = [c for c in range(self.values.shape[1]) if c not in coded]
+            values = self.values.copy()
+            values[:, numbers] = plain_numbers(values[:, numbers], single)
+        else:
+            values = plain_numbers(self.values, single)
         return self.rows if values is self.values else ArraySource(values, self.names, self.library).rows
 
     def blocks(self, conversion: Conversion = PLAIN, needed: Sequence[int] | None = None) -> Iterator[Block]:
@@ -87,7 +92,7 @@ class ArraySource(Source):
             yield Block(_core.Rows.dense(values.view(np.ndarray)), 0, values.dtype)
             return
         for start in range(0, max(1, self.n_rows), step := piece_rows(self.n_columns)):
-            part = np.require(ArraySource(values[start : start + step]).array(conversion), requirements=["C", "A"])
+            part = np.require(type(self)(values[start : start + step]).array(conversion), requirements=["C", "A"])
             yield Block(_core.Rows.dense(part), start, model_dtype(values.dtype))
 
     def cells(self, column: int) -> Cells:
@@ -97,6 +102,18 @@ class ArraySource(Source):
     def objects(self) -> NDArray[Any]:
         """All values before any conversion."""
         return self.values.astype(object)
+
+
+class ListedTexts(ArraySource):
+    """Rows that are lists with texts among their cells: objects for encoders, and no numbers for a model."""
+
+    def array(self, conversion: Conversion = PLAIN) -> NDArray[Any]:
+        """Raise ValueError."""
+        place = next(place for place, value in np.ndenumerate(self.values) if isinstance(value, str | bytes))
+        raise ValueError(
+            f"X must hold numbers. Got the text {self.values[place]!r} in row {place[0]}, column {place[1]}: the model "
+            "reads no texts."
+        )
 
 
 class SparseSource(Source):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .arrays import ArraySource, ArrowTexts, RawSource, SparseSource
+from .arrays import ArraySource, ArrowTexts, ListedTexts, RawSource, SparseSource
 from .cells import objects_of
 from .frames import FrameSource, is_frame
 from .records import Coding, RecordSource, named_rows
@@ -99,7 +99,10 @@ def _of_rows(X: Any, schema: Schema | None) -> Source:
     if schema.names is not None and (records := named_rows(X, schema)) is not None:
         return RecordSource(records, schema, "X[{}]".format)
     if shape is None:
-        return ArraySource(as_array(X, dtype="numeric", ensure_min_samples=0))
+        rows = as_array(X, dtype=None, ensure_min_samples=0)
+        if rows.dtype.kind in "US" or (rows.dtype == object and any(isinstance(each, str) for each in rows.flat)):
+            return ListedTexts(as_array(X, dtype=object, ensure_min_samples=0))
+        return ArraySource(as_array(rows, dtype="numeric", ensure_min_samples=0))
     return RawSource(X) if len(shape) == 2 else ArraySource(as_array(X))  # as_array raises
 
 

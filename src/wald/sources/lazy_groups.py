@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from ..calls import Asked, BadAnswerError, Calls
 from ..utils.figures import first_of
@@ -68,6 +69,8 @@ class Groups:
         if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"dtype must be float64 or float32. Got {dtype}.")
         for what, given in (("columns", columns), ("costs", costs)):
+            if not hasattr(given, "items"):
+                raise TypeError(f"{what} must be a dict with names of groups. Got {given!r}.")
             if other := [repr(name) for name in given if name not in groups]:
                 raise ValueError(
                     f"{what} names {first_of(other, MOST_NAMED)}, for which there is no provider. The groups are "
@@ -181,6 +184,7 @@ def _numbers(given: Any) -> Any:
     """A table or a column as numbers."""
     if is_frame(given):
         return source_of(given).array()
+    given = given.toarray() if issparse(given) else given
     values = np.asarray(given)
     return as_numbers(values[:, None]) if values.ndim == 1 else as_numbers(values)
 
@@ -188,7 +192,7 @@ def _numbers(given: Any) -> Any:
 def _read(names: Sequence[Hashable], given: Any) -> Any:
     """What a function has fetched, as an array; columns of a frame are found by name."""
     if not is_frame(given):
-        return given
+        return given.toarray() if issparse(given) else given
     source = source_of(given)
     there = list(source.names or ())
     if all(isinstance(name, str) for name in names):
@@ -203,7 +207,8 @@ def _checked(width: int, dtype: np.dtype[Any], answers: NDArray[Any]) -> NDArray
     """What a function has fetched, as numbers of the shape (n_rows, width)."""
     table = answers[:, None] if answers.ndim == 1 else answers
     if table.ndim != 2 or table.shape[1] != width:
-        raise BadAnswerError(f"it gave rows of shape {answers.shape[1:]}, and the group has {width} columns")
+        first = f". The first is a {type(answers.flat[0]).__name__}" if answers.dtype == object else ""
+        raise BadAnswerError(f"it gave rows of shape {answers.shape[1:]}, and the group has {width} columns{first}")
     try:
         return np.asarray(as_numbers(table)).astype(dtype)
     except (ValueError, TypeError) as error:

@@ -45,12 +45,16 @@ class located:  # noqa: N801  # a function in all but speed: a generator takes a
         return
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, AttributeError) and (told := _no_text(self._X, self._model, self._word)) is not None:
+        no_text = isinstance(error, AttributeError) or str(error).endswith("expected byte or unicode string.")
+        if no_text and (told := _no_text(self._X, self._model, self._word)) is not None:
             raise NoTextError(told) from error
-        if not isinstance(error, ValueError | TypeError | OverflowError):
+        if not isinstance(error, Exception):
             return
         said = error.args
-        locate(error, self._X, self._model, self._model.schema.names, self._word)
+        if isinstance(error, ValueError | TypeError | OverflowError):
+            locate(error, self._X, self._model, self._model.schema.names, self._word)
+        if error.args == said and (row := _refused_by_a_step(self._X, self._model, error)) is not None:
+            error.add_note(f"The first {self._word} that a step before the model refuses is {self._word} {row}.")
         if isinstance(error, OverflowError):
             raise TooLargeError(str(error)) from error
         if error.args != said and not isinstance(error, ValueError):
@@ -108,14 +112,40 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
         return
 
 
+def _refused_by_a_step(X: Any, model: AdditiveModel, error: Exception) -> int | None:
+    """The first row for which the steps before the model raise an error; None if they do for every row, or for none."""
+    step = model.preprocessing
+    if step is None or not isinstance(X, Source) or isinstance(X, LazyRows) or isinstance(step, Looks):
+        return None
+
+    def raises(start: int, stop: int) -> bool:
+        try:
+            step.transform(X.take(slice(start, stop)))
+        except Exception as again:
+            return type(again) is type(error)
+        return False
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        row = _first_row(X.n_rows, raises)
+        return None if row is None or (row == 0 and raises(X.n_rows - 1, X.n_rows)) else row
+
+
 def _no_text(X: Any, model: AdditiveModel, word: str) -> str | None:
     """What to say of the first row that is no text, or no dict, for a vectorizer that asks it for their methods."""
-    if model.texts is None or not isinstance(X, Source):
+    if not isinstance(X, Source):
         return None
-    vectorizer = model.texts.vectorizer
-    for i, row in enumerate(vectorizer.rows_of(X) or ()):
-        if not (vectorizer.takes(row) or isinstance(row, bytes)):
-            return f"X must hold {vectorizer.row_kind}: {word} {i} is {shown(row)}."
+    rows: Any = None
+    takes: Callable[[Any], bool] | None = None
+    kind = "texts"
+    if model.texts is not None:
+        vectorizer = model.texts.vectorizer
+        rows, kind, takes = vectorizer.rows_of(X), vectorizer.row_kind, vectorizer.takes
+    elif hasattr(getattr(model.preprocessing, "first", None), "build_analyzer"):  # with a tokenizer of the user's
+        rows = X.objects() if X.n_columns is None else None
+    for i, row in enumerate(() if rows is None else rows):
+        if not (isinstance(row, bytes) or (isinstance(row, str) if takes is None else takes(row))):
+            return f"X must hold {kind}: {word} {i} is {shown(row)}."
     return None
 
 
@@ -269,9 +299,12 @@ def _columns(source: Source, names: Any, word: str) -> Columns:
     if isinstance(source, RawSource) and all(isinstance(row, dict) for row in source.rows):
         for name in dict.fromkeys(name for row in source.rows for name in row):
             yield partial(_cell, word, repr(name)), [row.get(name, 0) for row in source.rows]
-    if source.is_sparse or not isinstance(source, FrameSource):
-        return
-    for number, values in source.columns_of_others().items():
+    columns: dict[int, Any] = {}
+    if isinstance(source, FrameSource):
+        columns = source.columns_of_others()
+    elif isinstance(source.rows, np.ndarray) and source.rows.ndim == 2 and source.rows.dtype == object:
+        columns = dict(enumerate(source.rows.T))
+    for number, values in columns.items():
         yield partial(_cell, word, _column(number, names)), values
 
 

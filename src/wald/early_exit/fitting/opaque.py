@@ -26,6 +26,8 @@ from .taught import Taught, gives_probabilities, taught
 from .truth import known_or, true_codes
 
 Indices = NDArray[np.intp]
+#: So many labels of a function may differ, even if most rows have one of their own.
+FEW_LABELS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,12 @@ def behind_surrogates(
         raise ValueError(
             f"{title_of(model)} gave one label, {answers.classes.tolist()[0]!r}, for all {len(chosen.first)} rows that "
             "it was asked about."
+        )
+    most = max(FEW_LABELS, len(chosen.first) // 2)
+    if len(answers.classes) > most and not hasattr(model, "classes_"):
+        raise ValueError(
+            f"{title_of(model)} gave {len(answers.classes)} different labels for {len(chosen.first)} rows, such as "
+            f"{answers.classes.tolist()[0]!r}: these are values rather than classes."
         )
     truth = None if y is None else true_codes(y, answers.classes)
     held: list[NDArray[np.float64]] = []

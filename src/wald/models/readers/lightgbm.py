@@ -134,6 +134,11 @@ class LightGBMText:
             saturation = SATURATION / slope
             decision = Labels("argmax", n_classes, saturation=saturation)
             return decision, NEAR * saturation / SATURATION, Link("sigmoids", slope)
+        if name in ("multiclass", "multiclassova"):
+            raise TypeError(
+                f"{what} with num_class={self.n_outputs} for {n_classes} classes is not supported: some of its scores "
+                "have no label. Train it with as many as there are."
+            )
         raise TypeError(
             f"{what} with {f'objective {name!r}' if name else 'an objective of its own'} is not supported: wald "
             "does not know how its scores become labels. Supported are binary, cross_entropy, multiclass and "
