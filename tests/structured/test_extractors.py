@@ -31,6 +31,13 @@ def lengths(words: list[str]) -> Any:
     return [[float(len(word)), 1.0] for word in words]
 
 
+def one_by_one(words: list[str]) -> Any:
+    for word in words:
+        if word == "cat":
+            raise KeyError(word)
+        yield [1.0]
+
+
 async def later(words: list[str]) -> Any:
     return lengths(words)
 
@@ -59,6 +66,7 @@ GUESS = LogisticRegression().fit(
         lambda words: [len(word) for word in words],
         lambda words: words,
         lambda words: ([word] for word in words),
+        lambda words: sparse.coo_array(np.array([float(len(word)) for word in words])),
     ],
 )
 def test_they_are_groups(extract: Any) -> None:
@@ -148,6 +156,9 @@ def test_bad_parameters(make: Any, message: str) -> None:
         (CountVectorizer(), "'group 0': .*NotFittedError"),
         (lambda words: None, "'group 0': it answered None, a NoneType, for 9 parts"),
         (lambda words: dict.fromkeys(words, 1), "'group 0': it answered {.*}, a dict, for 9 parts"),
+        (one_by_one, r"'group 0': .* failed on part 0 of sequence 0 .*KeyError: 'cat'\.$"),
+        (Calls(one_by_one, batch_size=2), r"'group 0': .* failed on part 1 of sequence 1 .*KeyError: 'cat'\. What was"),
+        (Calls(one_by_one, timeout=60.0), r"'group 0': .* failed on part 0 of sequence 0 .*KeyError: 'cat'\.$"),
         (lambda words: set(words), "'group 0': it gave one value for 9 parts"),
         (lambda words: [1.0, None, *([1.0] * (len(words) - 2))], "Got None for part 1 of sequence 0"),
         (Neighbours(lambda words: [[word] for word in words[1:]]), "must have one row for each of .* neighbours"),

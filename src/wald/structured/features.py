@@ -276,7 +276,7 @@ class LazyFeatures:
             return self._error(g, f": {why}, for {{parts}}{self._repeats(parts)}", parts)
         attempts = f" after {error.attempts} attempts" if error.attempts > 1 else ""
         kept = ". What was answered before is kept" if self.groups[g].kept.counts.rows else ""
-        told = f"{type(cause or error).__name__}: {cause or error}"
+        told = f"{type(cause or error).__name__}: {cause or error}".rstrip(".")
         return self._error(g, f": the extractor failed on {{parts}}{attempts}: {told}{kept}", parts)
 
     def _late(self, g: int, text: str, parts: NDArray[np.int64]) -> ExtractionTimeoutError:
