@@ -7,8 +7,10 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
-from wald.structured import Treebank
+from wald.datasets import make_trees
+from wald.structured import DependencyParser, Treebank
 
 
 def line(number, form="x", head="0", deprel="root", *, upos="NOUN", xpos="NN"):
@@ -243,6 +245,15 @@ def test_words():
     ):
         with pytest.raises(ValueError, match=message):
             Treebank.from_words(bad)
+
+
+def test_sentences_of_a_treebank_are_lists_of_words():
+    bank = make_trees(60, random_state=0)
+    assert Treebank.from_words(list(bank)).to_bytes() == bank.to_bytes()
+    parser = DependencyParser(table_bits=12, max_iter=1, random_state=0)
+    search = GridSearchCV(parser, {"learner": ["mira", "perceptron"]}, cv=2, error_score="raise").fit(bank)
+    assert search.best_score_ > 0.5
+    assert search.best_estimator_.predict([bank[0]])[0].heads == search.best_estimator_.predict(bank[:1])[0].heads
 
 
 def test_a_sentence_may_be_long_but_not_endless():

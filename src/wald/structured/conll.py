@@ -98,7 +98,8 @@ class Treebank(Sequence[Sentence]):
         ----------
         sentences : iterable
             Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1.
-            All but heads are strings; None for anything but the form says that it is not given.
+            All but heads are strings; None for anything but the form says that it is not given. Or a sentence of a
+            treebank, without comments and other columns.
 
         Returns
         -------
