@@ -29,7 +29,7 @@ def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     require_alike(labels, classes)
     known = np.isin(labels, classes)
     if not known.all():
-        raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {classes.tolist()!r}.")
+        raise ValueError(f"y holds {labels[~known].tolist()[0]!r}, which is none of the classes {classes.tolist()!r}.")
     return np.searchsorted(classes, labels).astype(np.int32)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from numbers import Number
 from typing import Any
@@ -23,7 +23,8 @@ _NO_LABELS = (type(None), Mapping, list, tuple, set, frozenset, np.ndarray)
 
 def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | None = None) -> Sequences:
     """Read sequences as `Sequences.of` does; where all groups have extractors, parts may be anything."""
-    if isinstance(X, str | bytes) or not (sparse.issparse(X) or isinstance(X, Sequences) or hasattr(X, "__iter__")):
+    unordered = isinstance(X, str | bytes | Mapping | Set)
+    if unordered or not (sparse.issparse(X) or isinstance(X, Sequences) or hasattr(X, "__iter__")):
         raise TypeError(f"X must be a list of sequences, each a list of parts. Got {X!r:.60}.")
     without = [group.name for group in groups if group.extract is None]
     if without or _is_whole(X, lengths):

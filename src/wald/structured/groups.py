@@ -148,11 +148,12 @@ def function_of(extract: Any) -> Any:
     return next((getattr(extract, method) for method in _METHODS if hasattr(extract, method)), None)
 
 
-def checked_groups(groups: Iterable[FeatureGroup], most: int = 5) -> tuple[FeatureGroup, ...]:
-    """One to five groups of different names, or ValueError."""
-    found = tuple(groups)
-    if not 1 <= len(found) <= most or not all(isinstance(g, FeatureGroup) for g in found):
-        raise ValueError(f"feature_groups must be one to {most} FeatureGroups. Got {found!r}.")
+def checked_groups(groups: Iterable[FeatureGroup], least: int = 1, most: int = 5) -> tuple[FeatureGroup, ...]:
+    """So many groups of different names, or ValueError."""
+    found = tuple(groups) if hasattr(groups, "__iter__") else ()
+    fits = least <= len(found) <= most and all(isinstance(g, FeatureGroup) for g in found)
+    if not fits or not hasattr(groups, "__iter__"):
+        raise ValueError(f"feature_groups must be a list of {least} to {most} FeatureGroups. Got {groups!r:.200}.")
     if len({g.name for g in found}) < len(found):
         raise ValueError(f"feature_groups must have different names. Got {[g.name for g in found]}.")
     return found

@@ -196,7 +196,7 @@ _NAMES = ", each a dict or a list of strings"
 #: Where one sequence was given in place of several, and where several were given in place of one.
 ONE_SEQUENCE = " For one sequence, pass [sequence]."
 SEVERAL_SEQUENCES = " predict_one takes one sequence, a list of parts; predict takes several."
-_SEVERAL_GIVEN = " Got a list of dicts."
+_SEVERAL_GIVEN = " Got a list of dicts or lists."
 
 
 def parts_of(item: Any, i: int, each: str = "") -> list[Any]:
@@ -229,7 +229,7 @@ def _matrix(item: Any, i: int) -> Any:
     """Sequence ``i`` as a numeric array or CSR matrix."""
     if sparse.issparse(item):
         return item.tocsr()
-    if isinstance(item, str | bytes | Mapping | set | frozenset):
+    if isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
         raise _no_sequence(item, i, _NAMES)
     if isinstance(item, list | tuple) and item and isinstance(item[0], str):
         raise TypeError(
@@ -237,7 +237,7 @@ def _matrix(item: Any, i: int) -> Any:
             f"{ONE_SEQUENCE}"
         )
     first = item[0] if isinstance(item, list | tuple) and item else None
-    if isinstance(first, list | tuple) and any(isinstance(part, Mapping) for part in first):
+    if isinstance(first, list | tuple) and any(isinstance(part, Mapping | list | tuple) for part in first):
         raise TypeError(f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings.{_SEVERAL_GIVEN}")
     if isinstance(item, list | tuple) and holds_names([item]):
         raise TypeError(f"Part 0 of sequence {i} must be numbers, as in the other sequences. Got {item[0]!r}.")
