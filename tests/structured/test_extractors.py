@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -203,6 +203,11 @@ def test_sentences_that_are_none(sentences: Any, message: str) -> None:
         ChainClassifier([FeatureGroup("shapes", Shapes())], max_iter=1).fit(sentences, T[: len(sentences or ())])
 
 
+class Place(NamedTuple):
+    page: int
+    line: float
+
+
 def test_parts_of_any_kind() -> None:
     kinds: list[Any] = [
         [[3, 4], [5]] * 3,
@@ -210,11 +215,13 @@ def test_parts_of_any_kind() -> None:
         [iter(text) for text in S],
         [[("the", 1), ("dog", 2)], [("cat", 3)]] * 3,
         [[np.ones((2, 2)), np.zeros((2, 2))], [np.zeros((2, 2))]] * 3,
+        [[Place(3, 4.0), Place(5, 6.0)], [Place(7, 8.0)]] * 3,
     ]
     for sentences in kinds:
         seen: list[Any] = []
         group = FeatureGroup("text", lambda parts, seen=seen: seen.extend(parts) or [[str(part)] for part in parts])
         ChainClassifier([group], max_iter=1, random_state=0).fit(sentences, T)
         assert 2 <= len(seen) <= 3
+        assert not isinstance(sentences[0], list) or {type(part) for part in seen} == {type(sentences[0][0])}
     with pytest.raises(TypeError, match=r"Got the text 'the'.* Or give group 'raw' an extractor, a function"):
         ChainClassifier([FeatureGroup("raw"), FeatureGroup("shapes", Shapes())], max_iter=1).fit(S, T)

@@ -76,7 +76,9 @@ def _is_row(part: Any) -> bool:
         return True
     if isinstance(part, np.ndarray):
         return part.ndim == 1 and part.dtype.kind in "buif"
-    return isinstance(part, list | tuple) and all(isinstance(value, Number) for value in part)
+    if not isinstance(part, list | tuple) or hasattr(part, "_fields"):  # a record, whose fields have names
+        return False
+    return all(isinstance(value, Number) for value in part)
 
 
 def _are_words(X: Any) -> bool:
