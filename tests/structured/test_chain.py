@@ -212,6 +212,8 @@ def test_partial_fit_in_pieces():
     before = table(m)
     with pytest.raises(ValueError, match="none of the classes"):
         m.partial_fit(X[:1], [[7] * len(X[0])])
+    with pytest.raises(ValueError, match=r"classes must be those of the first call, \[0, 1, 2, 3\]. Got \[0, 1, 7\]"):
+        m.partial_fit(X[:60], Y[:60], classes=[0, 1, 7])
     np.testing.assert_array_equal(table(m), before)
     again = pickle.loads(pickle.dumps(m)).partial_fit(X[:60], Y[:60])
     assert again.n_iter_ == 31

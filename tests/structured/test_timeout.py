@@ -131,6 +131,13 @@ def test_an_extractor_that_ends_its_thread_is_no_timeout(more: dict[str, float])
         fast.predict(X[80:], **more)
 
 
+@pytest.mark.parametrize("timeout", [1e300, float("inf")])
+def test_a_timeout_may_be_endless(timeout: float) -> None:
+    fast, _ = fitted(UniformPolicy())
+    for found, plain in zip(fast.predict(X[80:], timeout=timeout), fast.predict(X[80:]), strict=True):
+        np.testing.assert_array_equal(found, plain)
+
+
 @pytest.mark.parametrize("timeout", [0, -1.0, float("nan")])
 def test_timeouts_are_checked(timeout: float) -> None:
     with pytest.raises(ValueError, match="timeout must be a positive number of seconds"):

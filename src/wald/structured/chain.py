@@ -161,7 +161,7 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         Parameters
         ----------
         X, y, classes, lengths
-            As in `fit`; the first call needs ``classes``.
+            As in `fit`; the first call needs ``classes``, which stay.
 
         Notes
         -----
@@ -177,7 +177,11 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         started = hasattr(self, "_chain")
         if not started and classes is None:
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
-        known = self.classes_ if started or classes is None else classes_of(classes)
+        known = self.classes_ if classes is None else classes_of(classes)
+        if started and not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()!r}. Got {classes!r:.200}."
+            )
         codes = codes_of(labels, known)
         epoch = self.n_iter_ if started else 0
         rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), epoch])

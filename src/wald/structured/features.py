@@ -225,7 +225,7 @@ class LazyFeatures:
 
         thread = threading.Thread(target=call, name="wald extractor", daemon=True)
         thread.start()
-        thread.join(seconds)
+        thread.join(min(seconds, threading.TIMEOUT_MAX))
         if not answer:
             raise ExtractionTimeoutError(f"the extractor was not waited for after {seconds:.3g} seconds")
         values, error = answer[0]
