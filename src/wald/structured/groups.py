@@ -94,12 +94,7 @@ class FeatureGroup:
                 f"The extractor of group {self.name!r} must be callable, wald.Calls, a fitted transformer or model, or "
                 f"None. Got {self.extract!r}."
             )
-        kind: Any = self.extract  # a class whose objects are extractors
-        if isinstance(kind, type) and (hasattr(kind, "transform") or any("__call__" in vars(k) for k in kind.__mro__)):
-            name = kind.__name__
-            raise TypeError(
-                f"The extractor of group {self.name!r} is a class, {name}. Give an object of it, as in {name}()."
-            )
+        require_no_class(self.extract, f"The extractor of group {self.name!r}")
         cost: Any = self.cost
         if cost is not None and not (isinstance(cost, int | float | np.number) and math.isfinite(cost) and cost > 0):
             raise ValueError(f"The cost of group {self.name!r} must be a finite, positive number. Got {self.cost!r}.")
@@ -146,6 +141,13 @@ def function_of(extract: Any) -> Any:
     if callable(extract):
         return extract
     return next((getattr(extract, method) for method in _METHODS if hasattr(extract, method)), None)
+
+
+def require_no_class(extract: Any, what: str) -> None:
+    """Raise TypeError for a class whose objects are extractors."""
+    kind: Any = function_of(extract)
+    if isinstance(kind, type) and (hasattr(kind, "transform") or any("__call__" in vars(k) for k in kind.__mro__)):
+        raise TypeError(f"{what} is a class, {kind.__name__}. Give an object of it, as in {kind.__name__}().")
 
 
 def checked_groups(groups: Iterable[FeatureGroup], least: int = 1, most: int = 5) -> tuple[FeatureGroup, ...]:
