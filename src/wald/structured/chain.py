@@ -202,6 +202,9 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         X, lengths, present = without_empty(X, lengths)
         y = settled_labels(y)
         if not present.all() and len(y) == len(present) and not is_flat(y):
+            for i, (labels, there) in enumerate(zip(y, present, strict=True)):
+                if not there and np.shape(labels) != (0,):
+                    raise ValueError(f"Sequence {i} has 0 parts, and labels of shape {np.shape(labels)}.")
             y = [labels for labels, there in zip(y, present, strict=True) if there]
         session = self.open(X, lengths=lengths)
         truth = labels_of(y, session.sequences)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..engine.threads import effective_threads
+from ..utils.reals import require_real
 from .groups import FeatureGroup, checked_groups
 from .names import HASHED_COLUMNS, NUMBERS, flattened
 from .sequences import raise_for_one, with_empty, without_empty
@@ -91,6 +92,7 @@ class ChainAnswers:
 
         The learners do not make scores probabilities: choose ``scale`` on held-out sequences.
         """
+        require_real("scale", scale)
         return self._answered(
             X, lengths, lambda s: s.sequences.split(s.marginals(s.state(state), scale)), self._no_scores
         )
@@ -108,6 +110,9 @@ class ChainAnswers:
             Best first; -inf, beside labels without meaning, where a sequence has fewer labellings. The margin of the
             answer is the difference of the first two.
         """
+        asked: Any = k
+        if not (isinstance(asked, int | np.integer) and 1 <= asked <= 1000):
+            raise ValueError(f"k must be an integer in [1, 1000]. Got {k!r}.")
         X, lengths, present = without_empty(X, lengths)
         found = np.full((len(present), k), -np.inf, dtype=np.float32)
         found[~present, :1] = 0  # an empty sequence has one labelling
