@@ -6,6 +6,7 @@ import pickle
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
@@ -200,12 +201,38 @@ T = [["A", "B"], ["B"]] * 3
         (None, "X must be a list of sequences.*Got None"),
         ("the dog", "X must be a list of sequences.*Got 'the dog'"),
         ([*S[:-1], []], "Sequence 5 is empty"),
-        ([[[1.0, 2.0], [3.0, 4.0]], *S[1:]], "sequence 1 must be numbers"),
+        ([[[1.0, 2.0], [3.0, 4.0]], *S[1:]], r"part 0 of sequence 0 .*Shapes needs texts. Got \[1.0, 2.0\]"),
+        ([pd.DataFrame({"word": text, "n": 1}) for text in S], "Sequence 0 must be a numeric array"),
+        ([*S[:-1], pd.DataFrame({"word": ["cat"]})], "Sequence 5 must be a list of parts. Got the DataFrame"),
     ],
 )
 def test_sentences_that_are_none(sentences: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         ChainClassifier([FeatureGroup("shapes", Shapes())], max_iter=1).fit(sentences, T[: len(sentences or ())])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [[[1.0], "the"], ["the", [1.0]], [[], (1, 2)], [(1, 2), (3,)], [np.ones(2), "the"], [{"word": "the"}, [1]]],
+)
+def test_lists_of_numbers_among_other_parts_are_parts_wherever_they_stand(sentence: Any) -> None:
+    for sentences in ([sentence, *S[1:]], [*S[:-2], sentence, S[-1]], [sentence, ["cat"]] * 3):
+        seen: list[Any] = []
+        group = FeatureGroup("text", lambda parts, seen=seen: seen.extend(parts) or [[str(part)] for part in parts])
+        model = ChainClassifier([group], max_iter=1, random_state=0).fit(sentences, T)
+        assert {type(part) for part in sentence} <= {type(part) for part in seen}
+        assert model.predict_one(sentence) == model.predict([sentence])[0]
+
+
+def test_a_numeric_frame_is_an_array() -> None:
+    numbers, labels = make_chains(40, n_features=4, random_state=0)
+    group = FeatureGroup("half", lambda parts: parts[:, ::2])
+    frames = [pd.DataFrame(rows) for rows in numbers]
+    found = ChainClassifier([group], max_iter=3, random_state=0).fit(frames, labels).predict(frames)
+    for one, other in zip(
+        found, ChainClassifier([group], max_iter=3, random_state=0).fit(numbers, labels).predict(numbers), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
 
 
 class Place(NamedTuple):

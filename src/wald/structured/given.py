@@ -13,7 +13,7 @@ from scipy import sparse
 
 from .groups import FeatureGroup
 from .names import a
-from .sequences import Sequences, parts_of
+from .sequences import Sequences, is_table, parts_of
 
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "S": "bytes"}
 _TYPES = ((bool | np.bool_, "bool"), (int | np.integer, "int"), (float | np.floating, "float"))
@@ -56,19 +56,16 @@ def _is_whole(X: Any, lengths: ArrayLike | None) -> bool:
 
 
 def _of_any_kind(items: list[Any]) -> bool:
-    """Whether parts are no rows of numbers; the first part that shows it decides."""
-    some = False
+    """Whether a part, wherever it stands, is no row of numbers as long as the others."""
+    lengths: set[int] = set()
     for item in items:
-        if sparse.issparse(item) or (isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind != "O"):
-            return False
-        if not isinstance(item, list | tuple | np.ndarray):
-            return True  # a generator, whose parts are read once, or no sequence, which is reported
-        for part in item:
-            if isinstance(part, list | tuple) and not part:
-                some = True
-                continue
-            return not _is_row(part)
-    return some
+        if sparse.issparse(item) or is_table(item):
+            continue
+        # those of a generator are read once; what is no sequence is reported
+        if not isinstance(item, list | tuple | np.ndarray) or not all(map(_is_row, item)):
+            return True
+        lengths.update(part.shape[-1] if hasattr(part, "shape") else len(part) for part in item)
+    return len(lengths) > 1 or lengths == {0}
 
 
 def _is_row(part: Any) -> bool:

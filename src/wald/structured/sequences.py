@@ -201,9 +201,15 @@ _SEVERAL_GIVEN = " Got a list of dicts or lists."
 
 def parts_of(item: Any, i: int, each: str = "") -> list[Any]:
     """The parts of sequence ``i``, or TypeError for what is none."""
-    if isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
+    frame = is_table(item) and not isinstance(item, np.ndarray)  # which holds the names of its columns
+    if frame or isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
         raise _no_sequence(item, i, each)
     return list(item)
+
+
+def is_table(item: Any) -> bool:
+    """Whether a sequence is an array or a frame with a row for each part."""
+    return len(getattr(item, "shape", ())) == 2 and getattr(getattr(item, "dtype", None), "kind", "") != "O"
 
 
 def _no_sequence(item: Any, i: int, each: str) -> TypeError:
