@@ -222,6 +222,15 @@ def test_partial_fit_in_pieces():
         m.set_params(learner="svm").partial_fit(X[:9], Y[:9])
 
 
+def test_another_number_of_groups_than_in_fit_is_refused():
+    m = ChainClassifier([FeatureGroup("a"), FeatureGroup("b")], max_iter=1, random_state=0).fit(X[:9], Y[:9])
+    for groups in ([FeatureGroup("a")], None, [FeatureGroup(name) for name in "abc"]):
+        m.set_params(feature_groups=groups)
+        for call in (m.predict, m.open, lambda rows: m.partial_fit(rows, Y[:9]), lambda rows: m.feature_weights()):
+            with pytest.raises(ValueError, match=r"feature_groups must be those of fit, \['a', 'b'\]\. Got"):
+                call(X[:9])
+
+
 def test_partial_fit_goes_on_from_fit():
     m = model().fit(X[:90], Y[:90])
     before = table(m)

@@ -172,9 +172,10 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
             raise ValueError(
                 "partial_fit needs learner='perceptron': the structural SVM must see all sequences at once."
             )
-        sequences, y = sequences_for(self._groups(), X, lengths), settled_labels(y)
-        labels = labels_of(y, sequences)
         started = hasattr(self, "_chain")
+        groups = self._learned_groups() if started else self._groups()
+        sequences, y = sequences_for(groups, X, lengths), settled_labels(y)
+        labels = labels_of(y, sequences)
         if not started and classes is None:
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
         known = self.classes_ if classes is None else classes_of(classes)
@@ -185,7 +186,7 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         codes = codes_of(labels, known)
         epoch = self.n_iter_ if started else 0
         rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), epoch])
-        features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
+        features = LazyFeatures(groups, sequences, self._sizes if started else None)
         with all_or_nothing(self):
             if not started:
                 self.classes_, self._as_lists = known, given_as_lists(y)
@@ -227,9 +228,9 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         -------
         ChainSession
         """
-        check_is_fitted(self, "_chain")
-        sequences = sequences_for(self._groups(), X, lengths)
-        features = LazyFeatures(self._groups(), sequences, self._sizes)
+        groups = self._learned_groups()
+        sequences = sequences_for(groups, X, lengths)
+        features = LazyFeatures(groups, sequences, self._sizes)
         threads = effective_threads(self.n_jobs)
         spans = self.constraints is not None
         return ChainSession(self._chain, self.classes_, features, threads, self._scale, self._as_lists, spans)

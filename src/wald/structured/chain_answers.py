@@ -36,6 +36,15 @@ class ChainAnswers:
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return checked_groups((FeatureGroup("parts"),) if self.feature_groups is None else self.feature_groups)
 
+    def _learned_groups(self) -> tuple[FeatureGroup, ...]:
+        """The groups, unless their number is another one than in `fit`."""
+        check_is_fitted(self, "_chain")
+        groups = self._groups()
+        if len(groups) != len(self._sizes):
+            names = [group.name for group in groups]
+            raise ValueError(f"feature_groups must be those of fit, {self.group_names_}. Got {names}; fit again.")
+        return groups
+
     def predict(self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> list[Any]:
         """Labels of every sequence, by the best path (Viterbi).
 
@@ -148,9 +157,9 @@ class ChainAnswers:
         >>> max(weights, key=weights.get)[0] in ("word:the", "word:dog")
         True
         """
-        check_is_fitted(self, "_chain")
+        groups = self._learned_groups()
         labels, table, found = self.classes_.tolist(), self._chain.table(), {}
-        for g, (group, first) in enumerate(zip(self._groups(), self._first_rows(), strict=True)):
+        for g, (group, first) in enumerate(zip(groups, self._first_rows(), strict=True)):
             rows = table[first : first + self._sizes[g]]
             names: list[Any]
             if group.extract is None and self._sizes[g] == HASHED_COLUMNS and self._names:
