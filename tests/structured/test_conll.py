@@ -89,6 +89,21 @@ def test_parts():
     assert pickle.loads(pickle.dumps(other[:1])).to_bytes() == other[:1].to_bytes()
 
 
+@pytest.mark.parametrize("values", [[1.5, 2, 3, 4, 0, 0], ["1", "2", "3", "4", "0", "0"], [None] * 6])
+def test_trees_are_whole_numbers(values):
+    bank = Treebank(GOOD.encode())
+    with pytest.raises(ValueError, match=r"heads must be whole numbers\. Got"):
+        bank.with_heads(values)
+    with pytest.raises(ValueError, match=r"relations must be whole numbers\. Got"):
+        bank.with_heads(bank.heads, ["a"], values)
+
+
+@pytest.mark.parametrize("index", [0.5, "0", b"0", None])
+def test_sentences_have_whole_numbers(index):
+    with pytest.raises(TypeError):
+        Treebank(GOOD.encode())[index]
+
+
 def test_other_trees_change_two_columns_only():
     bank = Treebank(GOOD.encode())
     text = bank.with_heads([2, 0, -1, 5, 2, 0], ["root", "far:too", "a"], [2, 0, 1, 1, 1, 0]).to_bytes().decode()
