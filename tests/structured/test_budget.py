@@ -349,6 +349,7 @@ def test_policies_refuse_what_they_cannot_use(model):
     with pytest.raises(ValueError, match="needs y"):
         IteratedPolicy().fit(model, X[CALIBRATION])
     for policy, message in [
+        (UniformPolicy(random_state=None), "'random_state' parameter of UniformPolicy must be an integer from 0"),
         (OneShotPolicy(-1.0), "tradeoff"),
         (OneShotPolicy(1e9), "smaller tradeoff"),
         (OneShotPolicy(tau=np.nan), "tau"),
