@@ -79,7 +79,12 @@ class Sequences:
             raise ValueError(f"lengths must be a 1-D array of integers. Got {lengths!r}.")
         offsets = _offsets(sizes.tolist())
         parts = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-        if parts.ndim != 2 or offsets[-1] != parts.shape[0]:
+        if parts.ndim != 2:
+            raise ValueError(
+                "With lengths=, X must be one array or CSR matrix of all parts (n_parts, n_features). X has shape "
+                f"{parts.shape}."
+            )
+        if offsets[-1] != parts.shape[0]:
             raise ValueError(f"lengths add up to {offsets[-1]} parts, X has shape {parts.shape}.")
         return cls(_checked(parts, offsets, numbers), offsets, numbers=numbers)
 
