@@ -92,9 +92,9 @@ def test_parts():
 @pytest.mark.parametrize("values", [[1.5, 2, 3, 4, 0, 0], ["1", "2", "3", "4", "0", "0"], [None] * 6])
 def test_trees_are_whole_numbers(values):
     bank = Treebank(GOOD.encode())
-    with pytest.raises(ValueError, match=r"heads must be whole numbers\. Got"):
+    with pytest.raises(ValueError, match=r"heads must have shape \(6,\), whole numbers, one per word\. Got"):
         bank.with_heads(values)
-    with pytest.raises(ValueError, match=r"relations must be whole numbers\. Got"):
+    with pytest.raises(ValueError, match=r"relations must have shape \(6,\), whole numbers, one per word\. Got"):
         bank.with_heads(bank.heads, ["a"], values)
 
 

@@ -99,8 +99,7 @@ class Treebank(Sequence[Sentence]):
         ----------
         sentences : iterable
             Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1.
-            All but heads are strings; None for anything but the form says that it is not given. Or a sentence of a
-            treebank, without comments and other columns.
+            All but heads are strings; None: not given. Or a sentence of a treebank, for these columns alone.
 
         Returns
         -------
@@ -240,12 +239,11 @@ class Treebank(Sequence[Sentence]):
         return new
 
     def _by_word(self, name: str, values: ArrayLike) -> NDArray[np.int32]:
-        """Numbers of all words, or ValueError."""
-        array = np.asarray(values)
-        if array.shape != (self.n_words,):
-            raise ValueError(f"{name} must have shape ({self.n_words},), one per word. Got {array.shape} instead.")
-        if array.size and array.dtype.kind not in "iu":
-            raise ValueError(f"{name} must be whole numbers. Got {array.dtype} instead.")
+        array, n = np.asarray(values), self.n_words
+        if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
+            raise ValueError(
+                f"{name} must have shape ({n},), whole numbers, one per word. Got {array.dtype}, {array.shape}."
+            )
         return np.ascontiguousarray(array, dtype=np.int32)
 
     def with_tags(self, upos: Sequence[str], xpos: Sequence[str], codes: ArrayLike) -> Treebank:
