@@ -222,6 +222,9 @@ def test_lists_of_numbers_among_other_parts_are_parts_wherever_they_stand(senten
         model = ChainClassifier([group], max_iter=1, random_state=0).fit(sentences, T)
         assert {type(part) for part in sentence} <= {type(part) for part in seen}
         assert model.predict_one(sentence) == model.predict([sentence])[0]
+        n = group.counts.rows
+        model.predict([[part] for part in sentence])  # alone, too
+        assert group.counts.rows == n
 
 
 def test_a_numeric_frame_is_an_array() -> None:

@@ -174,7 +174,8 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
             )
         started = hasattr(self, "_chain")
         groups = self._learned_groups() if started else self._groups()
-        sequences, y = sequences_for(groups, X, lengths), settled_labels(y)
+        had_parts = started and self._had_parts
+        sequences, y = sequences_for(groups, X, lengths, as_before=had_parts), settled_labels(y)
         labels = labels_of(y, sequences)
         if not started and classes is None:
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
@@ -229,7 +230,7 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         ChainSession
         """
         groups = self._learned_groups()
-        sequences = sequences_for(groups, X, lengths)
+        sequences = sequences_for(groups, X, lengths, as_before=self._had_parts)
         features = LazyFeatures(groups, sequences, self._sizes)
         threads = effective_threads(self.n_jobs)
         spans = self.constraints is not None
@@ -254,7 +255,7 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         if all(group.extract is None for group in groups):
             return X
         check_is_fitted(self, "_chain")
-        sequences = sequences_for(groups, X)
+        sequences = sequences_for(groups, X, as_before=self._had_parts)
         if sequences.extracted is not None:
             return sequences
         seen, by, found = getattr(self, "_kept", (None, (), None))

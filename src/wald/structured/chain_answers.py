@@ -28,6 +28,7 @@ class ChainAnswers:
     group_names_: list[str]
     _chain: _core.Chain
     _sizes: list[int]
+    _had_parts: bool = False  # whether parts were no rows of numbers; files of before do not say
     _as_lists: bool
     _names: dict[bytes, tuple[int, bool]]
     _learner: _core.ChainPerceptron

@@ -64,6 +64,7 @@ class ChainLearning(ChainAnswers):
 
     def _begin(self, features: LazyFeatures) -> None:
         self._sizes, self.n_iter_ = features.sizes, 0
+        self._had_parts = features.sequences.named is not None
         self.group_names_ = [g.name for g in features.groups]
         self.group_costs_ = np.array(
             [s if g.cost is None else g.cost for g, s in zip(features.groups, features.seconds_each, strict=True)]

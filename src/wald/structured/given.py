@@ -21,8 +21,13 @@ _TEXTS = ((str, "str"), (bytes, "bytes"))
 _NO_LABELS = (type(None), Mapping, list, tuple, set, frozenset, np.ndarray)
 
 
-def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | None = None) -> Sequences:
-    """Read sequences as `Sequences.of` does; where all groups have extractors, parts may be anything."""
+def sequences_for(
+    groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | None = None, *, as_before: bool = False
+) -> Sequences:
+    """Read sequences as `Sequences.of` does; where all groups have extractors, parts may be anything.
+
+    ``as_before``: parts were handed over as they are before, and so they are now, even if all are rows of numbers.
+    """
     unordered = isinstance(X, str | bytes | Mapping | Set)
     if unordered or not (sparse.issparse(X) or isinstance(X, Sequences) or hasattr(X, "__iter__")):
         raise TypeError(f"X must be a list of sequences, each a list of parts. Got {X!r:.60}.")
@@ -38,7 +43,7 @@ def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | N
                 "features: then parts may be anything."
             ) from None
     items, numbers = X if isinstance(X, list) else list(X), getattr(X, "numbers", None)
-    if not _of_any_kind(items):
+    if not (as_before or _of_any_kind(items)):
         return Sequences.of(items, lengths)
     read = [_read(item, i if numbers is None else int(numbers[i])) for i, item in enumerate(items)]
     parts, sizes = list(chain.from_iterable(read)), [len(item) for item in read]
