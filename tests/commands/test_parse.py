@@ -83,5 +83,10 @@ def test_mistakes_are_named(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "untagged.conllu").write_text("1\tDogs\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     words = ("train-parser", tmp_path / "untagged.conllu", "-o", tmp_path / "q.wald")
     assert "no word has any" in refusal(*words, "--folds", 0)
+    (tmp_path / "empty.conllu").touch()
+    assert "at least one sentence to learn from" in refusal("train-parser", tmp_path / "empty.conllu", *words[2:])
+    (tmp_path / "headless.conllu").write_text("1\tDogs\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n")  # nothing is learned before
+    untagged = refusal(*words, "--folds", 0, "--test", tmp_path / "headless.conllu")
+    assert "headless.conllu: every word needs a head to compare with" in untagged
     (tmp_path / "empty.txt").write_text("\n")
     assert done("parse", file, tmp_path / "empty.txt").stdout == ""

@@ -113,6 +113,26 @@ def test_empty_sequences_of_names_have_empty_answers() -> None:
     assert model.predict([[], dicts[0], []]) == [[], model.predict(dicts[:1])[0], []]
 
 
+@pytest.mark.parametrize("labels", [["label 1"], np.array(["label 1"]), None, "label 1"])
+def test_an_empty_sequence_has_no_labels_to_compare_with(labels: Any) -> None:
+    with pytest.raises(ValueError, match=r"Sequence 1 has 0 parts, and labels of shape \("):
+        fitted(NAMES).score([X[0], [], X[1]], [NAMES[0], labels, NAMES[1]])
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "2", None, 1001])
+def test_numbers_of_labellings_are_checked(k: Any) -> None:
+    with pytest.raises(ValueError, match=r"k must be an integer in \[1, 1000\]\. Got"):
+        fitted(NAMES).best_paths(X, k)
+
+
+@pytest.mark.parametrize(
+    ("scale", "error"), [(0, ValueError), (np.nan, ValueError), ("1", TypeError), (True, TypeError)]
+)
+def test_scales_are_checked(scale: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="scale must be"):
+        fitted(NAMES).predict_marginals(X, scale=scale)
+
+
 @pytest.mark.parametrize("none", [[], (), np.empty((0, 3, 6))], ids=["list", "tuple", "array"])
 def test_no_sequences_have_no_answers(none: Any) -> None:
     model = fitted(NAMES, GROUPS)

@@ -316,6 +316,17 @@ def test_bad_parameters(model, policies, options, message):
         BudgetedPredictor(model, policies["parts"], **options).fit(X[CALIBRATION])
 
 
+def test_budgets_and_times_that_are_no_numbers(model, policies, policies_of_three):
+    with pytest.raises(TypeError, match=r"budget must be a number\. Got '5' instead"):
+        BudgetedPredictor(model, policies["parts"], budget="5").fit(X[CALIBRATION])
+    with pytest.raises(TypeError, match=r"budget must be a number\. Got '5' instead"):
+        next(policies_of_three["anytime"].stream(X[600], budget="5"))
+    fast = BudgetedPredictor(model, policies["parts"], budget=5).fit(X[CALIBRATION])
+    for name in ("deadline", "timeout"):
+        with pytest.raises(TypeError, match=rf"{name} must be a number\. Got 'soon' instead"):
+            fast.predict(X[TEST], **{name: "soon"})
+
+
 def test_a_policy_of_another_model(model, three, policies):
     with pytest.raises(ValueError, match="fitted for another model"):
         BudgetedPredictor(three, policies["iterated"], budget=5).fit(X[CALIBRATION])
@@ -338,6 +349,7 @@ def test_policies_refuse_what_they_cannot_use(model):
     with pytest.raises(ValueError, match="needs y"):
         IteratedPolicy().fit(model, X[CALIBRATION])
     for policy, message in [
+        (UniformPolicy(random_state=None), "'random_state' parameter of UniformPolicy must be an integer from 0"),
         (OneShotPolicy(-1.0), "tradeoff"),
         (OneShotPolicy(1e9), "smaller tradeoff"),
         (OneShotPolicy(tau=np.nan), "tau"),

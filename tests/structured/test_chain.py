@@ -212,12 +212,23 @@ def test_partial_fit_in_pieces():
     before = table(m)
     with pytest.raises(ValueError, match="none of the classes"):
         m.partial_fit(X[:1], [[7] * len(X[0])])
+    with pytest.raises(ValueError, match=r"classes must be those of the first call, \[0, 1, 2, 3\]. Got \[0, 1, 7\]"):
+        m.partial_fit(X[:60], Y[:60], classes=[0, 1, 7])
     np.testing.assert_array_equal(table(m), before)
     again = pickle.loads(pickle.dumps(m)).partial_fit(X[:60], Y[:60])
     assert again.n_iter_ == 31
     assert again.score(X[TEST], Y[TEST]) > 0.7
     with pytest.raises(ValueError, match="learner='perceptron'"):
         m.set_params(learner="svm").partial_fit(X[:9], Y[:9])
+
+
+def test_another_number_of_groups_than_in_fit_is_refused():
+    m = ChainClassifier([FeatureGroup("a"), FeatureGroup("b")], max_iter=1, random_state=0).fit(X[:9], Y[:9])
+    for groups in ([FeatureGroup("a")], None, [FeatureGroup(name) for name in "abc"]):
+        m.set_params(feature_groups=groups)
+        for call in (m.predict, m.open, lambda rows: m.partial_fit(rows, Y[:9]), lambda rows: m.feature_weights()):
+            with pytest.raises(ValueError, match=r"feature_groups must be those of fit, \['a', 'b'\]\. Got"):
+                call(X[:9])
 
 
 def test_partial_fit_goes_on_from_fit():

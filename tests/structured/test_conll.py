@@ -7,8 +7,10 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
-from wald.structured import Treebank
+from wald.datasets import make_trees
+from wald.structured import DependencyParser, Treebank
 
 
 def line(number, form="x", head="0", deprel="root", *, upos="NOUN", xpos="NN"):
@@ -85,6 +87,21 @@ def test_parts():
     other = bank.with_heads([1, 2, 3, 4, 0, 0], ["a", "b"], [0, 1, 0, 1, 0, 1])
     assert other[1:][0].deprels == ["b"]
     assert pickle.loads(pickle.dumps(other[:1])).to_bytes() == other[:1].to_bytes()
+
+
+@pytest.mark.parametrize("values", [[1.5, 2, 3, 4, 0, 0], ["1", "2", "3", "4", "0", "0"], [None] * 6])
+def test_trees_are_whole_numbers(values):
+    bank = Treebank(GOOD.encode())
+    with pytest.raises(ValueError, match=r"heads must have shape \(6,\), whole numbers, one per word\. Got"):
+        bank.with_heads(values)
+    with pytest.raises(ValueError, match=r"relations must have shape \(6,\), whole numbers, one per word\. Got"):
+        bank.with_heads(bank.heads, ["a"], values)
+
+
+@pytest.mark.parametrize("index", [0.5, "0", b"0", None])
+def test_sentences_have_whole_numbers(index):
+    with pytest.raises(TypeError):
+        Treebank(GOOD.encode())[index]
 
 
 def test_other_trees_change_two_columns_only():
@@ -243,6 +260,15 @@ def test_words():
     ):
         with pytest.raises(ValueError, match=message):
             Treebank.from_words(bad)
+
+
+def test_sentences_of_a_treebank_are_lists_of_words():
+    bank = make_trees(60, random_state=0)
+    assert Treebank.from_words(list(bank)).to_bytes() == bank.to_bytes()
+    parser = DependencyParser(table_bits=12, max_iter=1, random_state=0)
+    search = GridSearchCV(parser, {"learner": ["mira", "perceptron"]}, cv=2, error_score="raise").fit(bank)
+    assert search.best_score_ > 0.5
+    assert search.best_estimator_.predict([bank[0]])[0].heads == search.best_estimator_.predict(bank[:1])[0].heads
 
 
 def test_a_sentence_may_be_long_but_not_endless():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
@@ -29,6 +30,13 @@ def fitted(*extractors: Any) -> ChainClassifier:
 
 def lengths(words: list[str]) -> Any:
     return [[float(len(word)), 1.0] for word in words]
+
+
+def one_by_one(words: list[str]) -> Any:
+    for word in words:
+        if word == "cat":
+            raise KeyError(word)
+        yield [1.0]
 
 
 async def later(words: list[str]) -> Any:
@@ -59,6 +67,7 @@ GUESS = LogisticRegression().fit(
         lambda words: [len(word) for word in words],
         lambda words: words,
         lambda words: ([word] for word in words),
+        lambda words: sparse.coo_array(np.array([float(len(word)) for word in words])),
     ],
 )
 def test_they_are_groups(extract: Any) -> None:
@@ -121,10 +130,15 @@ def test_context_has_places_and_whole_sentences() -> None:
         (lambda: Patterns([]), "needs a dict or list of regular"),
         (lambda: Patterns("a"), "needs a dict or list of regular"),
         (lambda: Embeddings({}), "at least one vector"),
+        (lambda: Embeddings([[1.0]]), "needs a mapping from word to vector. Got a list"),
+        (lambda: Embeddings({"a": 1.0}), "needs vectors, lists of numbers. Got 1.0"),
+        (lambda: Shapes(lambda part: part["word"]), "'affixes' parameter of Shapes must be an integer of at least 0"),  # type: ignore[arg-type]
         (lambda: Neighbours(lambda parts, context: parts), "list of parts alone"),
         (lambda: Neighbours(later), "plain function"),
         (lambda: Neighbours(Calls(lengths)), "around Neighbours"),
         (lambda: FeatureGroup("shapes", Shapes), r"is a class, Shapes. Give an object of it, as in Shapes\(\)"),
+        (lambda: FeatureGroup("shapes", Calls(Shapes)), "is a class, Shapes"),
+        (lambda: Neighbours(Shapes), r"of Neighbours is a class, Shapes. Give an object of it, as in Shapes\(\)"),
         (lambda: FeatureGroup("counts", CountVectorizer), "is a class, CountVectorizer"),
         (lambda: FeatureGroup("shapes", Shapes(), cost="1"), "finite, positive number. Got '1'"),
         (lambda: Neighbours(lengths, (0,)), "other than 0"),
@@ -148,6 +162,9 @@ def test_bad_parameters(make: Any, message: str) -> None:
         (CountVectorizer(), "'group 0': .*NotFittedError"),
         (lambda words: None, "'group 0': it answered None, a NoneType, for 9 parts"),
         (lambda words: dict.fromkeys(words, 1), "'group 0': it answered {.*}, a dict, for 9 parts"),
+        (one_by_one, r"'group 0': .* failed on part 0 of sequence 0 .*KeyError: 'cat'\.$"),
+        (Calls(one_by_one, batch_size=2), r"'group 0': .* failed on part 1 of sequence 1 .*KeyError: 'cat'\. What was"),
+        (Calls(one_by_one, timeout=60.0), r"'group 0': .* failed on part 0 of sequence 0 .*KeyError: 'cat'\.$"),
         (lambda words: set(words), "'group 0': it gave one value for 9 parts"),
         (lambda words: [1.0, None, *([1.0] * (len(words) - 2))], "Got None for part 1 of sequence 0"),
         (Neighbours(lambda words: [[word] for word in words[1:]]), "must have one row for each of .* neighbours"),
@@ -184,12 +201,46 @@ T = [["A", "B"], ["B"]] * 3
         (None, "X must be a list of sequences.*Got None"),
         ("the dog", "X must be a list of sequences.*Got 'the dog'"),
         ([*S[:-1], []], "Sequence 5 is empty"),
-        ([[[1.0, 2.0], [3.0, 4.0]], *S[1:]], "sequence 1 must be numbers"),
+        ([[[1.0, 2.0], [3.0, 4.0]], *S[1:]], r"part 0 of sequence 0 .*Shapes needs texts. Got \[1.0, 2.0\]"),
+        ([pd.DataFrame({"word": text, "n": 1}) for text in S], "Sequence 0 must be a numeric array"),
+        ([*S[:-1], pd.DataFrame({"word": ["cat"]})], "Sequence 5 must be a list of parts. Got the DataFrame"),
     ],
 )
 def test_sentences_that_are_none(sentences: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         ChainClassifier([FeatureGroup("shapes", Shapes())], max_iter=1).fit(sentences, T[: len(sentences or ())])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [[[1.0], "the"], ["the", [1.0]], [[], (1, 2)], [(1, 2), (3,)], [np.ones(2), "the"], [{"word": "the"}, [1]]],
+)
+def test_lists_of_numbers_among_other_parts_are_parts_wherever_they_stand(sentence: Any) -> None:
+    for sentences in ([sentence, *S[1:]], [*S[:-2], sentence, S[-1]], [sentence, ["cat"]] * 3):
+        seen: list[Any] = []
+        group = FeatureGroup("text", lambda parts, seen=seen: seen.extend(parts) or [[str(part)] for part in parts])
+        model = ChainClassifier([group], max_iter=1, random_state=0).fit(sentences, T)
+        assert {type(part) for part in sentence} <= {type(part) for part in seen}
+        assert model.predict_one(sentence) == model.predict([sentence])[0]
+        n = group.counts.rows
+        model.predict([[part] for part in sentence])  # alone, too
+        assert group.counts.rows == n
+
+
+def test_a_numeric_frame_is_an_array() -> None:
+    numbers, labels = make_chains(40, n_features=4, random_state=0)
+    group = FeatureGroup("half", lambda parts: parts[:, ::2])
+    frames = [pd.DataFrame(rows) for rows in numbers]
+    found = ChainClassifier([group], max_iter=3, random_state=0).fit(frames, labels).predict(frames)
+    for one, other in zip(
+        found, ChainClassifier([group], max_iter=3, random_state=0).fit(numbers, labels).predict(numbers), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+class Place(NamedTuple):
+    page: int
+    line: float
 
 
 def test_parts_of_any_kind() -> None:
@@ -199,11 +250,13 @@ def test_parts_of_any_kind() -> None:
         [iter(text) for text in S],
         [[("the", 1), ("dog", 2)], [("cat", 3)]] * 3,
         [[np.ones((2, 2)), np.zeros((2, 2))], [np.zeros((2, 2))]] * 3,
+        [[Place(3, 4.0), Place(5, 6.0)], [Place(7, 8.0)]] * 3,
     ]
     for sentences in kinds:
         seen: list[Any] = []
         group = FeatureGroup("text", lambda parts, seen=seen: seen.extend(parts) or [[str(part)] for part in parts])
         ChainClassifier([group], max_iter=1, random_state=0).fit(sentences, T)
         assert 2 <= len(seen) <= 3
+        assert not isinstance(sentences[0], list) or {type(part) for part in seen} == {type(sentences[0][0])}
     with pytest.raises(TypeError, match=r"Got the text 'the'.* Or give group 'raw' an extractor, a function"):
         ChainClassifier([FeatureGroup("raw"), FeatureGroup("shapes", Shapes())], max_iter=1).fit(S, T)

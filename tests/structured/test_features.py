@@ -204,6 +204,7 @@ def test_tagging_with_feature_dicts_and_with_names():
         (np.ones((3, 2)), None, "lengths="),
         (sparse.csr_matrix((3, 2)), None, "lengths="),
         (np.ones((3, 2)), [1, 1], "lengths add up to 2"),
+        ([{"a": 1}, {"b": 1}], [1, 1], r"With lengths=, X must be one array or CSR matrix of all parts.*shape \(2,\)"),
         (np.ones((3, 2)), [4, -1], "Sequence 1 is empty"),
         (np.ones((3, 2)), [1.5, 1.5], "lengths must be"),
         (np.ones((3, 2)), 3, "lengths must be"),

@@ -136,7 +136,7 @@ def test_a_sentence_that_is_no_list_is_refused() -> None:
             Treebank.from_words([sentence])
 
 
-@pytest.mark.parametrize("given", ["the", {"word": "the"}, [[{"word": "the"}]], np.arange(2)])
+@pytest.mark.parametrize("given", ["the", {"word": "the"}, [[{"word": "the"}]], [[["the"]]], np.arange(2), None, 3])
 def test_predict_one_does_not_advise_what_it_refuses(given: Any) -> None:
     X, y = [[{"word": "the"}, {"word": "dog"}]] * 10, [["DET", "NOUN"]] * 10
     model = ChainClassifier(max_iter=2, random_state=0).fit(X, y)

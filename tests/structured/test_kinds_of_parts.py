@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from wald.datasets import make_chains
-from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup
+from wald.structured import BudgetedPredictor, ChainClassifier, ExtractionError, FeatureGroup, WordTagger
 from wald.structured.policies import UniformPolicy
 
 X = [[["cap", "suffix=og"], []], [["suffix=og"], ["cap"]]] * 10
@@ -69,3 +69,24 @@ def test_one_sequence_in_place_of_a_list_of_them() -> None:
     for one in (numbers[0], numbers[0].tolist(), list(numbers[0])):
         with pytest.raises(ValueError, match=r"pass \[sequence\]"):
             model.predict(one)
+
+
+@pytest.mark.parametrize("given", [{("a", "b"): 1}, {("a", "b")}, frozenset([("a", "b")]), {("a", "b"): 1}.keys()])
+def test_sequences_without_an_order_are_refused(given: Any) -> None:
+    groups = [FeatureGroup("word", lambda words: [[word] for word in words])]
+    for model, parts in (
+        (ChainClassifier(max_iter=1), [["a"], ["b"]]),
+        (ChainClassifier(groups, max_iter=1), ["a", "b"]),
+    ):
+        model.fit([parts], [["A", "B"]])
+        with pytest.raises(TypeError, match=r"X must be a list of sequences, each a list of parts\. Got"):
+            model.predict(given)
+
+
+@pytest.mark.parametrize("groups", [FeatureGroup("word"), 3, "word", []])
+def test_groups_that_are_no_list_are_refused(groups: Any) -> None:
+    with pytest.raises(ValueError, match=r"feature_groups must be a list of 1 to 5 FeatureGroups\. Got"):
+        ChainClassifier(groups).fit([[["a"]]], [["A"]])
+    if groups != []:
+        with pytest.raises(ValueError, match=r"feature_groups must be a list of 0 to 4 FeatureGroups\. Got"):
+            WordTagger(groups).fit([[("a", "DET", "DT")]])

@@ -69,6 +69,9 @@ def test_f1_of_sets():
         ([["O"], ["O"]], [["O"], ["O", "O"]], "Sequence 1 has 1 labels in y_true, and 2 in y_pred"),
         ([["O"]], [["NP"]], "Got 'NP'"),
         ([[0]], [[1]], "Got 0"),
+        (["O", "O"], ["O", "O"], "must be a list of texts, one for each part. Got 'O'"),
+        ([["O", None]], [["O", "O"]], r"must be a list of texts, one for each part. Got \['O', None\]"),
+        ([[["O"]]], [[["O"]]], r"must be a list of texts, one for each part. Got \[\['O'\]\]"),
     ],
 )
 def test_what_is_no_label_of_spans_is_refused(true, found, message):

@@ -104,12 +104,38 @@ def test_an_extractor_that_fails_within_its_time_is_reported() -> None:
         fast.predict(X[80:], timeout=60.0)
 
 
+def test_a_generator_is_waited_for_and_fails_like_a_function() -> None:
+    def one_by_one(parts: Any) -> Any:
+        for part in parts:
+            yield costly(part)
+
+    costly = Costly()
+    groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("one", one_by_one, cost=4)]
+    model = ChainClassifier(groups, max_iter=3, random_state=0).fit(X[:80], Y[:80])
+    fast = BudgetedPredictor(model, UniformPolicy().fit(model), budget=3.0).fit(X[80:])
+    costly.hangs = True
+    start = time.perf_counter()
+    _, state = fast.predict(X[80:], timeout=0.05, return_state=True)
+    assert time.perf_counter() - start < HANG
+    assert not state.any()
+    costly.hangs, costly.fails = False, True
+    with pytest.raises(ExtractionError, match=r"Group 'one': the extractor failed .* no such table"):
+        fast.predict(X[80:])
+
+
 @pytest.mark.parametrize("more", [{}, {"timeout": 60.0}], ids=["waited for", "timeout"])
 def test_an_extractor_that_ends_its_thread_is_no_timeout(more: dict[str, float]) -> None:
     fast, costly = fitted(UniformPolicy())
     costly[0].ends = True
     with pytest.raises(SystemExit, match="the extractor ends"):
         fast.predict(X[80:], **more)
+
+
+@pytest.mark.parametrize("timeout", [1e300, float("inf")])
+def test_a_timeout_may_be_endless(timeout: float) -> None:
+    fast, _ = fitted(UniformPolicy())
+    for found, plain in zip(fast.predict(X[80:], timeout=timeout), fast.predict(X[80:]), strict=True):
+        np.testing.assert_array_equal(found, plain)
 
 
 @pytest.mark.parametrize("timeout", [0, -1.0, float("nan")])

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
@@ -143,7 +143,7 @@ class Here:
 
     async def call(self, function: Callable[[Any], Any], rows: Any, seconds: float | None) -> Any:
         """See `Place`; a plain function is waited for as long as it takes."""
-        answer = function(rows)
+        answer = called(function, rows)
         return self._loop.run(awaited(answer, seconds), seconds) if inspect.isawaitable(answer) else answer
 
     async def sleep(self, seconds: float) -> None:
@@ -177,7 +177,7 @@ class InLoop:
         """See `Place`; a thread that takes longer is left alone, and nobody waits for its answer."""
         async with asyncio.timeout(seconds):
             answer = await (_in_thread(function, rows) if self._plain else function(rows))
-            return await answer if inspect.isawaitable(answer) else answer
+            return whole(await answer) if inspect.isawaitable(answer) else answer
 
     async def sleep(self, seconds: float) -> None:
         """See `Place`."""
@@ -187,7 +187,17 @@ class InLoop:
 async def awaited(answer: Any, seconds: float | None) -> Any:
     """What an awaitable gives; raises TimeoutError if it takes longer."""
     async with asyncio.timeout(seconds):
-        return await answer
+        return whole(await answer)
+
+
+def called(function: Callable[..., Any], *given: Any) -> Any:
+    """What a function answers; a generator runs here, so that what it raises and takes is the call's."""
+    return whole(function(*given))
+
+
+def whole(answer: Any) -> Any:
+    """An answer; one that can be read only once as a list."""
+    return list(answer) if isinstance(answer, Iterator) and not inspect.isawaitable(answer) else answer
 
 
 async def _in_thread(function: Callable[[Any], Any], rows: Any) -> Any:
@@ -199,7 +209,7 @@ async def _in_thread(function: Callable[[Any], Any], rows: Any) -> Any:
         answer: Any = None
         failed: BaseException | None = None
         try:
-            answer = context.run(function, rows)
+            answer = context.run(called, function, rows)
         except StopIteration as error:  # which a future would take for its own
             failed = RuntimeError(f"StopIteration: {error}")
         except BaseException as error:

@@ -51,6 +51,7 @@ def train_parser(
         import wald
 
         from ..structured import TextPipeline, Treebank
+        from ..structured.parser_learning import annotated
         from ..structured.pipeline_learning import usual_parser
 
         options.require_writable(output, force, treebank, test)
@@ -62,11 +63,11 @@ def train_parser(
             random_state=seed,
         )
         with as_user_error(str(treebank)):
-            bank = Treebank.read(treebank)
+            bank = annotated(Treebank.read(treebank))
         held_out = None
         if test is not None:
             with as_user_error(str(test)):
-                held_out = Treebank.read(test)
+                held_out = annotated(Treebank.read(test), "compare with")  # now, and not when all is learned
         if folds == 1 or folds > len(bank):
             raise UserError(f"--folds must be 0, or from 2 to the number of sentences, {len(bank)}. Got {folds}.")
         start = time.perf_counter()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..calls import Asked, CallError, Calls, Counts
 from ..calls.ending import latest
 from ..calls.keys import key_of
-from ..calls.running import is_async
+from ..calls.running import called, is_async
 from ..utils.figures import thousands
 from ..utils.progress import LateBar
 from .context import context_of
@@ -60,7 +60,7 @@ class Extractor:
 
     def called(self, *given: Any) -> Any:
         """What the function answers; what it returns to be awaited, as partials of coroutines do, is awaited."""
-        answer = self.function(*given)
+        answer = called(self.function, *given)
         return self.group.calls.awaited(answer) if isawaitable(answer) else answer
 
     def keys(self, parts: NDArray[np.int64]) -> list[Hashable]:
@@ -201,7 +201,7 @@ class Extractor:
 
         def call(batch: Any) -> Any:
             start = time.perf_counter()
-            answer = function(batch)
+            answer = called(function, batch)
             late = time.perf_counter() - min(start + longest, until)
             if late > 0 and not isawaitable(answer):
                 with suppress(Exception):  # nobody would hear of it

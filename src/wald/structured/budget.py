@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..outputs.structures import LOSSES, Loss
 from ..stopping.core.validation import require_fraction, require_option
+from ..utils.reals import require_real
 from .certificate import StructureCertificate
 from .certified_answers import certify_policy
 from .chain import ChainClassifier
@@ -209,6 +210,8 @@ class BudgetedPredictor(BaseEstimator):
         start = time.perf_counter()
         check_is_fitted(self, "threshold_")
         check_policy(self.policy, self.model)
+        require_real("deadline", deadline)
+        require_real("timeout", timeout)
         if deadline is not None and np.isnan(deadline):
             raise ValueError("deadline must be a number of seconds. Got NaN.")
         if timeout is not None and not timeout > 0:  # also refuses NaN

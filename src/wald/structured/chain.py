@@ -161,7 +161,7 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         Parameters
         ----------
         X, y, classes, lengths
-            As in `fit`; the first call needs ``classes``.
+            As in `fit`; the first call needs ``classes``, which stay.
 
         Notes
         -----
@@ -172,16 +172,22 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
             raise ValueError(
                 "partial_fit needs learner='perceptron': the structural SVM must see all sequences at once."
             )
-        sequences, y = sequences_for(self._groups(), X, lengths), settled_labels(y)
-        labels = labels_of(y, sequences)
         started = hasattr(self, "_chain")
+        groups = self._learned_groups() if started else self._groups()
+        had_parts = started and self._had_parts
+        sequences, y = sequences_for(groups, X, lengths, as_before=had_parts), settled_labels(y)
+        labels = labels_of(y, sequences)
         if not started and classes is None:
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
-        known = self.classes_ if started or classes is None else classes_of(classes)
+        known = self.classes_ if classes is None else classes_of(classes)
+        if started and not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()!r}. Got {classes!r:.200}."
+            )
         codes = codes_of(labels, known)
         epoch = self.n_iter_ if started else 0
         rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), epoch])
-        features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
+        features = LazyFeatures(groups, sequences, self._sizes if started else None)
         with all_or_nothing(self):
             if not started:
                 self.classes_, self._as_lists = known, given_as_lists(y)
@@ -198,6 +204,9 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         X, lengths, present = without_empty(X, lengths)
         y = settled_labels(y)
         if not present.all() and len(y) == len(present) and not is_flat(y):
+            for i, (labels, there) in enumerate(zip(y, present, strict=True)):
+                if not there and np.shape(labels) != (0,):
+                    raise ValueError(f"Sequence {i} has 0 parts, and labels of shape {np.shape(labels)}.")
             y = [labels for labels, there in zip(y, present, strict=True) if there]
         session = self.open(X, lengths=lengths)
         truth = labels_of(y, session.sequences)
@@ -220,9 +229,9 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         -------
         ChainSession
         """
-        check_is_fitted(self, "_chain")
-        sequences = sequences_for(self._groups(), X, lengths)
-        features = LazyFeatures(self._groups(), sequences, self._sizes)
+        groups = self._learned_groups()
+        sequences = sequences_for(groups, X, lengths, as_before=self._had_parts)
+        features = LazyFeatures(groups, sequences, self._sizes)
         threads = effective_threads(self.n_jobs)
         spans = self.constraints is not None
         return ChainSession(self._chain, self.classes_, features, threads, self._scale, self._as_lists, spans)
@@ -246,7 +255,7 @@ class ChainClassifier(ZeroOneLoss, ChainLearning, BaseEstimator):
         if all(group.extract is None for group in groups):
             return X
         check_is_fitted(self, "_chain")
-        sequences = sequences_for(groups, X)
+        sequences = sequences_for(groups, X, as_before=self._had_parts)
         if sequences.extracted is not None:
             return sequences
         seen, by, found = getattr(self, "_kept", (None, (), None))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..engine.threads import effective_threads
+from ..utils.reals import require_real
 from .groups import FeatureGroup, checked_groups
 from .names import HASHED_COLUMNS, NUMBERS, flattened
 from .sequences import raise_for_one, with_empty, without_empty
@@ -27,6 +28,7 @@ class ChainAnswers:
     group_names_: list[str]
     _chain: _core.Chain
     _sizes: list[int]
+    _had_parts: bool = False  # whether parts were no rows of numbers; files of before do not say
     _as_lists: bool
     _names: dict[bytes, tuple[int, bool]]
     _learner: _core.ChainPerceptron
@@ -34,6 +36,15 @@ class ChainAnswers:
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return checked_groups((FeatureGroup("parts"),) if self.feature_groups is None else self.feature_groups)
+
+    def _learned_groups(self) -> tuple[FeatureGroup, ...]:
+        """The groups, unless their number is another one than in `fit`."""
+        check_is_fitted(self, "_chain")
+        groups = self._groups()
+        if len(groups) != len(self._sizes):
+            names = [group.name for group in groups]
+            raise ValueError(f"feature_groups must be those of fit, {self.group_names_}. Got {names}; fit again.")
+        return groups
 
     def predict(self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> list[Any]:
         """Labels of every sequence, by the best path (Viterbi).
@@ -91,6 +102,7 @@ class ChainAnswers:
 
         The learners do not make scores probabilities: choose ``scale`` on held-out sequences.
         """
+        require_real("scale", scale)
         return self._answered(
             X, lengths, lambda s: s.sequences.split(s.marginals(s.state(state), scale)), self._no_scores
         )
@@ -108,6 +120,9 @@ class ChainAnswers:
             Best first; -inf, beside labels without meaning, where a sequence has fewer labellings. The margin of the
             answer is the difference of the first two.
         """
+        asked: Any = k
+        if not (isinstance(asked, int | np.integer) and 1 <= asked <= 1000):
+            raise ValueError(f"k must be an integer in [1, 1000]. Got {k!r}.")
         X, lengths, present = without_empty(X, lengths)
         found = np.full((len(present), k), -np.inf, dtype=np.float32)
         found[~present, :1] = 0  # an empty sequence has one labelling
@@ -143,9 +158,9 @@ class ChainAnswers:
         >>> max(weights, key=weights.get)[0] in ("word:the", "word:dog")
         True
         """
-        check_is_fitted(self, "_chain")
+        groups = self._learned_groups()
         labels, table, found = self.classes_.tolist(), self._chain.table(), {}
-        for g, (group, first) in enumerate(zip(self._groups(), self._first_rows(), strict=True)):
+        for g, (group, first) in enumerate(zip(groups, self._first_rows(), strict=True)):
             rows = table[first : first + self._sizes[g]]
             names: list[Any]
             if group.extract is None and self._sizes[g] == HASHED_COLUMNS and self._names:

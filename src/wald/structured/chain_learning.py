@@ -29,7 +29,7 @@ def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     require_alike(labels, classes)
     known = np.isin(labels, classes)
     if not known.all():
-        raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {classes.tolist()!r}.")
+        raise ValueError(f"y holds {labels[~known].tolist()[0]!r}, which is none of the classes {classes.tolist()!r}.")
     return np.searchsorted(classes, labels).astype(np.int32)
 
 
@@ -64,6 +64,7 @@ class ChainLearning(ChainAnswers):
 
     def _begin(self, features: LazyFeatures) -> None:
         self._sizes, self.n_iter_ = features.sizes, 0
+        self._had_parts = features.sequences.named is not None
         self.group_names_ = [g.name for g in features.groups]
         self.group_costs_ = np.array(
             [s if g.cost is None else g.cost for g, s in zip(features.groups, features.seconds_each, strict=True)]

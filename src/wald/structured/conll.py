@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -98,7 +99,7 @@ class Treebank(Sequence[Sentence]):
         ----------
         sentences : iterable
             Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1.
-            All but heads are strings; None for anything but the form says that it is not given.
+            All but heads are strings; None: not given. Or a sentence of a treebank, for these columns alone.
 
         Returns
         -------
@@ -179,7 +180,7 @@ class Treebank(Sequence[Sentence]):
     def __getitem__(self, index: Any) -> Sentence | Treebank:
         if isinstance(index, slice | np.ndarray | list):
             return self._take(np.arange(len(self))[index])
-        i = int(index)
+        i = operator.index(index)
         if not -len(self) <= i < len(self):
             raise IndexError(f"sentence {i} of {len(self)}")
         i %= len(self)
@@ -232,16 +233,18 @@ class Treebank(Sequence[Sentence]):
             Shares the text with this one; all columns but HEAD and DEPREL stay, DEPS too.
         """
         new = self._copy()
-        new._heads = np.ascontiguousarray(heads, dtype=np.int32)
-        if new._heads.shape != (self.n_words,):
-            raise ValueError(f"heads must have shape ({self.n_words},), one per word. Got {new._heads.shape} instead.")
+        new._heads = self._by_word("heads", heads)
         if relations is not None:
-            new._names, new._relations = list(names), np.ascontiguousarray(relations, dtype=np.int32)
-            if new._relations.shape != (self.n_words,):
-                raise ValueError(
-                    f"relations must have shape ({self.n_words},), one per word. Got {new._relations.shape} instead."
-                )
+            new._names, new._relations = list(names), self._by_word("relations", relations)
         return new
+
+    def _by_word(self, name: str, values: ArrayLike) -> NDArray[np.int32]:
+        array, n = np.asarray(values), self.n_words
+        if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
+            raise ValueError(
+                f"{name} must have shape ({n},), whole numbers, one per word. Got {array.dtype}, {array.shape}."
+            )
+        return np.ascontiguousarray(array, dtype=np.int32)
 
     def with_tags(self, upos: Sequence[str], xpos: Sequence[str], codes: ArrayLike) -> Treebank:
         """Return the same sentences with other tags.

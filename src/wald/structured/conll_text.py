@@ -64,7 +64,12 @@ def text_of_words(sentences: Iterable[Any]) -> str:
 
 
 def _items(values: Any, what: str) -> list[Any]:
-    """What a list, tuple or array holds; raises TypeError for texts, dicts, sets and others without an order."""
+    """What a list, tuple or array holds; raises TypeError for texts, dicts, sets and others without an order.
+
+    The words of a sentence of a treebank keep their form, tags, head and relation.
+    """
+    if isinstance(values, Sentence):
+        return list(zip(values.forms, values.upos, values.xpos, values.heads, values.deprels, strict=True))
     ordered = isinstance(values, Sequence | Iterator) or hasattr(values, "__array__")
     if not ordered or isinstance(values, str | bytes | bytearray):
         got = f"the text {values!r}" if isinstance(values, str) else f"{type(values).__name__}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..utils.reals import require_real
 from .groups import FeatureGroup
 from .policies.base import Policy
 from .policies.driver import acquire
@@ -69,6 +70,7 @@ def checked_budget(budget: float | None, costs: NDArray[np.float64]) -> float:
     cheap, full = float(costs[0]), float(costs.sum())
     if budget is None:
         raise ValueError("BudgetedPredictor needs a budget=, the mean cost of a part, or a risk=.")
+    require_real("budget", budget)
     if not cheap <= budget <= full * (1 + 1e-12):  # also refuses NaN
         raise ValueError(
             f"budget must lie between {cheap:.6g} a part, the cost of the cheap group, and {full:.6g}, that of all "

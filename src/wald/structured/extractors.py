@@ -17,8 +17,9 @@ from scipy import sparse
 
 from ..calls import Calls
 from ..calls.running import is_async
+from ..stopping.core.validation import require_integer
 from .context import Context, wants_context
-from .groups import function_of
+from .groups import function_of, require_no_class
 from .rows import UnusableError, as_floats, listed, names_in
 
 __all__ = ["Context", "Embeddings", "Neighbours", "Patterns", "Shapes"]
@@ -46,6 +47,9 @@ class Shapes:
 
     affixes: int = 3
     of: Callable[[Any], str] | None = None
+
+    def __post_init__(self) -> None:
+        require_integer("Shapes", "affixes", self.affixes, 0)
 
     def __call__(self, parts: Sequence[Any]) -> list[list[str]]:
         """Describe parts."""
@@ -128,9 +132,14 @@ class Embeddings:
     def __post_init__(self) -> None:
         size = getattr(self.table, "vector_size", None)
         if size is None:
-            first = next(iter(self.table.values()), None)
+            values = getattr(self.table, "values", None)
+            if not callable(values):
+                raise TypeError(f"Embeddings needs a mapping from word to vector. Got a {type(self.table).__name__}.")
+            first = next(iter(values()), None)
             if first is None:
                 raise ValueError("Embeddings needs a table with at least one vector. Got an empty one.")
+            if np.ndim(first) != 1:
+                raise ValueError(f"Embeddings needs vectors, lists of numbers. Got {first!r:.60}.")
             size = len(first)
         object.__setattr__(self, "_size", int(size))
 
@@ -174,6 +183,7 @@ class Neighbours:
 
     def __post_init__(self) -> None:
         extract: Any = self.extract
+        require_no_class(extract, "The extractor of Neighbours")
         function = None if isinstance(extract, Calls) else function_of(extract)
         if not callable(function) or wants_context(function) or is_async(function):
             raise TypeError(

@@ -225,7 +225,7 @@ class LazyFeatures:
 
         thread = threading.Thread(target=call, name="wald extractor", daemon=True)
         thread.start()
-        thread.join(seconds)
+        thread.join(min(seconds, threading.TIMEOUT_MAX))
         if not answer:
             raise ExtractionTimeoutError(f"the extractor was not waited for after {seconds:.3g} seconds")
         values, error = answer[0]
@@ -276,7 +276,7 @@ class LazyFeatures:
             return self._error(g, f": {why}, for {{parts}}{self._repeats(parts)}", parts)
         attempts = f" after {error.attempts} attempts" if error.attempts > 1 else ""
         kept = ". What was answered before is kept" if self.groups[g].kept.counts.rows else ""
-        told = f"{type(cause or error).__name__}: {cause or error}"
+        told = f"{type(cause or error).__name__}: {cause or error}".rstrip(".")
         return self._error(g, f": the extractor failed on {{parts}}{attempts}: {told}{kept}", parts)
 
     def _late(self, g: int, text: str, parts: NDArray[np.int64]) -> ExtractionTimeoutError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from numbers import Number
 from typing import Any
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from .groups import FeatureGroup
 from .names import a
-from .sequences import Sequences, parts_of
+from .sequences import Sequences, is_table, parts_of
 
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "S": "bytes"}
 _TYPES = ((bool | np.bool_, "bool"), (int | np.integer, "int"), (float | np.floating, "float"))
@@ -21,9 +21,15 @@ _TEXTS = ((str, "str"), (bytes, "bytes"))
 _NO_LABELS = (type(None), Mapping, list, tuple, set, frozenset, np.ndarray)
 
 
-def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | None = None) -> Sequences:
-    """Read sequences as `Sequences.of` does; where all groups have extractors, parts may be anything."""
-    if isinstance(X, str | bytes) or not (sparse.issparse(X) or isinstance(X, Sequences) or hasattr(X, "__iter__")):
+def sequences_for(
+    groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | None = None, *, as_before: bool = False
+) -> Sequences:
+    """Read sequences as `Sequences.of` does; where all groups have extractors, parts may be anything.
+
+    ``as_before``: parts were handed over as they are before, and so they are now, even if all are rows of numbers.
+    """
+    unordered = isinstance(X, str | bytes | Mapping | Set)
+    if unordered or not (sparse.issparse(X) or isinstance(X, Sequences) or hasattr(X, "__iter__")):
         raise TypeError(f"X must be a list of sequences, each a list of parts. Got {X!r:.60}.")
     without = [group.name for group in groups if group.extract is None]
     if without or _is_whole(X, lengths):
@@ -37,7 +43,7 @@ def sequences_for(groups: Sequence[FeatureGroup], X: Any, lengths: ArrayLike | N
                 "features: then parts may be anything."
             ) from None
     items, numbers = X if isinstance(X, list) else list(X), getattr(X, "numbers", None)
-    if not _of_any_kind(items):
+    if not (as_before or _of_any_kind(items)):
         return Sequences.of(items, lengths)
     read = [_read(item, i if numbers is None else int(numbers[i])) for i, item in enumerate(items)]
     parts, sizes = list(chain.from_iterable(read)), [len(item) for item in read]
@@ -55,19 +61,16 @@ def _is_whole(X: Any, lengths: ArrayLike | None) -> bool:
 
 
 def _of_any_kind(items: list[Any]) -> bool:
-    """Whether parts are no rows of numbers; the first part that shows it decides."""
-    some = False
+    """Whether a part, wherever it stands, is no row of numbers as long as the others."""
+    lengths: set[int] = set()
     for item in items:
-        if sparse.issparse(item) or (isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind != "O"):
-            return False
-        if not isinstance(item, list | tuple | np.ndarray):
-            return True  # a generator, whose parts are read once, or no sequence, which is reported
-        for part in item:
-            if isinstance(part, list | tuple) and not part:
-                some = True
-                continue
-            return not _is_row(part)
-    return some
+        if sparse.issparse(item) or is_table(item):
+            continue
+        # those of a generator are read once; what is no sequence is reported
+        if not isinstance(item, list | tuple | np.ndarray) or not all(map(_is_row, item)):
+            return True
+        lengths.update(part.shape[-1] if hasattr(part, "shape") else len(part) for part in item)
+    return len(lengths) > 1 or lengths == {0}
 
 
 def _is_row(part: Any) -> bool:
@@ -75,7 +78,9 @@ def _is_row(part: Any) -> bool:
         return True
     if isinstance(part, np.ndarray):
         return part.ndim == 1 and part.dtype.kind in "buif"
-    return isinstance(part, list | tuple) and all(isinstance(value, Number) for value in part)
+    if not isinstance(part, list | tuple) or hasattr(part, "_fields"):  # a record, whose fields have names
+        return False
+    return all(isinstance(value, Number) for value in part)
 
 
 def _are_words(X: Any) -> bool:

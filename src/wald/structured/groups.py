@@ -94,12 +94,7 @@ class FeatureGroup:
                 f"The extractor of group {self.name!r} must be callable, wald.Calls, a fitted transformer or model, or "
                 f"None. Got {self.extract!r}."
             )
-        kind: Any = self.extract  # a class whose objects are extractors
-        if isinstance(kind, type) and (hasattr(kind, "transform") or any("__call__" in vars(k) for k in kind.__mro__)):
-            name = kind.__name__
-            raise TypeError(
-                f"The extractor of group {self.name!r} is a class, {name}. Give an object of it, as in {name}()."
-            )
+        require_no_class(self.extract, f"The extractor of group {self.name!r}")
         cost: Any = self.cost
         if cost is not None and not (isinstance(cost, int | float | np.number) and math.isfinite(cost) and cost > 0):
             raise ValueError(f"The cost of group {self.name!r} must be a finite, positive number. Got {self.cost!r}.")
@@ -148,11 +143,19 @@ def function_of(extract: Any) -> Any:
     return next((getattr(extract, method) for method in _METHODS if hasattr(extract, method)), None)
 
 
-def checked_groups(groups: Iterable[FeatureGroup], most: int = 5) -> tuple[FeatureGroup, ...]:
-    """One to five groups of different names, or ValueError."""
-    found = tuple(groups)
-    if not 1 <= len(found) <= most or not all(isinstance(g, FeatureGroup) for g in found):
-        raise ValueError(f"feature_groups must be one to {most} FeatureGroups. Got {found!r}.")
+def require_no_class(extract: Any, what: str) -> None:
+    """Raise TypeError for a class whose objects are extractors."""
+    kind: Any = function_of(extract)
+    if isinstance(kind, type) and (hasattr(kind, "transform") or any("__call__" in vars(k) for k in kind.__mro__)):
+        raise TypeError(f"{what} is a class, {kind.__name__}. Give an object of it, as in {kind.__name__}().")
+
+
+def checked_groups(groups: Iterable[FeatureGroup], least: int = 1, most: int = 5) -> tuple[FeatureGroup, ...]:
+    """So many groups of different names, or ValueError."""
+    found = tuple(groups) if hasattr(groups, "__iter__") else ()
+    fits = least <= len(found) <= most and all(isinstance(g, FeatureGroup) for g in found)
+    if not fits or not hasattr(groups, "__iter__"):
+        raise ValueError(f"feature_groups must be a list of {least} to {most} FeatureGroups. Got {groups!r:.200}.")
     if len({g.name for g in found}) < len(found):
         raise ValueError(f"feature_groups must have different names. Got {[g.name for g in found]}.")
     return found

@@ -34,8 +34,8 @@ def as_floats(values: Any, n: int) -> Any:
         values = _array(values)
     if values.dtype.kind not in "buif":
         raise _no_numbers(values)
-    if values.ndim == 1 and len(values) == n:
-        values = values[:, None]
+    if values.ndim == 1 and values.shape[0] == n:
+        values = values.reshape(n, 1)
     if values.ndim != 2 or values.shape[0] != n:
         raise UnusableError(f"must have one row for each of {n} parts. Got shape {values.shape}")
     with np.errstate(over="ignore"):  # infinity is reported with its part

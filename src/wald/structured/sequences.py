@@ -79,7 +79,12 @@ class Sequences:
             raise ValueError(f"lengths must be a 1-D array of integers. Got {lengths!r}.")
         offsets = _offsets(sizes.tolist())
         parts = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-        if parts.ndim != 2 or offsets[-1] != parts.shape[0]:
+        if parts.ndim != 2:
+            raise ValueError(
+                "With lengths=, X must be one array or CSR matrix of all parts (n_parts, n_features). X has shape "
+                f"{parts.shape}."
+            )
+        if offsets[-1] != parts.shape[0]:
             raise ValueError(f"lengths add up to {offsets[-1]} parts, X has shape {parts.shape}.")
         return cls(_checked(parts, offsets, numbers), offsets, numbers=numbers)
 
@@ -196,14 +201,20 @@ _NAMES = ", each a dict or a list of strings"
 #: Where one sequence was given in place of several, and where several were given in place of one.
 ONE_SEQUENCE = " For one sequence, pass [sequence]."
 SEVERAL_SEQUENCES = " predict_one takes one sequence, a list of parts; predict takes several."
-_SEVERAL_GIVEN = " Got a list of dicts."
+_SEVERAL_GIVEN = " Got a list of dicts or lists."
 
 
 def parts_of(item: Any, i: int, each: str = "") -> list[Any]:
     """The parts of sequence ``i``, or TypeError for what is none."""
-    if isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
+    frame = is_table(item) and not isinstance(item, np.ndarray)  # which holds the names of its columns
+    if frame or isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
         raise _no_sequence(item, i, each)
     return list(item)
+
+
+def is_table(item: Any) -> bool:
+    """Whether a sequence is an array or a frame with a row for each part."""
+    return len(getattr(item, "shape", ())) == 2 and getattr(getattr(item, "dtype", None), "kind", "") != "O"
 
 
 def _no_sequence(item: Any, i: int, each: str) -> TypeError:
@@ -229,7 +240,7 @@ def _matrix(item: Any, i: int) -> Any:
     """Sequence ``i`` as a numeric array or CSR matrix."""
     if sparse.issparse(item):
         return item.tocsr()
-    if isinstance(item, str | bytes | Mapping | set | frozenset):
+    if isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
         raise _no_sequence(item, i, _NAMES)
     if isinstance(item, list | tuple) and item and isinstance(item[0], str):
         raise TypeError(
@@ -237,7 +248,7 @@ def _matrix(item: Any, i: int) -> Any:
             f"{ONE_SEQUENCE}"
         )
     first = item[0] if isinstance(item, list | tuple) and item else None
-    if isinstance(first, list | tuple) and any(isinstance(part, Mapping) for part in first):
+    if isinstance(first, list | tuple) and any(isinstance(part, Mapping | list | tuple) for part in first):
         raise TypeError(f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings.{_SEVERAL_GIVEN}")
     if isinstance(item, list | tuple) and holds_names([item]):
         raise TypeError(f"Part 0 of sequence {i} must be numbers, as in the other sequences. Got {item[0]!r}.")

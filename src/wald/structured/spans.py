@@ -44,7 +44,7 @@ def spans_of(labels: ArrayLike) -> list[Span]:
     >>> spans_of(["B-NP", "I-NP", "O", "B-PP"])
     [Span(start=0, end=2, kind='NP'), Span(start=3, end=4, kind='PP')]
     """
-    classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+    classes, codes = np.unique(_of_one_sequence(labels), return_inverse=True)
     if not len(codes):
         return []
     spans = Spans(classes)
@@ -86,8 +86,16 @@ def span_f1(y_true: Sequence[Any], y_pred: Sequence[Any]) -> float:
     lengths = [len(labels) for labels in y_true if len(labels)]
     if not lengths:
         return 1.0
-    flat = [np.concatenate([np.asarray(labels) for labels in y if len(labels)]) for y in (y_true, y_pred)]
+    flat = [np.concatenate([_of_one_sequence(labels) for labels in y if len(labels)]) for y in (y_true, y_pred)]
     return f1_of(flat[0], flat[1], np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _of_one_sequence(labels: ArrayLike) -> NDArray[Any]:
+    """Labels as an array (length,) whose values can be sorted, or ValueError."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or (array.dtype == object and not all(isinstance(label, str) for label in array)):
+        raise ValueError(f"Labels of a sequence must be a list of texts, one for each part. Got {labels!r:.60}.")
+    return array
 
 
 def f1_of(true: NDArray[Any], found: NDArray[Any], offsets: NDArray[np.int64]) -> float:

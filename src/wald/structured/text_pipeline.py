@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..stopping.core.validation import require_fraction, require_integer
+from ..utils.reals import require_real
 from ..utils.undo import all_or_nothing
 from .attachment import attachment_scores, same
 from .certificate import StructureCertificate
@@ -260,6 +261,7 @@ class TextPipeline(BaseEstimator):
         check_is_fitted(self, "parser_")
         if budget is not None and risk is not None:
             raise ValueError(f"fit_budget takes either a budget or a risk. Got {budget!r} and {risk!r}.")
+        require_real("budget", budget)
         with all_or_nothing(self):
             self._buy_everything()
             if budget is not None:

@@ -16,7 +16,7 @@ from .. import _core
 from ..stopping.core.validation import require_integer
 from .chain import ChainClassifier
 from .conll import Treebank
-from .groups import FeatureGroup
+from .groups import FeatureGroup, checked_groups
 from .protocol import ZeroOneLoss
 from .session import ChainSession
 from .word_features import WordVocabulary, treebank_of_tokens
@@ -103,7 +103,7 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         """
         require_integer("WordTagger", "min_count", self.min_count, 1)
         require_integer("WordTagger", "n_runs", self.n_runs, 1)
-        bank = treebank_of_tokens(X)
+        groups, bank = checked_groups(self.feature_groups, 0, 4), treebank_of_tokens(X)
         labels = labels_of(bank)
         _require_tags(labels, "learns from")
         found, codes = np.unique(labels, return_inverse=True)
@@ -112,7 +112,7 @@ class WordTagger(ZeroOneLoss, BaseEstimator):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_runs)
         runs = (
             ChainClassifier(
-                [FeatureGroup("words"), *self.feature_groups],
+                [FeatureGroup("words"), *groups],
                 max_iter=self.max_iter,
                 margin=self.margin,
                 states=self.states,

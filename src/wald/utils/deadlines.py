@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any
 
-from .reals import as_float
+from .reals import as_float, require_real
 
 
 def checked_deadline(given: Any) -> float:
@@ -19,8 +18,7 @@ def checked_deadline(given: Any) -> float:
     """
     if given is None:
         return math.inf
-    if isinstance(given, bool) or not isinstance(given, Real):
-        raise TypeError(f"deadline must be a number. Got {given!r} instead.")
+    require_real("deadline", given)
     seconds = as_float(given)
     if not seconds > 0:
         raise ValueError(f"deadline must be a positive number of seconds. Got {given!r} instead.")

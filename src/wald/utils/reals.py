@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
+
+
+def require_real(name: str, value: object) -> None:
+    """Raise TypeError for what is neither None nor a real number."""
+    if isinstance(value, bool) or not isinstance(value, Real | None):
+        raise TypeError(f"{name} must be a number. Got {value!r} instead.")
 
 
 def as_float(value: Any) -> float:

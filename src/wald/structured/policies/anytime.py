@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from ...utils.reals import require_real
 from ..protocol import State
 from .base import Stepwise
 from .crossfit import Fold
@@ -119,6 +120,7 @@ class AnytimePolicy(Stepwise):
         costs = np.asarray(self.model_.group_costs_, dtype=np.float64)
         session = self.model_.open([x])
         nothing = session.state() & False
+        require_real("budget", budget)
         if budget is not None and not budget >= costs[0]:  # also refuses NaN
             raise ValueError(f"budget must be at least {costs[0]:.6g} a part, the cheap group's cost. Got {budget!r}.")
         allowance = None if budget is None else Allowance(budget - costs[0], costs[1:])

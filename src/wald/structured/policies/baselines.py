@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...stopping.core.validation import require_integer
 from ..protocol import Session, State
 from .base import Policy
 from .evidence import owner, parts_of
@@ -41,6 +42,10 @@ class UniformPolicy(Policy):
     random_state: int = 0
 
     options: ClassVar = {"level": ("part", "example")}
+
+    def _check(self, model: Any, y: Any) -> None:
+        super()._check(model, y)
+        require_integer("UniformPolicy", "random_state", self.random_state, 0, 2**32 - 1)
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers between 0 and 1; see `Policy.priority`."""
